@@ -1,0 +1,122 @@
+"""The trace: what every warp did, as a stream of 64-bit words.
+
+A record starts with a header word: bits 0-31 the mask of active lanes, bits 32-55 an id, bits
+56-63 the kind.
+
+    WARP       id = warp in its block; 1 more word: the linear index of the block in the grid.
+               What follows, up to the next WARP record, was done by this warp.
+    BLOCK      id = index of the basic block that the lanes of the mask enter
+    AFFINE     id = index of the memory instruction; 2 more words: the address of lane 0
+               (extrapolated where lane 0 is inactive) and the signed stride per lane, in bytes
+    ADDRESSES  id = index of the memory instruction; 32 more words: the address of every lane,
+               without meaning for inactive lanes
+
+Addresses are those of the instruction's own space (see `address_map`). A memory instruction whose
+guard is false in every lane leaves no record. The records of one warp are in its program order;
+those of different warps interleave at barriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.memory import Memory
+from kernelcast.ir import Kernel, Launch
+
+Words = NDArray[np.uint64]
+
+KIND_SHIFT = 56
+ID_SHIFT = 32
+ID_MASK = 0xFF_FFFF
+
+
+class RecordKind(IntEnum):
+    """The kinds of records; see the head of this file."""
+
+    WARP = 1
+    BLOCK = 2
+    AFFINE = 3
+    ADDRESSES = 4
+
+
+RECORD_WORDS = {
+    RecordKind.WARP: 2,
+    RecordKind.BLOCK: 1,
+    RecordKind.AFFINE: 3,
+    RecordKind.ADDRESSES: 1 + WARP_LANES,
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the executed blocks of one launch did.
+
+    `words` is the whole stream, empty where it was handed to a sink as it was made; `blocks` are
+    the linear indices of the executed blocks, out of `launch.blocks`.
+    """
+
+    kernel: Kernel
+    launch: Launch
+    blocks: tuple[int, ...]
+    memory: Memory
+    words: Words = field(repr=False)
+    executor: str = ""
+    seconds: float = 0.0
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+
+    def records(self) -> Iterator[Record]:
+        """The stream decoded, addresses of inactive lanes as 0: equal for equal behaviour."""
+        return decode(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One decoded record; `addresses` is empty unless it is an access."""
+
+    block: int
+    warp: int
+    kind: RecordKind
+    id: int
+    mask: int
+    addresses: tuple[int, ...] = ()
+
+
+def decode(words: Words) -> Iterator[Record]:
+    """Decode a stream into BLOCK and access records, each with the warp it belongs to."""
+    stream = [int(w) for w in words]
+    block = warp = -1
+    at = 0
+    while at < len(stream):
+        header = stream[at]
+        kind = RecordKind(header >> KIND_SHIFT)
+        ident = header >> ID_SHIFT & ID_MASK
+        mask = header & 0xFFFF_FFFF
+        if kind is RecordKind.WARP:
+            warp, block = ident, stream[at + 1]
+        elif kind is RecordKind.BLOCK:
+            yield Record(block, warp, kind, ident, mask)
+        else:
+            if kind is RecordKind.AFFINE:
+                base, stride = stream[at + 1], stream[at + 2]
+                lanes = [base + lane * stride & (1 << 64) - 1 for lane in range(WARP_LANES)]
+            else:
+                lanes = stream[at + 1 : at + 1 + WARP_LANES]
+            active = tuple(a if mask >> lane & 1 else 0 for lane, a in enumerate(lanes))
+            yield Record(block, warp, kind, ident, mask, active)
+        at += RECORD_WORDS[kind]
+
+
+def by_warp(records: Iterator[Record]) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
+    """Group decoded records by (block, warp); an access is the same however it was encoded."""
+    streams: dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]] = {}
+    for r in records:
+        access = int(r.kind is not RecordKind.BLOCK)
+        streams.setdefault((r.block, r.warp), []).append((access, r.id, r.mask, r.addresses))
+    return streams

@@ -1,0 +1,149 @@
+"""Instructions and their operands, the same types for every ISA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelcast.ir.op_class import OpClass, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A virtual register; `type` as declared (`b32`, `f64`, `pred`, ...)."""
+
+    name: str
+    type: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A literal: an integer, or the bits of a float (`type` `f32`, `f64`, else empty)."""
+
+    value: int
+    type: str = ""
+
+    def __str__(self) -> str:
+        return str(self.value) if not self.type else f"{self.type}:{self.value:#x}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialRegister:
+    """A read-only register such as `%tid.x`, stored without the percent sign."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"%{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable or parameter, plus `offset` bytes."""
+
+    name: str
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.offset}" if self.offset else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base + offset]`; the base is a register, a symbol, or nothing (an absolute address)."""
+
+    base: Register | Symbol | None
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"[{self.base}+{self.offset}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{a, b, c, d}`, or the pair `d|p`: registers or immediates; None is the sink `_`."""
+
+    elements: tuple[Register | Immediate | None, ...]
+
+    def __str__(self) -> str:
+        return "{" + ", ".join("_" if e is None else str(e) for e in self.elements) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`!p`: the complement of a predicate register as a source."""
+
+    register: Register
+
+    def __str__(self) -> str:
+        return f"!{self.register}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """The target of a branch: the index of a basic block of the same kernel."""
+
+    index: int
+
+    def __str__(self) -> str:
+        return f"B{self.index}"
+
+
+Operand = (
+    Register | Immediate | SpecialRegister | Symbol | Address | Vector | Negated | BlockRef | None
+)
+"""None stands for the sink `_`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`@p` or `@!p`."""
+
+    register: Register
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the user's source."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One static instruction of a kernel.
+
+    `index` is its place in `Kernel.instructions` and its name in every trace and profile.
+    `reads` and `writes` list the registers (guard included in `reads`) in operand order, so that
+    an analysis needs no knowledge of the ISA. `access_bytes` is what one lane moves, vector
+    elements included; 0 for instructions without an address.
+    """
+
+    index: int
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    op_class: OpClass
+    guard: Guard | None = None
+    reads: tuple[Register, ...] = ()
+    writes: tuple[Register, ...] = ()
+    space: Space | None = None
+    access_bytes: int = 0
+    location: Location | None = None
+    line: int = 0  # in the ISA's own text
+
+    @property
+    def name(self) -> str:
+        """Opcode with all modifiers, as written: `ld.global.v4.f32`."""
+        return ".".join((self.opcode, *self.modifiers))
+
+    def __str__(self) -> str:
+        at = f"@{'!' if self.guard.negated else ''}{self.guard.register} " if self.guard else ""
+        return f"{at}{self.name} " + ", ".join("_" if o is None else str(o) for o in self.operands)

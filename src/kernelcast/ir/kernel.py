@@ -1,0 +1,101 @@
+"""A kernel: its instructions in basic blocks, its parameters, variables and resources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelcast.ir.instruction import Instruction
+from kernelcast.ir.op_class import Space
+
+
+@dataclass(frozen=True, slots=True)
+class BasicBlock:
+    """Instructions `start` to `end` (exclusive), entered only at the top.
+
+    Blocks are stored in scheduling order: where lanes of a warp wait in several blocks, the one of
+    lowest index runs first, so every block stands before those that rejoin after it.
+    `successors` holds block indices: the fall-through first, where there is one.
+    """
+
+    index: int
+    start: int
+    end: int
+    successors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A kernel parameter.
+
+    `type` is the ISA's (`u32`, `f32`, `b8` for an aggregate of `size_bytes`); `label` is the name
+    in the source where the front end knows it, else the ISA's own.
+    """
+
+    name: str
+    type: str
+    size_bytes: int
+    offset_bytes: int
+    label: str = ""
+    is_pointer: bool = False
+    pointee: str = ""  # element type where the source shows it, for example "f32"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the module or kernel in a state space; shared ones of size 0 are dynamic."""
+
+    name: str
+    space: Space
+    size_bytes: int
+    align_bytes: int
+    initial: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one thread and one block hold; None where nobody has said.
+
+    `source` says who: the compiler's own cubin, the user, or an estimate.
+    """
+
+    registers: int | None = None
+    static_shared_bytes: int = 0
+    local_bytes: int = 0
+    constant_bytes: int = 0
+    spilled_bytes: int = 0
+    named_barriers: int = 0
+    max_threads_per_block: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One entry point, device functions inlined: what every later stage works on.
+
+    `target` is the architecture the code was made for (`sm_90`); `source` the user's file and
+    `text` the ISA's own text, for listings; `functions` names what was inlined.
+    """
+
+    name: str
+    isa: str
+    target: str
+    parameters: tuple[Parameter, ...]
+    instructions: tuple[Instruction, ...]
+    blocks: tuple[BasicBlock, ...]
+    variables: tuple[Variable, ...] = ()
+    resources: Resources = field(default_factory=Resources)
+    label: str = ""
+    source: str = ""
+    version: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label or self.name} ({self.isa}, {self.target}): "
+            f"{len(self.instructions)} instructions in {len(self.blocks)} blocks"
+        )
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Size of the parameter block."""
+        return max((p.offset_bytes + p.size_bytes for p in self.parameters), default=0)

@@ -1,0 +1,100 @@
+"""A launch: grid, block, dynamic shared memory and arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Dim3 = tuple[int, int, int]
+
+ELEMENT_BYTES: Mapping[str, int] = {
+    **{f"{kind}{bits}": bits // 8 for kind in "bus" for bits in (8, 16, 32, 64)},
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+}
+"""Size of one element of every array type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How an array starts: `kind` and its numbers, for example `random(1)`; `path` for files."""
+
+    kind: str = "zeros"
+    numbers: tuple[float, ...] = ()
+    path: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "file":
+            return f'file("{self.path}")'
+        return f"{self.kind}({', '.join(f'{n:g}' for n in self.numbers)})" if self.numbers else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A device array: element type, shape and how it starts. Its values are made at execution."""
+
+    type: str
+    shape: tuple[int, ...]
+    fill: Fill = Fill()
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size in memory."""
+        return self.elements * ELEMENT_BYTES[self.type]
+
+    def __str__(self) -> str:
+        return f"{self.type}[{','.join(map(str, self.shape))}] {self.fill}"
+
+
+Argument = int | float | Array
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of one kernel.
+
+    `args` maps labels to values in the kernel's order of parameters. `kernel` may be empty where
+    the file holds one kernel only; template kernels are named by expression (`tiled<16>`).
+    """
+
+    grid: Dim3
+    block: Dim3
+    args: Mapping[str, Argument] = field(default_factory=dict)
+    smem_bytes: int = 0
+    kernel: str = ""
+    repeat: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in the grid."""
+        return math.prod(self.grid)
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads in a block."""
+        return math.prod(self.block)
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps in a block, the last one possibly partial."""
+        return -(-self.threads_per_block // 32)
+
+    @property
+    def threads(self) -> int:
+        """Threads in the grid."""
+        return self.blocks * self.threads_per_block
+
+    def __str__(self) -> str:
+        def dims(d: Dim3) -> str:
+            return "x".join(map(str, d[: 3 if d[2] > 1 else 2 if d[1] > 1 else 1]))
+
+        smem = f", {self.smem_bytes} B dynamic shared memory" if self.smem_bytes else ""
+        return f"{self.kernel or 'kernel'}<<<{dims(self.grid)}, {dims(self.block)}>>>{smem}"

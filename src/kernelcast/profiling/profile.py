@@ -1,0 +1,195 @@
+"""The profile: what a launch needs, counted from its trace. It knows no GPU.
+
+Every count is for the whole grid: where blocks were sampled it is scaled by `sample.scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.ir import Kernel, Launch, Location, OpClass, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Which share of the grid was executed, and how far the blocks differ.
+
+    `spread` is the standard error of the scaled instruction count, relative to it: 0 when every
+    block was executed or all sampled blocks did the same work.
+    """
+
+    blocks: int
+    of: int
+    spread: float
+
+    @property
+    def scale(self) -> float:
+        """Factor from the sample to the grid."""
+        return self.of / self.blocks
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every block was executed."""
+        return self.blocks == self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Executed instructions: as warp instructions and as thread instructions."""
+
+    warp: float = 0.0
+    thread: float = 0.0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.warp + other.warp, self.thread + other.thread)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessProfile:
+    """All executions of one static memory instruction in one space.
+
+    `space` is where the addresses led (never generic). Sums over `requests`, the warp-level
+    executions with at least one active lane:
+
+    sectors, lines
+        distinct 32 B sectors and 128 B lines of a request; for local memory after the hardware's
+        interleaving of lanes by 4 B words; 0 for shared memory.
+    transactions_cc10, coalesced_cc10
+        memory transactions by the rule of compute capability 1.0/1.1 (a half-warp is one
+        transaction if its k-th active lane reads the k-th word of an aligned segment, else one
+        per active lane) and requests whose half-warps were all coalesced.
+    transactions_cc12, coalesced_cc12
+        fewest 32/64/128 B segments per half-warp (compute capability 1.2/1.3) and requests that
+        need one transaction per half-warp with an active lane.
+    passes
+        shared memory only: cycles in which 32 banks of 4 B serve the request, equal words merged
+        (1 without conflicts; a 64- or 128-bit access takes 2 or 4 at the least).
+    passes_half_warp
+        the same for 16 banks of 4 B and half-warps (compute capability 1.x).
+    ideal_passes
+        passes that a conflict-free pattern of the same width and lanes would take.
+    """
+
+    instruction: int
+    op_class: OpClass
+    space: Space
+    access_bytes: int
+    location: Location | None
+    requests: float
+    lanes: float
+    sectors: float = 0.0
+    lines: float = 0.0
+    transactions_cc10: float = 0.0
+    coalesced_cc10: float = 0.0
+    transactions_cc12: float = 0.0
+    coalesced_cc12: float = 0.0
+    passes: float = 0.0
+    passes_half_warp: float = 0.0
+    ideal_passes: float = 0.0
+
+    @property
+    def bytes(self) -> float:
+        """Bytes the active lanes asked for."""
+        return self.lanes * self.access_bytes
+
+    @property
+    def is_load(self) -> bool:
+        """Whether it only reads."""
+        return self.op_class is OpClass.LOAD
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Traffic of one array in global memory.
+
+    `distinct_sectors` counts 32 B sectors touched at least once in the whole grid: what must move
+    even with a perfect cache. With a sample it is extrapolated (see `profiling.footprints`).
+    `block_sectors` sums, over all blocks, the sectors distinct within the block: what must move
+    with a cache that lives as long as a block. `requested_sectors` sums them over all requests:
+    what moves without any cache.
+    """
+
+    label: str
+    size_bytes: int
+    read: bool
+    written: bool
+    distinct_sectors: float
+    block_sectors: float
+    requested_sectors: float
+    distinct_written_sectors: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LineProfile:
+    """What one source line costs; shares of the whole are the report's to make."""
+
+    location: Location
+    instructions: Count
+    sectors: float
+    requests: float
+    shared_passes: float
+    shared_ideal_passes: float
+
+
+@dataclass(frozen=True)
+class WarpPath:
+    """The representative warp: the one of median instruction count in the sample.
+
+    `blocks` are the basic blocks it entered, in order, and `lanes` how many lanes did.
+    """
+
+    block: int
+    warp: int
+    blocks: NDArray[np.int32] = field(repr=False)
+    lanes: NDArray[np.int32] = field(repr=False)
+    instructions: int = 0
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a launch needs, machine-free.
+
+    `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
+    executed instruction i. `branches` counts conditional branches executed by warps,
+    `divergent_branches` those at which a warp's lanes took both ways.
+    """
+
+    kernel: Kernel
+    launch: Launch
+    sample: Sample
+    counts: Mapping[OpClass, Count]
+    accesses: tuple[AccessProfile, ...]
+    footprints: tuple[Footprint, ...]
+    lines: tuple[LineProfile, ...]
+    warp: WarpPath
+    instruction_warps: NDArray[np.float64] = field(repr=False)
+    instruction_threads: NDArray[np.float64] = field(repr=False)
+    branches: float = 0.0
+    divergent_branches: float = 0.0
+    flops: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    executor: str = ""
+
+    @property
+    def warps(self) -> int:
+        """Warps in the grid."""
+        return self.launch.blocks * self.launch.warps_per_block
+
+    @property
+    def total(self) -> Count:
+        """All instructions."""
+        return sum(self.counts.values(), Count())
+
+    @property
+    def simt_efficiency(self) -> float:
+        """Share of lanes that were active, over all executed warp instructions."""
+        total = self.total
+        return total.thread / (32 * total.warp) if total.warp else 1.0
+
+    def requested_bytes(self, space: Space) -> float:
+        """Bytes that lanes asked for in one space."""
+        return sum(a.bytes for a in self.accesses if a.space is space)
