@@ -1,0 +1,1 @@
+"""Analyses of kernels that need neither an ISA nor a machine."""

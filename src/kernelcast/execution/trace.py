@@ -113,7 +113,9 @@ def decode(words: Words) -> Iterator[Record]:
         at += RECORD_WORDS[kind]
 
 
-def by_warp(records: Iterator[Record]) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
+def by_warp(
+    records: Iterator[Record],
+) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
     """Group decoded records by (block, warp); an access is the same however it was encoded."""
     streams: dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]] = {}
     for r in records:

@@ -61,8 +61,9 @@ Argument = int | float | Array
 class Launch:
     """One launch of one kernel.
 
-    `args` maps labels to values in the kernel's order of parameters. `kernel` may be empty where
-    the file holds one kernel only; template kernels are named by expression (`tiled<16>`).
+    `grid` and `block` may be given as a number or with fewer than three extents. `args` maps
+    labels to values in the kernel's order of parameters. `kernel` may be empty where the file
+    holds one kernel only; template kernels are named by expression (`tiled<16>`).
     """
 
     grid: Dim3
@@ -71,6 +72,10 @@ class Launch:
     smem_bytes: int = 0
     kernel: str = ""
     repeat: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", _three(self.grid))
+        object.__setattr__(self, "block", _three(self.block))
 
     @property
     def blocks(self) -> int:
@@ -98,3 +103,10 @@ class Launch:
 
         smem = f", {self.smem_bytes} B dynamic shared memory" if self.smem_bytes else ""
         return f"{self.kernel or 'kernel'}<<<{dims(self.grid)}, {dims(self.block)}>>>{smem}"
+
+
+def _three(extents: int | tuple[int, ...]) -> Dim3:
+    """`8` and `(8, 4)` as `(8, 1, 1)` and `(8, 4, 1)`."""
+    given = (extents,) if isinstance(extents, int) else tuple(extents)
+    x, y, z = (*given, *(1,) * (3 - len(given)))
+    return x, y, z

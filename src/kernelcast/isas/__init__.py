@@ -1,0 +1,1 @@
+"""Instruction sets: what instructions mean, one package each."""

@@ -1,0 +1,1 @@
+"""Chips: their numbers with sources, and what follows from them alone."""

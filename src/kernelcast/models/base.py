@@ -102,6 +102,20 @@ class Prediction:
         )
 
 
+def launch_overhead(case: Case) -> tuple[Part, tuple[str, ...]]:
+    """The part of the time that starting a kernel takes, and a warning where it is unknown."""
+    seconds = case.machine.get("launch.overhead")
+    name = str(Bottleneck.LAUNCH_OVERHEAD)
+    if seconds is None:
+        return Part(name, 0.0), (f"{name}: left out, {case.machine.name} has no launch.overhead",)
+    return Part(name, seconds * case.machine.number("clock.sm", name)), ()
+
+
+def in_seconds(case: Case, cycles: float) -> float:
+    """SM cycles as seconds."""
+    return cycles / case.machine.number("clock.sm", "the time in seconds")
+
+
 class Model(Protocol):
     """A performance model: a frozen dataclass whose fields are its parameters.
 

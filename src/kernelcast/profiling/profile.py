@@ -19,7 +19,8 @@ class Sample:
     """Which share of the grid was executed, and how far the blocks differ.
 
     `spread` is the standard error of the scaled instruction count, relative to it: 0 when every
-    block was executed or all sampled blocks did the same work.
+    block was executed or all sampled blocks did the same work, NaN where it cannot be told because
+    one block of several was executed.
     """
 
     blocks: int
@@ -57,17 +58,22 @@ class AccessProfile:
 
     sectors, lines
         distinct 32 B sectors and 128 B lines of a request; for local memory after the hardware's
-        interleaving of lanes by 4 B words; 0 for shared memory.
+        interleaving of lanes by 4 B words; 0 outside global and local memory.
     transactions_cc10, coalesced_cc10
-        memory transactions by the rule of compute capability 1.0/1.1 (a half-warp is one
-        transaction if its k-th active lane reads the k-th word of an aligned segment, else one
-        per active lane) and requests whose half-warps were all coalesced.
-    transactions_cc12, coalesced_cc12
-        fewest 32/64/128 B segments per half-warp (compute capability 1.2/1.3) and requests that
-        need one transaction per half-warp with an active lane.
+        memory transactions by the rule of compute capability 1.0/1.1 (CUDA Programming Guide 2.3,
+        section 5.1.2.1) and requests whose half-warps were all coalesced. A half-warp is coalesced
+        if its k-th lane, where active, accesses the k-th word of one aligned segment of 16 words of
+        4, 8 or 16 B: one transaction, two for 16 B. Else every active lane is one.
+    transactions_cc12, coalesced_cc12, bytes_cc12
+        segments that a half-warp touches by the rule of compute capability 1.2/1.3 (same section):
+        of 32 B for accesses of 1 B, 64 B for 2 B, 128 B for 4 B and more; requests that need one
+        transaction per half-warp with an active lane; and bytes that move, a segment of which only
+        one half is used being halved down to 32 B. Both rules are 0 outside global and local
+        memory.
     passes
         shared memory only: cycles in which 32 banks of 4 B serve the request, equal words merged
-        (1 without conflicts; a 64- or 128-bit access takes 2 or 4 at the least).
+        (1 without conflicts; a 64- or 128-bit access is served by half- or quarter-warps and takes
+        2 or 4 at the least).
     passes_half_warp
         the same for 16 banks of 4 B and half-warps (compute capability 1.x).
     ideal_passes
@@ -87,6 +93,7 @@ class AccessProfile:
     coalesced_cc10: float = 0.0
     transactions_cc12: float = 0.0
     coalesced_cc12: float = 0.0
+    bytes_cc12: float = 0.0
     passes: float = 0.0
     passes_half_warp: float = 0.0
     ideal_passes: float = 0.0
@@ -125,7 +132,10 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class LineProfile:
-    """What one source line costs; shares of the whole are the report's to make."""
+    """What one source line costs; shares of the whole are the report's to make.
+
+    `requests` and `sectors` are those of global and local memory.
+    """
 
     location: Location
     instructions: Count
@@ -139,7 +149,8 @@ class LineProfile:
 class WarpPath:
     """The representative warp: the one of median instruction count in the sample.
 
-    `blocks` are the basic blocks it entered, in order, and `lanes` how many lanes did.
+    `blocks` are the basic blocks it entered, in order, and `lanes` how many lanes did; of a very
+    long path they hold the first part only. `instructions` counts the whole.
     """
 
     block: int
@@ -155,7 +166,10 @@ class Profile:
 
     `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
     executed instruction i. `branches` counts conditional branches executed by warps,
-    `divergent_branches` those at which a warp's lanes took both ways.
+    `divergent_branches` those at which a warp's lanes took both ways. `flops` counts
+    floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a fused
+    multiply-add. `chain_instructions` is the length of the representative warp's longest chain of
+    dependent instructions, made of `chain_by_class`.
     """
 
     kernel: Kernel
@@ -171,6 +185,8 @@ class Profile:
     branches: float = 0.0
     divergent_branches: float = 0.0
     flops: Mapping[str, float] = field(default_factory=dict)
+    chain_instructions: float = 0.0
+    chain_by_class: Mapping[OpClass, float] = field(default_factory=dict)
     seconds: float = 0.0
     executor: str = ""
 

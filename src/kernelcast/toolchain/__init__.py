@@ -1,0 +1,1 @@
+"""NVIDIA's compilers, found in installed wheels; results are cached by content."""

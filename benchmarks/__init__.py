@@ -1,0 +1,1 @@
+"""Speeds of every stage; `scripts/bench` runs them all."""

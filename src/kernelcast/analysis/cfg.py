@@ -1,0 +1,120 @@
+"""Control-flow graphs: the order in which basic blocks are laid out."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Sequence
+
+Edges = Sequence[Sequence[int]]
+"""The successors of every block, by its number."""
+
+
+def layout_order(successors: Edges, entry: int = 0) -> list[int]:
+    """Order the blocks that `entry` reaches, `entry` first.
+
+    The body of every loop is contiguous and stands before the blocks the loop leaves to; every
+    block stands before those that rejoin after it. So all edges point forward but those back to
+    the header of a loop, and, where a loop has several entries, those to its further entries.
+    Among blocks that could stand next, the one of lowest number does.
+
+    A loop is a strongly connected component; its header is the block by which it is entered. With
+    the edges to the header cut, the component falls into its inner loops and plain blocks, which
+    are ordered the same way (Bourdoncle 1993, weak topological orders).
+    """
+    predecessors: list[list[int]] = [[] for _ in successors]
+    for block, targets in enumerate(successors):
+        for target in targets:
+            predecessors[target].append(block)
+    order: list[int] = []
+    pending = [(_reachable(successors, entry), entry)]
+    while pending:
+        region, header = pending.pop()
+        if len(region) == 1:
+            order.append(header)
+            continue
+        parts = _sorted_components(successors, region, header)
+        pending += [(part, _header(part, predecessors, region, header)) for part in reversed(parts)]
+    return order
+
+
+def _reachable(successors: Edges, entry: int) -> set[int]:
+    seen = {entry}
+    pending = [entry]
+    while pending:
+        for target in successors[pending.pop()]:
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+    return seen
+
+
+def _header(
+    part: set[int], predecessors: Edges, region: Collection[int], region_header: int
+) -> int:
+    """The block by which a component is entered; the lowest, where there are several."""
+    if region_header in part:
+        return region_header
+    return min(
+        block for block in part if any(p in region and p not in part for p in predecessors[block])
+    )
+
+
+def _sorted_components(successors: Edges, region: set[int], header: int) -> list[set[int]]:
+    """Strongly connected components of a region without the edges to its header, sorted."""
+    edges = {
+        block: [t for t in successors[block] if t in region and t != header] for block in region
+    }
+    components = _components(edges, header)
+    component_of = {block: c for c, part in enumerate(components) for block in part}
+    targets = [
+        {component_of[t] for block in part for t in edges[block]} - {c}
+        for c, part in enumerate(components)
+    ]
+    waiting_for = [0] * len(components)
+    for successors_of_part in targets:
+        for target in successors_of_part:
+            waiting_for[target] += 1
+    lowest = [min(part) for part in components]
+    ready = [(lowest[c], c) for c in range(len(components)) if waiting_for[c] == 0]
+    ordered = []
+    while ready:
+        _, current = heapq.heappop(ready)
+        ordered.append(components[current])
+        for target in targets[current]:
+            waiting_for[target] -= 1
+            if waiting_for[target] == 0:
+                heapq.heappush(ready, (lowest[target], target))
+    return ordered
+
+
+def _components(edges: dict[int, list[int]], start: int) -> list[set[int]]:
+    """Strongly connected components reached from `start` (Tarjan 1972)."""
+    number: dict[int, int] = {start: 0}
+    low = {start: 0}
+    path = [start]
+    on_path = {start}
+    components: list[set[int]] = []
+    calls = [(start, iter(edges[start]))]
+    while calls:
+        block, rest = calls[-1]
+        for target in rest:
+            if target not in number:
+                number[target] = low[target] = len(number)
+                path.append(target)
+                on_path.add(target)
+                calls.append((target, iter(edges[target])))
+                break
+            if target in on_path:
+                low[block] = min(low[block], number[target])
+        else:
+            calls.pop()
+            if calls:
+                caller = calls[-1][0]
+                low[caller] = min(low[caller], low[block])
+            if low[block] == number[block]:
+                part = set()
+                while block not in part:
+                    part.add(path.pop())
+                on_path -= part
+                components.append(part)
+    return components

@@ -1,0 +1,252 @@
+"""The whole path from a file to a forecast, one function per step.
+
+    load, workload    a file               -> Kernel, Workload      frontends, toolchain, isas
+    case, cases       they, and GPUs       -> Profile -> Case       execution, profiling, machines
+    predict, explain  a case               -> Forecast, Explanation models, reporting
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernelcast import DEFAULT_GPU
+from kernelcast.errors import KernelcastError, LaunchError
+from kernelcast.execution.memory import Memory
+from kernelcast.frontends.arguments import parse_array
+from kernelcast.frontends.launch_check import check_launch
+from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
+from kernelcast.frontends.workloads import LaunchFlags, Workload, read_workload
+from kernelcast.ir import Array, Kernel, Launch
+from kernelcast.machines.launch_limits import check_launch as check_limits
+from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
+from kernelcast.models.base import Case
+from kernelcast.models.registry import default_model_name, load_model, model_names
+from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.run import Sampling, profile_launch
+from kernelcast.reporting.explanation import Explanation
+from kernelcast.reporting.forecast import Forecast
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvrtc import CompileOptions
+
+__all__ = [
+    "Array",
+    "Build",
+    "CompileOptions",
+    "Explanation",
+    "Forecast",
+    "KernelcastError",
+    "Launch",
+    "LaunchFlags",
+    "Sampling",
+    "Workload",
+    "model_names",
+]
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a source becomes code: compiler options, a register count in place of the compiler's,
+    and the cache of compiled code."""
+
+    options: CompileOptions = CompileOptions()
+    registers: int | None = None
+    cache: Cache | None = field(default_factory=Cache)
+
+
+def gpus() -> tuple[str, ...]:
+    """Names of all known GPUs."""
+    return machine_names()
+
+
+def machine(gpu: str | Machine = DEFAULT_GPU, *settings: str) -> Machine:
+    """The machine of that name, numbers replaced by settings such as `dram.bandwidth=2.0e12`.
+
+    NotFoundError with the nearest names where nobody knows the GPU or a number's path.
+    """
+    found = load_machine(gpu) if isinstance(gpu, str) else gpu
+    return apply_overrides(found, settings)
+
+
+def load(
+    file: str | Path,
+    *,
+    gpu: str | Machine = DEFAULT_GPU,
+    kernel: str = "",
+    build: Build | None = None,
+) -> Kernel:
+    """The kernel of a CUDA C++ or PTX file, compiled for the GPU.
+
+    `kernel` is needed where the file holds several; templates are named by expression, such as
+    `tiled<16>`. Raises InputError, CompileError and ToolError.
+    """
+    module = _open(Path(file), read_file(file), machine(gpu), [kernel], build or Build())
+    return _kernel(module, kernel)
+
+
+def kernels(
+    file: str | Path,
+    *,
+    gpu: str | Machine = DEFAULT_GPU,
+    kernel: str = "",
+    build: Build | None = None,
+) -> tuple[Kernel, ...]:
+    """All kernels of a CUDA C++, PTX or cubin file, or the one called `kernel`."""
+    module = _open(Path(file), read_file(file), machine(gpu), [kernel], build or Build())
+    names = [kernel] if kernel else module.kernel_names
+    return tuple(_kernel(module, name) for name in names)
+
+
+def workload(file: str | Path, flags: LaunchFlags = LaunchFlags()) -> Workload:
+    """The launches that a source file or workload file asks for, changed by flags.
+
+    Raises InputError where the file cannot be read or neither says a launch.
+    """
+    return read_workload(file, flags)
+
+
+def case(
+    kernel: Kernel,
+    launch: Launch,
+    gpu: str | Machine = DEFAULT_GPU,
+    *,
+    sampling: Sampling = Sampling(),
+    base_dir: Path | None = None,
+) -> Case:
+    """Execute one launch and put its profile beside the GPU.
+
+    `base_dir` is where paths of `file(...)` arrays start. Raises LaunchError where the launch does
+    not fit the kernel or the GPU, UnsupportedError for code that cannot be executed, and
+    ExecutionError where the kernel itself goes wrong.
+    """
+    chip = machine(gpu)
+    kernel, launch = _fitted(kernel, launch, chip)
+    (profile,) = _execute([(kernel, launch)], base_dir, sampling)
+    return Case(kernel, launch, chip, profile)
+
+
+def cases(
+    work: Workload,
+    machines: Sequence[Machine],
+    *,
+    build: Build | None = None,
+    sampling: Sampling = Sampling(),
+) -> tuple[Case, ...]:
+    """One case per launch and machine, in that order.
+
+    The launches run one after another on the same memory. GPUs whose code is the same share one
+    execution. Raises as `load` and `case` do.
+    """
+    assert work.source is not None
+    data = read_file(work.source)
+    names = [launch.kernel for launch in work.launches]
+    modules: dict[tuple[int, int], LoadedModule] = {}
+    executed: dict[tuple[object, ...], list[Profile]] = {}
+    rows: list[list[Case]] = []
+    for chip in machines:
+        module = modules.get(chip.compute_capability)
+        if module is None:
+            module = _open(work.source, data, chip, names, build or Build())
+            modules[chip.compute_capability] = module
+        runs = [
+            _fitted(_kernel(module, launch.kernel), launch, chip) for launch in work.launches
+        ]
+        code = tuple(_code(kernel) for kernel, _ in runs)
+        if code not in executed:
+            executed[code] = _execute(runs, work.base_dir, sampling)
+        rows.append(
+            [
+                Case(kernel, launch, chip, replace(profile, kernel=kernel))
+                for (kernel, launch), profile in zip(runs, executed[code], strict=True)
+            ]
+        )
+    return tuple(row[at] for at in range(len(work.launches)) for row in rows)
+
+
+def predict(case: Case, model: str = "") -> Forecast:
+    """What a model says, the default one where none is named.
+
+    MissingNumberError where the model needs a number that the machine lacks.
+    """
+    return Forecast.of(load_model(model or default_model_name()).predict(case))
+
+
+def predict_all(case: Case) -> tuple[Forecast, ...]:
+    """What every model says."""
+    return tuple(predict(case, name) for name in model_names())
+
+
+def explain(case: Case, model: str = "") -> Explanation:
+    """As `predict`, with every term of the model and the cost of every line and instruction."""
+    return Explanation.of(predict(case, model))
+
+
+def _open(
+    file: Path, data: bytes, chip: Machine, kernels: Sequence[str], build: Build
+) -> LoadedModule:
+    return load_bytes(
+        data,
+        name=str(file),
+        compute_capability=chip.compute_capability,
+        kernels=[name for name in kernels if name],
+        options=build.options,
+        registers=build.registers,
+        cache=build.cache,
+    )
+
+
+def _kernel(module: LoadedModule, name: str) -> Kernel:
+    kernel = module.kernel(name)
+    return replace(kernel, warnings=(*kernel.warnings, *module.notes))
+
+
+def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Launch]:
+    """The launch with its arguments in the kernel's order, and the kernel with what to warn of.
+
+    A launch that does not fit an SM is an error. One that the chip would refuse for the extent of
+    its grid is predicted all the same, with a warning: old chips take only small grids.
+    """
+    launch = check_launch(kernel, launch)
+    occupancy_of_launch(chip, kernel.resources, launch)
+    try:
+        check_limits(chip, launch)
+    except LaunchError as error:
+        return replace(kernel, warnings=(*kernel.warnings, error.what)), launch
+    return kernel, launch
+
+
+def _code(kernel: Kernel) -> tuple[object, ...]:
+    """What decides how a kernel executes: equal for targets that differ in nothing else."""
+    return kernel.parameters, kernel.instructions, kernel.blocks, kernel.variables
+
+
+def _execute(
+    runs: Sequence[tuple[Kernel, Launch]], base_dir: Path | None, sampling: Sampling
+) -> list[Profile]:
+    profiles: list[Profile] = []
+    memory: Memory | None = None
+    for kernel, launch in runs:
+        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
+        profiles.append(profile_launch(kernel, launch, memory, sampling))
+    return profiles
+
+
+def _arrays_of(type_name: str) -> Callable[..., Array]:
+    """The constructor of arrays of one element type."""
+
+    def make(*shape: int, fill: str = "zeros") -> Array:
+        text = f"{type_name}[{', '.join(map(str, shape))}] {fill}"
+        return parse_array(text, {}, where="array")
+
+    make.__name__ = type_name
+    make.__doc__ = f"A device array of {type_name}: `{type_name}(1024, 1024, fill='random(1)')`."
+    return make
+
+
+b8, b16, b32, b64 = map(_arrays_of, ("b8", "b16", "b32", "b64"))
+u8, u16, u32, u64 = map(_arrays_of, ("u8", "u16", "u32", "u64"))
+s8, s16, s32, s64 = map(_arrays_of, ("s8", "s16", "s32", "s64"))
+f16, bf16, f32, f64 = map(_arrays_of, ("f16", "bf16", "f32", "f64"))

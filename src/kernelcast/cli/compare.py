@@ -1,0 +1,68 @@
+"""GPUs, or two versions of a kernel, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from kernelcast import DEFAULT_GPU
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    ModelFlags,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+    gpu_options,
+    launch_options,
+    model_options,
+    output_options,
+    sampling_options,
+    source_options,
+)
+from kernelcast.errors import InputError
+
+SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
+"""What one file is compared on where no GPU is named."""
+
+
+@click.command("compare")
+@click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, type=click.Path())
+@gpu_options(default="default")
+@model_options()
+@launch_options
+@source_options
+@sampling_options
+@output_options
+def command(
+    files: tuple[str, ...],
+    gpus: GpuFlags,
+    models: ModelFlags,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Compare GPUs for one FILE, or two versions of a kernel, each in its FILE, on one GPU."""
+    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.reporting.json import document_dict
+    from kernelcast.reporting.overview import render_overview
+    from kernelcast.reporting.versions import render_versions, versions_dict
+
+    if len(files) > 2:
+        raise InputError(f"{len(files)} files", hint="compare takes one or two")
+    if gpus.gpu == ("default",):
+        gpus = replace(gpus, gpu=SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
+    if len(files) == 1:
+        found = forecasts(study(files[0], gpus, source, launch, sampling), models, output)
+        output.show(render_overview(found, brief=output.quiet), document_dict(found))
+        return
+    gpus.machine()
+    versions = {
+        file: forecasts(study(file, gpus, source, launch, sampling), models, output)
+        for file in dict.fromkeys(files)
+    }
+    if len(versions) < 2:
+        raise InputError("the same file twice", where=files[0], hint="give two versions")
+    output.show(render_versions(versions, brief=output.quiet), versions_dict(versions))

@@ -1,0 +1,46 @@
+"""A first look: two example kernels on three GPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import kernelcast
+from kernelcast.cli.options import Output, output_options
+from kernelcast.errors import InputError
+
+EXAMPLES = ("saxpy.cu", "matmul_tiled.cu")
+GPUS = ("h100-sxm", "a100-sxm-80gb", "rtx-4090")
+
+
+@click.command("demo")
+@output_options
+def command(output: Output) -> None:
+    """Predict two example kernels on three GPUs; needs no input and no GPU."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from kernelcast import api
+    from kernelcast.reporting.json import document_dict
+    from kernelcast.reporting.overview import render_overview
+
+    machines = [api.machine(name) for name in GPUS]
+    found, views = [], []
+    for name in EXAMPLES:
+        file = examples_directory() / name
+        output.remark(f"kernelcast predict {file} --gpu {','.join(GPUS)}")
+        cases = api.cases(api.workload(file), machines)
+        forecasts = [api.predict(case) for case in cases]
+        found += forecasts
+        views += [render_overview(forecasts, brief=output.quiet), Text()]
+    output.show(Group(*views[:-1]), {"examples": [document_dict([f]) for f in found]})
+
+
+def examples_directory() -> Path:
+    """Where the example kernels lie: in the installed package, or beside the sources."""
+    package = Path(kernelcast.__file__).parent
+    for directory in (package / "examples", package.parents[1] / "examples"):
+        if all((directory / name).is_file() for name in EXAMPLES):
+            return directory
+    raise InputError("the example kernels are not there", hint="install kernelcast again")

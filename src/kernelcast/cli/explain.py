@@ -1,0 +1,58 @@
+"""One prediction in depth: terms, lines, instructions."""
+
+from __future__ import annotations
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    ModelFlags,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+    file_argument,
+    gpu_options,
+    launch_options,
+    model_options,
+    output_options,
+    sampling_options,
+    source_options,
+)
+from kernelcast.errors import InputError
+
+
+@click.command("explain")
+@file_argument
+@gpu_options()
+@model_options()
+@launch_options
+@source_options
+@sampling_options
+@output_options
+def command(
+    file: str,
+    gpus: GpuFlags,
+    models: ModelFlags,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Explain one prediction: the model's terms, and the cost of every line and instruction."""
+    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.reporting.explanation import explanation_dict, render_explanation
+    from kernelcast.reporting.text import answer
+
+    gpus.machine()
+    if len(models.names()) > 1:
+        raise InputError("one model expected", where="--model", hint="name one of them")
+    cases = study(file, gpus, source, launch, sampling)
+    if len(cases) > 1:
+        kernels = ", ".join(dict.fromkeys(c.kernel.label for c in cases))
+        raise InputError(
+            f"{len(cases)} launches", where=file, hint=f"choose one with --kernel: {kernels}"
+        )
+    (found,) = forecasts(cases, models, output)
+    view = answer(found) if output.quiet else render_explanation(found)
+    output.show(view, explanation_dict(found))

@@ -1,0 +1,170 @@
+"""The command line: finds sub-commands by file, turns every error into one line."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelcast.errors import KernelcastError, NotFoundError
+
+PROGRAM = "kernelcast"
+COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
+
+EXIT_DONE = 0
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+@cache
+def command_summaries() -> dict[str, str]:
+    """Sub-commands with one line each: the modules beside this one that define `command`.
+
+    They are read, not imported, so that help costs no import of the package's libraries.
+    """
+    found = {}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        module = ast.parse(file.read_bytes())
+        functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+        if "command" in functions:
+            summary = (ast.get_docstring(module) or "").partition("\n")[0]
+            found[file.stem.replace("_", "-")] = summary
+    return found
+
+
+class CommandsByFile(click.Group):
+    """A group whose sub-commands are the modules of this folder, imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all sub-commands."""
+        return list(command_summaries())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The sub-command of that name; imports its module alone."""
+        if cmd_name not in command_summaries():
+            return None
+        module: Any = import_module(f"kernelcast.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but an unknown name answers with the nearest ones."""
+        name = args[0]
+        if not name.startswith("-") and name not in command_summaries():
+            raise NotFoundError("command", name, command_summaries())
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List sub-commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(command_summaries().items()))
+
+
+def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from importlib.metadata import version
+
+        click.echo(f"{PROGRAM} {version(PROGRAM)}")
+        ctx.exit()
+
+
+@click.group(
+    cls=CommandsByFile,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A forecast for GPU kernels: how long, on which chip, and what binds it, without a GPU.
+
+    \b
+    kernelcast demo                          a first look
+    kernelcast predict FILE --gpu h100-sxm   how long FILE's launches take
+    kernelcast COMMAND --help                all options of a command
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def one_line(text: str) -> str:
+    """All of a message on one line, without control characters."""
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(printable.split())
+
+
+def usage_message(error: click.ClickException) -> str:
+    """What click found wrong, and where to read on."""
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    if context is None or message.endswith("?"):
+        return message
+    return f"{message}; see {context.command_path} --help"
+
+
+def complain(text: str) -> int:
+    """Write one line to standard error; the exit status of bad input."""
+    click.echo(one_line(text), err=True)
+    return EXIT_BAD_INPUT
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; its exit status. Every error but the last two kinds passes through."""
+    try:
+        with cli.make_context(PROGRAM, list(arguments)) as ctx:
+            cli.invoke(ctx)
+            sys.stdout.flush()
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not flush into the pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_DONE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: exit status 0 done, 1 a bound is broken, 2 bad input, 130 interrupted."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+    try:
+        return run(arguments)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if "--debug" in arguments:
+            traceback.print_exc()
+        if isinstance(error, click.ClickException):
+            return complain(f"error: {usage_message(error)}")
+        if isinstance(error, KernelcastError):
+            return complain(f"error: {error}")
+        if isinstance(error, MemoryError):
+            return complain("error: not enough memory; use smaller arrays or --sample fewer blocks")
+        return complain(
+            f"internal error: {type(error).__name__}: {error}; run again with --debug and report it"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

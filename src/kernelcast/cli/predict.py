@@ -1,0 +1,51 @@
+"""How long a kernel's launches take and what binds them."""
+
+from __future__ import annotations
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    ModelFlags,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+    file_argument,
+    gpu_options,
+    launch_options,
+    model_options,
+    output_options,
+    sampling_options,
+    source_options,
+)
+
+
+@click.command("predict")
+@file_argument
+@gpu_options()
+@model_options()
+@launch_options
+@source_options
+@sampling_options
+@output_options
+def command(
+    file: str,
+    gpus: GpuFlags,
+    models: ModelFlags,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Predict how long the launches of FILE take and what binds them.
+
+    FILE is CUDA C++, PTX or a workload (TOML). The launch is read from the comment block at the top
+    of the source, or given by --grid, --block and --arg.
+    """
+    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.reporting.json import document_dict
+    from kernelcast.reporting.overview import render_overview
+
+    found = forecasts(study(file, gpus, source, launch, sampling), models, output)
+    output.show(render_overview(found, brief=output.quiet), document_dict(found))

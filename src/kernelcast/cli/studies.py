@@ -1,0 +1,59 @@
+"""From the options of a command to cases and forecasts; commands share it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    ModelFlags,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+)
+from kernelcast.errors import MissingNumberError
+
+if TYPE_CHECKING:
+    from kernelcast.api import Case, Forecast
+
+
+def study(
+    file: str,
+    gpus: GpuFlags,
+    source: SourceFlags,
+    launch: LaunchOptions,
+    sampling: SamplingFlags,
+) -> tuple[Case, ...]:
+    """Cases of all launches that the file or the flags ask for, on all GPUs asked for."""
+    from kernelcast import api
+
+    machines = gpus.machines()
+    work = api.workload(file, launch.flags(source.kernel))
+    return api.cases(work, machines, build=source.build(), sampling=sampling.sampling())
+
+
+def forecasts(cases: Sequence[Case], models: ModelFlags, output: Output) -> list[Forecast]:
+    """What the models say of the cases.
+
+    Where all models are asked for, one that needs a number that a machine lacks is left out with a
+    remark; else that is the error it is.
+    """
+    from kernelcast import api
+
+    names = models.names()
+    found: list[Forecast] = []
+    missing: MissingNumberError | None = None
+    for case in cases:
+        for name in names:
+            try:
+                found.append(api.predict(case, name))
+            except MissingNumberError as error:
+                if "all" not in models.model:
+                    raise
+                missing = error
+                output.remark(f"{name} left out: {error}")
+    if missing and not found:
+        raise missing
+    return found

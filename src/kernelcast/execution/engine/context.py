@@ -1,0 +1,104 @@
+"""What passes between the compiled code and its host: one array of 64-bit slots."""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+
+BARRIERS = 16
+"""Named barriers of a block."""
+
+
+class Slot(IntEnum):
+    """Index of each slot; pointers are host addresses, counts are unsigned."""
+
+    def _generate_next_value_(name, start, count, last_values):  # type: ignore[no-untyped-def,override] # noqa: N805
+        return count
+
+    GLOBAL_DELTA = auto()  # host address = device address + this
+    SHARED = auto()
+    SHARED_BYTES = auto()
+    LOCAL = auto()  # one area, used by the warp that runs
+    LOCAL_BYTES = auto()  # per lane
+    PARAM = auto()
+    PARAM_BYTES = auto()
+    LOG = auto()  # where the next record goes
+    LOG_LIMIT = auto()  # beyond it, drain
+    LOG_WARP = auto()  # where the header of the current warp's WARP record goes after a drain
+    DRAIN = auto()  # the host's function
+    BLOCKS = auto()  # linear indices of the blocks to run
+    BLOCK_COUNT = auto()
+    GRID_X = auto()
+    GRID_Y = auto()
+    GRID_Z = auto()
+    BLOCK_X = auto()
+    BLOCK_Y = auto()
+    BLOCK_Z = auto()
+    WARPS = auto()  # per block
+    THREADS = auto()  # table: per warp 3 x 32 thread indices
+    MASKS = auto()  # table: per warp its mask of existing lanes
+    STATE = auto()  # saved registers, one area per warp
+    STATUS = auto()  # per warp a WarpStatus
+    WAITING_AT = auto()  # per warp the number of the barrier it waits at
+    REGIONS = auto()  # table of (first address, bytes, writable), ascending
+    REGION_COUNT = auto()
+    GUESSES = auto()  # per instruction the region it hit last: (first address, bytes, writable)
+    SYMBOLS = auto()  # addresses of the kernel's variables
+    SHARED_DYNAMIC_BYTES = auto()
+    WARP_INSTRUCTIONS = auto()
+    THREAD_INSTRUCTIONS = auto()
+    BLOCK_INDEX = auto()  # linear index of the block that runs
+    CTA_X = auto()
+    CTA_Y = auto()
+    CTA_Z = auto()
+    WARP = auto()  # the warp that runs
+    BARRIER_RESUMED = auto()  # number of the barrier the warp waited at before this turn
+    BARRIER = auto()  # number and thread count of the barrier a warp has just reached
+    BARRIER_COUNT = auto()
+    FAULT_INSTRUCTION = auto()
+    FAULT_LANE = auto()
+    FAULT_ADDRESS = auto()
+    FAULT = auto()  # a Fault
+    ARRIVED = auto()  # BARRIERS slots: threads that have arrived
+    EXPECTED = ARRIVED + BARRIERS  # BARRIERS slots: threads to wait for, 0 for all
+    POPULATION = EXPECTED + BARRIERS  # BARRIERS slots: lanes whose predicate was true
+    LANES = POPULATION + BARRIERS  # BARRIERS slots: lanes that voted
+    POPULATION_RESULT = LANES + BARRIERS
+    LANES_RESULT = POPULATION_RESULT + BARRIERS
+    END = LANES_RESULT + BARRIERS
+
+
+class WarpStatus(IntEnum):
+    """Where a warp stands between two of its turns."""
+
+    FRESH = 0
+    READY = 1
+    WAITING = 2
+    DONE = 3
+
+
+class WarpResult(IntEnum):
+    """How a warp's turn ended."""
+
+    DONE = 0
+    WAITING = 1
+    STOPPED = 2
+
+
+class RunResult(IntEnum):
+    """How the run ended."""
+
+    DONE = 0
+    STOPPED = 1
+    DEADLOCK = 2
+
+
+class Fault(IntEnum):
+    """Why the run stopped."""
+
+    NONE = 0
+    OUTSIDE = 1
+    MISALIGNED = 2
+    READ_ONLY = 3
+    TRAP = 4
+    MIXED_BARRIERS = 5
+    DRAIN = 6

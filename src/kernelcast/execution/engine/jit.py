@@ -1,0 +1,88 @@
+"""LLVM IR to machine code of this CPU, cached by content."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from kernelcast.toolchain.cache import Cache, content_key
+
+_OPTIMISATION = 1
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """A loaded `run` function; it lives as long as this value does."""
+
+    run: Any
+    engine: Any
+
+
+_loaded: dict[str, MachineCode] = {}
+_LOADED_MODULES = 16
+
+
+def _target_machine() -> Any:
+    """A new one each time: an execution engine owns and disposes of its own."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=_OPTIMISATION,
+        jit=True,
+    )
+
+
+def _key(ir: str) -> str:
+    return content_key(
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        llvmlite.__version__,
+        str(_OPTIMISATION),
+        ir,
+    )
+
+
+def _compile(ir: str) -> bytes:
+    machine = _target_machine()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    options = llvm.PipelineTuningOptions(speed_level=_OPTIMISATION)
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def machine_code(ir: str, cache: Cache | None = None) -> MachineCode:
+    """Compile a module whose entry is `i32 run(ptr)`, or take its code from the cache.
+
+    The last few modules stay loaded, so that a second run in the process costs nothing.
+    """
+    key = _key(ir)
+    loaded = _loaded.get(key)
+    if loaded is None:
+        loaded = _loaded[key] = _load(ir, key, cache)
+        while len(_loaded) > _LOADED_MODULES:
+            del _loaded[next(iter(_loaded))]
+    return loaded
+
+
+def _load(ir: str, key: str, cache: Cache | None) -> MachineCode:
+    code = cache.get("object", key) if cache is not None else None
+    if code is None:
+        code = _compile(ir)
+        if cache is not None:
+            cache.put("object", key, code)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    engine.set_object_cache(getbuffer_func=lambda module: code)
+    engine.finalize_object()
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("run"))
+    return MachineCode(run, engine)

@@ -1,0 +1,342 @@
+"""Address checks, the log of accesses, and loads and stores of a warp: the same for every ISA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.engine.context import Fault, Slot
+from kernelcast.execution.engine.lowering import Lowering, record_header
+from kernelcast.execution.engine.values import Value, vector
+from kernelcast.execution.trace import RECORD_WORDS, RecordKind
+from kernelcast.ir import Space
+
+_RAW_BYTES = 8 * RECORD_WORDS[RecordKind.ADDRESSES]
+_AFFINE_BYTES = 8 * RECORD_WORDS[RecordKind.AFFINE]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A checked and logged access: where each lane goes on the host.
+
+    `lanes` are those that access, as scalar mask `mask` and per lane. `first_host` is the host
+    address of lane 0, meaningful where the scalar i1 `is_contiguous` holds.
+    """
+
+    hosts: Value
+    lanes: Value
+    mask: str
+    first_host: str
+    is_contiguous: str
+
+
+def access(
+    lw: Lowering,
+    address: Value,
+    space: Space,
+    size_bytes: int,
+    *,
+    writes: bool,
+    lanes: Value,
+    body: Callable[[Access], None],
+) -> None:
+    """Check and log an access of `size_bytes` per lane, then emit `body` for it.
+
+    Nothing happens at run time where no lane takes part.
+    """
+    b = lw.b
+    mask = lw.mask if lanes is lw.active else b.mask_of(lanes)
+    done = b.fresh("done")
+    if lanes is not lw.active:
+        some = b.fresh("some")
+        none = b.scalar(f"icmp eq i32 {mask}, 0")
+        b.line(f"br i1 {none}, label %{done}, label %{some}")
+        b.label(some)
+    base, stride, is_affine = _affine(lw, address, mask)
+    hosts, fast = _check(lw, address, space, size_bytes, writes, mask)
+    _log(lw, address, mask, base, stride, is_affine)
+    steps_by_size = b.scalar(f"icmp eq i64 {stride}, {size_bytes}")
+    contiguous = b.scalar(f"and i1 {is_affine}, {steps_by_size}")
+    contiguous = b.scalar(f"and i1 {contiguous}, {fast}")
+    first = b.scalar(f"extractelement {vector('i64')} {hosts.text}, i32 0")
+    body(Access(hosts, lanes, mask, first, contiguous))
+    if lanes is not lw.active:
+        b.line(f"br label %{done}")
+        b.label(done)
+
+
+def _affine(lw: Lowering, address: Value, mask: str) -> tuple[str, str, str]:
+    """Address of lane 0, stride, and whether the active lanes follow them."""
+    b = lw.b
+    kind = vector("i64")
+    base = b.scalar(f"extractelement {kind} {address.text}, i32 0")
+    second = b.scalar(f"extractelement {kind} {address.text}, i32 1")
+    stride = b.scalar(f"sub i64 {second}, {base}")
+    steps = b.binary("mul", b.splat(stride, "i64"), b.lane_numbers("i64"))
+    expected = b.binary("add", b.splat(base, "i64"), steps)
+    differs = b.mask_of(b.compare("ne", expected, address))
+    wrong = b.scalar(f"and i32 {differs}, {mask}")
+    return base, stride, b.scalar(f"icmp eq i32 {wrong}, 0")
+
+
+def _log(
+    lw: Lowering, address: Value, mask: str, base: str, stride: str, is_affine: str
+) -> None:
+    b = lw.b
+    position = lw.log_position()
+    wide = b.scalar(f"zext i32 {mask} to i64")
+    pointer = b.scalar(f"inttoptr i64 {position} to ptr")
+    second = b.scalar(f"getelementptr i64, ptr {pointer}, i64 1")
+    affine, raw, logged = b.fresh("affine"), b.fresh("raw"), b.fresh("logged")
+    b.line(f"br i1 {is_affine}, label %{affine}, label %{raw}")
+    b.label(affine)
+    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.AFFINE, lw.position)}")
+    b.line(f"store i64 {header}, ptr {pointer}")
+    b.line(f"store i64 {base}, ptr {second}")
+    third = b.scalar(f"getelementptr i64, ptr {pointer}, i64 2")
+    b.line(f"store i64 {stride}, ptr {third}")
+    b.line(f"br label %{logged}")
+    b.label(raw)
+    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.ADDRESSES, lw.position)}")
+    b.line(f"store i64 {header}, ptr {pointer}")
+    b.line(f"store {vector('i64')} {address.text}, ptr {second}, align 8")
+    b.line(f"br label %{logged}")
+    b.label(logged)
+    size = b.scalar(
+        f"phi i64 [ {_AFFINE_BYTES}, %{affine} ], [ {_RAW_BYTES}, %{raw} ]"
+    )
+    lw.advance_log(b.scalar(f"add i64 {position}, {size}"))
+
+
+def _check(
+    lw: Lowering, address: Value, space: Space, size_bytes: int, writes: bool, mask: str
+) -> tuple[Value, str]:
+    """Host addresses, and whether they mirror the device's (scalar i1)."""
+    if space in (Space.SHARED, Space.LOCAL, Space.PARAM):
+        return _check_window(lw, address, space, size_bytes, mask), _flag(space is Space.SHARED)
+    return _check_global(lw, address, space, size_bytes, writes, mask)
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _bad_lanes(lw: Lowering, offset: Value, limit: str, size_bytes: int, mask: str) -> str:
+    """Lanes whose offset is misaligned or beyond `limit`, the last offset allowed.
+
+    Rotating the alignment bits to the top makes one comparison find both.
+    """
+    b = lw.b
+    shift = (size_bytes & -size_bytes).bit_length() - 1
+    if shift:
+        amount = b.constant("i64", shift)
+        offset = b.lanewise("fshr", "i64", offset, offset, amount)
+        limit = b.scalar(f"lshr i64 {limit}, {shift}")
+    beyond = b.mask_of(b.compare("ugt", offset, b.splat(limit, "i64")))
+    return b.scalar(f"and i32 {beyond}, {mask}")
+
+
+def _check_window(
+    lw: Lowering, address: Value, space: Space, size_bytes: int, mask: str
+) -> Value:
+    b = lw.b
+    base_slot, bytes_slot = {
+        Space.SHARED: (Slot.SHARED, Slot.SHARED_BYTES),
+        Space.LOCAL: (Slot.LOCAL, Slot.LOCAL_BYTES),
+        Space.PARAM: (Slot.PARAM, Slot.PARAM_BYTES),
+    }[space]
+    available = lw.slot(bytes_slot)
+    too_small = b.scalar(f"icmp ult i64 {available}, {size_bytes}")
+    limit = b.scalar(f"sub i64 {available}, {size_bytes}")
+    bad = _bad_lanes(lw, address, limit, size_bytes, mask)
+    bad = b.scalar(f"select i1 {too_small}, i32 {mask}, i32 {bad}")
+    is_bad = b.scalar(f"icmp ne i32 {bad}, 0")
+    fault, fine = b.fresh("fault"), b.fresh("go")
+    b.line(f"br i1 {is_bad}, label %{fault}, label %{fine}, !prof !0")
+    b.label(fault)
+    _window_fault(lw, address, bad, size_bytes)
+    b.label(fine)
+    base = b.splat(lw.slot(base_slot), "i64")
+    hosts = b.binary("add", address, base)
+    if space is Space.LOCAL:
+        steps = b.binary("mul", b.splat(available, "i64"), b.lane_numbers("i64"))
+        hosts = b.binary("add", hosts, steps)
+    return hosts
+
+
+def _window_fault(lw: Lowering, address: Value, bad: str, size_bytes: int) -> None:
+    """Note the first bad lane and why."""
+    b = lw.b
+    lane = b.call("llvm.cttz.i32", "i32", [("i32", bad), ("i1", "false")])
+    at = b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {lane}")
+    low = b.scalar(f"and i64 {at}, {size_bytes - 1}")
+    misaligned = b.scalar(f"icmp ne i64 {low}, 0")
+    code = b.scalar(
+        f"select i1 {misaligned}, i64 {int(Fault.MISALIGNED)}, i64 {int(Fault.OUTSIDE)}"
+    )
+    lw.set_slot(Slot.FAULT, code)
+    lw.set_slot(Slot.FAULT_INSTRUCTION, str(lw.position))
+    lw.set_slot(Slot.FAULT_LANE, b.scalar(f"zext i32 {lane} to i64"))
+    lw.set_slot(Slot.FAULT_ADDRESS, at)
+    b.line("br label %stopped")
+
+
+def _check_global(
+    lw: Lowering, address: Value, space: Space, size_bytes: int, writes: bool, mask: str
+) -> tuple[Value, str]:
+    """Compare with the array this instruction hit last; search all arrays where that fails."""
+    b = lw.b
+    guesses = lw.slot(Slot.GUESSES, "ptr")
+    guess = b.scalar(f"getelementptr i64, ptr {guesses}, i64 {2 * lw.position}")
+    first = b.scalar(f"load i64, ptr {guess}")
+    size_pointer = b.scalar(f"getelementptr i64, ptr {guess}, i64 1")
+    size = b.scalar(f"load i64, ptr {size_pointer}")
+    limit = b.scalar(f"sub i64 {size}, {size_bytes}")
+    offset = b.binary("sub", address, b.splat(first, "i64"))
+    bad = _bad_lanes(lw, offset, limit, size_bytes, mask)
+    fast, slow, join = b.fresh("fast"), b.fresh("slow"), b.fresh("join")
+    hit = b.scalar(f"icmp eq i32 {bad}, 0")
+    b.line(f"br i1 {hit}, label %{fast}, label %{slow}")
+    b.label(slow)
+    kind = vector("i64")
+    b.line(f"store {kind} {address.text}, ptr %addresses, align 64")
+    failed = b.scalar(
+        f"call i32 @resolve(ptr %ctx, i64 {lw.position}, i32 {mask}, ptr %addresses, ptr %hosts, "
+        f"i64 {size_bytes}, i32 {int(writes)}, i32 {int(space is Space.GENERIC)})"
+    )
+    is_bad = b.scalar(f"icmp ne i32 {failed}, 0")
+    lw.stop_if(is_bad)
+    found = b.value("i64", f"load {kind}, ptr %hosts, align 64")
+    slow_end = b.fresh("slow")
+    b.line(f"br label %{slow_end}")
+    b.label(slow_end)
+    b.line(f"br label %{join}")
+    b.label(fast)
+    delta = b.splat(lw.slot(Slot.GLOBAL_DELTA), "i64")
+    mirrored = b.binary("add", address, delta)
+    b.line(f"br label %{join}")
+    b.label(join)
+    hosts = b.value(
+        "i64", f"phi {kind} [ {mirrored.text}, %{fast} ], [ {found.text}, %{slow_end} ]"
+    )
+    is_fast = b.scalar(f"phi i1 [ true, %{fast} ], [ false, %{slow_end} ]")
+    return hosts, is_fast
+
+
+def load(lw: Lowering, at: Access, element: str, offset_bytes: int, whole: bool) -> Value:
+    """Load one integer element per lane; `whole` if it is all that the access moves."""
+    b = lw.b
+    kind = vector(element)
+    size = Value("", element).bits // 8
+    if not whole:
+        return _gather(lw, at, element, offset_bytes)
+    contiguous, scattered, join = b.fresh("contiguous"), b.fresh("gather"), b.fresh("join")
+    b.line(f"br i1 {at.is_contiguous}, label %{contiguous}, label %{scattered}")
+    b.label(contiguous)
+    pointer = b.scalar(f"inttoptr i64 {at.first_host} to ptr")
+    name = f"llvm.masked.load.v{WARP_LANES}{element}.p0"
+    near = b.call(
+        name,
+        kind,
+        [
+            ("ptr", pointer),
+            ("i32", str(size)),
+            (vector("i1"), at.lanes.text),
+            (kind, "zeroinitializer"),
+        ],
+    )
+    b.line(f"br label %{join}")
+    b.label(scattered)
+    far = _gather(lw, at, element, offset_bytes)
+    far_end = b.fresh("gathered")
+    b.line(f"br label %{far_end}")
+    b.label(far_end)
+    b.line(f"br label %{join}")
+    b.label(join)
+    return b.value(element, f"phi {kind} [ {near}, %{contiguous} ], [ {far.text}, %{far_end} ]")
+
+
+def _pointers(lw: Lowering, at: Access, offset_bytes: int) -> str:
+    b = lw.b
+    hosts = at.hosts
+    if offset_bytes:
+        hosts = b.binary("add", hosts, b.constant("i64", offset_bytes))
+    return b.scalar(f"inttoptr {vector('i64')} {hosts.text} to {vector('ptr')}")
+
+
+def _gather(lw: Lowering, at: Access, element: str, offset_bytes: int) -> Value:
+    b = lw.b
+    kind = vector(element)
+    name = f"llvm.masked.gather.v{WARP_LANES}{element}.v{WARP_LANES}p0"
+    text = b.call(
+        name,
+        kind,
+        [
+            (vector("ptr"), _pointers(lw, at, offset_bytes)),
+            ("i32", str(Value("", element).bits // 8)),
+            (vector("i1"), at.lanes.text),
+            (kind, "zeroinitializer"),
+        ],
+    )
+    return Value(text, element)
+
+
+def store(lw: Lowering, at: Access, value: Value, offset_bytes: int, whole: bool) -> None:
+    """Store one integer element per lane; `whole` if it is all that the access moves."""
+    b = lw.b
+    if not whole:
+        _scatter(lw, at, value, offset_bytes)
+        return
+    contiguous, scattered, join = b.fresh("contiguous"), b.fresh("scatter"), b.fresh("join")
+    b.line(f"br i1 {at.is_contiguous}, label %{contiguous}, label %{scattered}")
+    b.label(contiguous)
+    pointer = b.scalar(f"inttoptr i64 {at.first_host} to ptr")
+    b.call(
+        f"llvm.masked.store.v{WARP_LANES}{value.type}.p0",
+        "void",
+        [
+            (vector(value.type), value.text),
+            ("ptr", pointer),
+            ("i32", str(value.bits // 8)),
+            (vector("i1"), at.lanes.text),
+        ],
+    )
+    b.line(f"br label %{join}")
+    b.label(scattered)
+    _scatter(lw, at, value, offset_bytes)
+    b.line(f"br label %{join}")
+    b.label(join)
+
+
+def _scatter(lw: Lowering, at: Access, value: Value, offset_bytes: int) -> None:
+    lw.b.call(
+        f"llvm.masked.scatter.v{WARP_LANES}{value.type}.v{WARP_LANES}p0",
+        "void",
+        [
+            (vector(value.type), value.text),
+            (vector("ptr"), _pointers(lw, at, offset_bytes)),
+            ("i32", str(value.bits // 8)),
+            (vector("i1"), at.lanes.text),
+        ],
+    )
+
+
+def for_each_lane(lw: Lowering, mask: str, body: Callable[[str], None]) -> None:
+    """A loop over the lanes of a mask in ascending order; `body` gets the lane as i32."""
+    b = lw.b
+    rest = b.slot("i32")
+    b.line(f"store i32 {mask}, ptr {rest}")
+    head, inside, done = b.fresh("lanes"), b.fresh("lane"), b.fresh("lanes_done")
+    b.line(f"br label %{head}")
+    b.label(head)
+    left = b.scalar(f"load i32, ptr {rest}")
+    none = b.scalar(f"icmp eq i32 {left}, 0")
+    b.line(f"br i1 {none}, label %{done}, label %{inside}")
+    b.label(inside)
+    lane = b.call("llvm.cttz.i32", "i32", [("i32", left), ("i1", "false")])
+    less = b.scalar(f"sub i32 {left}, 1")
+    b.line(f"store i32 {b.scalar(f'and i32 {left}, {less}')}, ptr {rest}")
+    body(lane)
+    b.line(f"br label %{head}")
+    b.label(done)

@@ -1,0 +1,52 @@
+"""What PTX instructions mean, as LLVM: the instruction set of the engine for PTX kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.ptx import (
+    barriers,
+    conversions,
+    floating,
+    integer,
+    memory,
+    moves,
+    selection,
+    warp,
+)
+from kernelcast.execution.engine.ptx.operands import type_of
+from kernelcast.ir import Instruction
+
+Lower = Callable[[Lowering, Instruction], None]
+
+
+def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
+    def lower(lw: Lowering, i: Instruction) -> None:
+        (of_floats if type_of(i).is_float else of_integers)(lw, i)
+
+    return lower
+
+
+class Ptx:
+    """The PTX instruction set."""
+
+    opcodes: dict[str, Lower] = {  # noqa: RUF012
+        **integer.OPCODES,
+        **floating.OPCODES,
+        **{name: _by_type(integer.INTEGER[name], floating.FLOAT[name]) for name in floating.FLOAT},
+        **selection.OPCODES,
+        **conversions.OPCODES,
+        **moves.OPCODES,
+        **memory.OPCODES,
+        **warp.OPCODES,
+        **barriers.OPCODES,
+    }
+
+    def arrive(self, lowering: Lowering, barrier: Instruction) -> tuple[str, str]:
+        """Lower the arrival at a barrier."""
+        return barriers.arrive_and_wait(lowering, barrier)
+
+    def deliver(self, lowering: Lowering, barrier: Instruction) -> None:
+        """Lower the result of a reducing barrier."""
+        barriers.deliver(lowering, barrier)

@@ -1,0 +1,102 @@
+"""`bar` and `barrier`: arrival, and the results of the reducing forms."""
+
+from __future__ import annotations
+
+from kernelcast.execution.engine.context import BARRIERS, Slot
+from kernelcast.execution.engine.driver import slot_pointer
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, resize
+from kernelcast.ir import Immediate, Instruction, Operand, Register
+
+
+def _scalar(lw: Lowering, operand: Operand) -> str:
+    """A barrier number or thread count as i64 text: the same in all lanes, so lane by lane the
+    value of the lowest active one."""
+    if isinstance(operand, Immediate):
+        return str(operand.value)
+    if not isinstance(operand, Register):
+        raise lw.unsupported(f"barrier operand {operand}")
+    b = lw.b
+    value = resize(b, lw.register(operand), "i32")
+    lane = b.call("llvm.cttz.i32", "i32", [("i32", lw.mask), ("i1", "false")])
+    lane = b.scalar(f"and i32 {lane}, 31")
+    item = b.scalar(f"extractelement <32 x i32> {value.text}, i32 {lane}")
+    return b.scalar(f"zext i32 {item} to i64")
+
+
+def _operands(i: Instruction) -> tuple[Operand, ...]:
+    """Operands after the destination."""
+    return i.operands[1:] if "red" in i.modifiers else i.operands
+
+
+def _number_and_count(lw: Lowering, i: Instruction) -> tuple[str, str]:
+    operands = _operands(i)
+    limit = len(operands) - (1 if "red" in i.modifiers else 0)
+    number = _scalar(lw, operands[0])
+    if number.isdigit() and int(number) >= BARRIERS:
+        raise lw.unsupported(f"barrier {number}")
+    if not number.isdigit():
+        number = lw.b.scalar(f"and i64 {number}, {BARRIERS - 1}")
+    return number, _scalar(lw, operands[1]) if limit > 1 else "0"
+
+
+def arrive_and_wait(lw: Lowering, i: Instruction) -> tuple[str, str]:
+    """Number and count of the barrier; a reducing form adds its lanes' predicates."""
+    number, count = _number_and_count(lw, i)
+    if "red" in i.modifiers:
+        b = lw.b
+        mask = lw.mask
+        guard = guard_of(lw, i)
+        if guard is not None:
+            mask = b.mask_of(guard)
+        holds = b.mask_of(read(lw, i.operands[-1], PRED))
+        holds = b.scalar(f"and i32 {holds}, {mask}")
+        for slot, lanes in ((Slot.POPULATION, holds), (Slot.LANES, mask)):
+            population = b.call("llvm.ctpop.i32", "i32", [("i32", lanes)])
+            pointer = _indexed(lw, slot, number)
+            old = b.scalar(f"load i64, ptr {pointer}")
+            wide = b.scalar(f"zext i32 {population} to i64")
+            b.line(f"store i64 {b.scalar(f'add i64 {old}, {wide}')}, ptr {pointer}")
+    return number, count
+
+
+def _indexed(lw: Lowering, slot: Slot, number: str) -> str:
+    base = lw.b.scalar(slot_pointer(slot))
+    return lw.b.scalar(f"getelementptr i64, ptr {base}, i64 {number}")
+
+
+def deliver(lw: Lowering, i: Instruction) -> None:
+    """Write `bar.red`'s result: how many predicates held, whether all did, or whether any."""
+    b = lw.b
+    number = lw.slot(Slot.BARRIER_RESUMED)
+    population = b.scalar(f"load i64, ptr {_indexed(lw, Slot.POPULATION_RESULT, number)}")
+    lanes = b.scalar(f"load i64, ptr {_indexed(lw, Slot.LANES_RESULT, number)}")
+    if "popc" in i.modifiers:
+        count = b.scalar(f"trunc i64 {population} to i32")
+        lw.set_register(_target(lw, i), b.splat(count, "i32"))
+        return
+    if "and" in i.modifiers:
+        result = b.scalar(f"icmp eq i64 {population}, {lanes}")
+    else:
+        result = b.scalar(f"icmp ne i64 {population}, 0")
+    lw.set_register(_target(lw, i), b.splat(result, "i1"))
+
+
+def _target(lw: Lowering, i: Instruction) -> Register:
+    target = i.operands[0]
+    if not isinstance(target, Register):
+        raise lw.unsupported("this destination")
+    return target
+
+
+def bar(lw: Lowering, i: Instruction) -> None:
+    """The forms that do not wait: `bar.arrive`, and `bar.warp.sync`, which has nothing to do."""
+    if "warp" in i.modifiers:
+        return
+    if i.guard is not None:
+        raise lw.unsupported("a guarded bar.arrive")
+    number, count = _number_and_count(lw, i)
+    lw.b.line(f"call void @arrive(ptr %ctx, i64 {number}, i64 {count})")
+
+
+OPCODES = {"bar": bar, "barrier": bar}

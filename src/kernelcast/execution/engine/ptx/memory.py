@@ -1,0 +1,315 @@
+"""`ld`, `st`, `atom` and `red`."""
+
+from __future__ import annotations
+
+from kernelcast.execution.engine.context import Slot
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.memory import Access, access, for_each_lane, load, store
+from kernelcast.execution.engine.ptx.floating import from_float, lanes_of, to_float
+from kernelcast.execution.engine.ptx.operands import (
+    guard_of,
+    pack,
+    read,
+    resize,
+    type_of,
+    write,
+)
+from kernelcast.execution.engine.values import PtxType, Value, element_bits, ptx_type, vector
+from kernelcast.ir import Address, Instruction, Operand, Space, Symbol, Vector
+
+
+def address_of(lw: Lowering, operand: Operand) -> Value:
+    """The address of a memory operand, as i64."""
+    b = lw.b
+    if not isinstance(operand, Address):
+        raise lw.unsupported(f"address {operand}")
+    if operand.base is None:
+        return b.constant("i64", operand.offset)
+    if isinstance(operand.base, Symbol):
+        address = lw.symbol_address(operand.base)
+    else:
+        address = resize(b, lw.register(operand.base), "i64")
+    if operand.offset:
+        address = b.binary("add", address, b.constant("i64", operand.offset))
+    return address
+
+
+def _elements(operand: Operand) -> tuple[Operand, ...]:
+    return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
+def ld(lw: Lowering, i: Instruction) -> None:
+    """Load a scalar or vector; narrow integers are extended by their type."""
+    kind = type_of(i)
+    targets = _elements(i.operands[0])
+    if i.space is Space.PARAM and _load_parameter(lw, i, kind, targets):
+        return
+    space = _space(lw, i)
+    address = address_of(lw, i.operands[1])
+    element = f"i{kind.bits * kind.lanes}"
+    size = element_bits(element) // 8
+    lanes = guard_of(lw, i) or lw.active
+    b = lw.b
+    slots: list[str] = []
+
+    def body(at: Access) -> None:
+        for number in range(len(targets)):
+            value = load(lw, at, element, number * size, whole=len(targets) == 1)
+            slots.append(value.text)
+
+    if i.guard is None:
+        access(lw, address, space, size * len(targets), writes=False, lanes=lanes, body=body)
+        values = [Value(text, element) for text in slots]
+    else:
+        values = _guarded_values(lw, address, space, size, targets, element, lanes)
+    for target, value in zip(targets, values, strict=True):
+        typed = b.cast("bitcast", value, kind.llvm)
+        write(lw, i, target, typed, signed=kind.signed)
+
+
+def _guarded_values(
+    lw: Lowering,
+    address: Value,
+    space: Space,
+    size: int,
+    targets: tuple[Operand, ...],
+    element: str,
+    lanes: Value,
+) -> list[Value]:
+    """Loads that may not happen at all pass their values through stack slots."""
+    b = lw.b
+    kind = vector(element)
+    slots = [b.slot(kind) for _ in targets]
+    for slot in slots:
+        b.line(f"store {kind} zeroinitializer, ptr {slot}")
+
+    def body(at: Access) -> None:
+        for number, slot in enumerate(slots):
+            value = load(lw, at, element, number * size, whole=len(slots) == 1)
+            b.line(f"store {kind} {value.text}, ptr {slot}")
+
+    access(lw, address, space, size * len(slots), writes=False, lanes=lanes, body=body)
+    return [b.value(element, f"load {kind}, ptr {slot}") for slot in slots]
+
+
+def _load_parameter(
+    lw: Lowering, i: Instruction, kind: PtxType, targets: tuple[Operand, ...]
+) -> bool:
+    """A parameter at a constant offset is one scalar load for the whole warp."""
+    operand = i.operands[1]
+    if not isinstance(operand, Address) or not isinstance(operand.base, Symbol):
+        return False
+    start = lw.parameter_offset(operand.base.name)
+    if start is None:
+        return False
+    b = lw.b
+    base = lw.slot(Slot.PARAM, "ptr")
+    element = f"i{kind.bits * kind.lanes}"
+    size = element_bits(element) // 8
+    for number, target in enumerate(targets):
+        offset = start + operand.base.offset + operand.offset + number * size
+        pointer = b.scalar(f"getelementptr i8, ptr {base}, i64 {offset}")
+        scalar = b.scalar(f"load {element}, ptr {pointer}, align 1")
+        value = b.cast("bitcast", b.splat(scalar, element), kind.llvm)
+        write(lw, i, target, value, signed=kind.signed)
+    return True
+
+
+def _space(lw: Lowering, i: Instruction) -> Space:
+    if i.space is None:
+        raise lw.unsupported("an access without a state space")
+    return i.space
+
+
+def st(lw: Lowering, i: Instruction) -> None:
+    """Store a scalar or vector."""
+    kind = type_of(i)
+    sources = _elements(i.operands[1])
+    element = f"i{kind.bits * kind.lanes}"
+    size = element_bits(element) // 8
+    values = [
+        lw.b.cast("bitcast", read(lw, operand, kind), element) for operand in sources
+    ]
+    address = address_of(lw, i.operands[0])
+
+    def body(at: Access) -> None:
+        for number, value in enumerate(values):
+            store(lw, at, value, number * size, whole=len(values) == 1)
+
+    access(
+        lw,
+        address,
+        _space(lw, i),
+        size * len(sources),
+        writes=True,
+        lanes=guard_of(lw, i) or lw.active,
+        body=body,
+    )
+
+
+_INTEGER_OPERATIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor"}
+ATOMIC_OPERATIONS = {
+    "add",
+    "min",
+    "max",
+    "and",
+    "or",
+    "xor",
+    "exch",
+    "cas",
+    "inc",
+    "dec",
+}
+
+
+def atom(lw: Lowering, i: Instruction) -> None:
+    """`atom`: read-modify-write, lane by lane in ascending order; gives the old value."""
+    _atomic(lw, i, i.operands[0], i.operands[1], i.operands[2:])
+
+
+def red(lw: Lowering, i: Instruction) -> None:
+    """`red`: the same without a result."""
+    _atomic(lw, i, None, i.operands[0], i.operands[1:])
+
+
+def _atomic(
+    lw: Lowering,
+    i: Instruction,
+    target: Operand,
+    pointer: Operand,
+    operands: tuple[Operand, ...],
+) -> None:
+    b = lw.b
+    kind = type_of(i)
+    operation = next((m for m in i.modifiers if m in ATOMIC_OPERATIONS), None)
+    if operation is None or any(isinstance(o, Vector) for o in operands):
+        raise lw.unsupported("this form of atomic")
+    element = f"i{kind.bits * kind.lanes}"
+    size = element_bits(element) // 8
+    values = [b.cast("bitcast", read(lw, o, kind), element) for o in operands]
+    address = address_of(lw, pointer)
+    whole = vector(element)
+    b.line(f"store {whole} zeroinitializer, ptr %results, align 64")
+    for value, slot in zip(values, ("%operands", "%operands2"), strict=False):
+        b.line(f"store {whole} {value.text}, ptr {slot}, align 64")
+
+    def body(at: Access) -> None:
+        b.line(f"store {vector('i64')} {at.hosts.text}, ptr %hosts, align 64")
+        for_each_lane(
+            lw, at.mask, lambda lane: _one_lane(lw, i, operation, kind, element, lane, len(values))
+        )
+
+    access(
+        lw,
+        address,
+        _space(lw, i),
+        size,
+        writes=True,
+        lanes=guard_of(lw, i) or lw.active,
+        body=body,
+    )
+    if target is not None:
+        old = b.value(element, f"load {whole}, ptr %results, align 64")
+        write(lw, i, target, b.cast("bitcast", old, kind.llvm))
+
+
+def _one_lane(
+    lw: Lowering,
+    i: Instruction,
+    operation: str,
+    kind: PtxType,
+    element: str,
+    lane: str,
+    operands: int,
+) -> None:
+    b = lw.b
+
+    def item(array: str, type_: str) -> str:
+        return b.scalar(f"getelementptr {type_}, ptr {array}, i32 {lane}")
+
+    host = b.scalar(f"load i64, ptr {item('%hosts', 'i64')}")
+    where = b.scalar(f"inttoptr i64 {host} to ptr")
+    old = b.scalar(f"load {element}, ptr {where}")
+    b.line(f"store {element} {old}, ptr {item('%results', element)}")
+    first = b.scalar(f"load {element}, ptr {item('%operands', element)}")
+    second = ""
+    if operands > 1:
+        second = b.scalar(f"load {element}, ptr {item('%operands2', element)}")
+    new = _combined(lw, i, operation, kind, element, old, first, second)
+    b.line(f"store {element} {new}, ptr {where}")
+
+
+def _combined(
+    lw: Lowering,
+    i: Instruction,
+    operation: str,
+    kind: PtxType,
+    element: str,
+    old: str,
+    operand: str,
+    swap: str,
+) -> str:
+    """The new value of one word."""
+    b = lw.b
+    if kind.is_float and operation == "add":
+        return _float_add(lw, i, kind, element, old, operand)
+    if operation == "exch":
+        return operand
+    if operation == "cas":
+        same = b.scalar(f"icmp eq {element} {old}, {operand}")
+        return b.scalar(f"select i1 {same}, {element} {swap}, {element} {old}")
+    if operation == "inc":
+        reached = b.scalar(f"icmp uge {element} {old}, {operand}")
+        more = b.scalar(f"add {element} {old}, 1")
+        return b.scalar(f"select i1 {reached}, {element} 0, {element} {more}")
+    if operation == "dec":
+        zero = b.scalar(f"icmp eq {element} {old}, 0")
+        above = b.scalar(f"icmp ugt {element} {old}, {operand}")
+        wraps = b.scalar(f"or i1 {zero}, {above}")
+        less = b.scalar(f"sub {element} {old}, 1")
+        return b.scalar(f"select i1 {wraps}, {element} {operand}, {element} {less}")
+    if kind.is_float:
+        raise lw.unsupported(f"atomic {operation} of {kind.name}")
+    if operation in ("min", "max"):
+        sign = "s" if kind.signed else "u"
+        relation = sign + ("lt" if operation == "min" else "gt")
+        first = b.scalar(f"icmp {relation} {element} {old}, {operand}")
+        return b.scalar(f"select i1 {first}, {element} {old}, {element} {operand}")
+    return b.scalar(f"{_INTEGER_OPERATIONS[operation]} {element} {old}, {operand}")
+
+
+def _float_add(
+    lw: Lowering, i: Instruction, kind: PtxType, element: str, old: str, operand: str
+) -> str:
+    b = lw.b
+    if kind.name not in ("f32", "f64"):
+        return _small_float_add(lw, kind, element, old, operand)
+    a = b.scalar(f"bitcast {element} {old} to {kind.llvm}")
+    c = b.scalar(f"bitcast {element} {operand} to {kind.llvm}")
+    total = b.scalar(f"fadd {kind.llvm} {a}, {c}")
+    return b.scalar(f"bitcast {kind.llvm} {total} to {element}")
+
+
+def _small_float_add(
+    lw: Lowering, kind: PtxType, element: str, old: str, operand: str
+) -> str:
+    """f16, bf16 and their pairs, by the vector code in lane 0."""
+    b = lw.b
+    scalar = ptx_type(f"{kind.kind}{kind.bits}")
+    pairs = zip(
+        lanes_of(lw, b.splat(old, element), kind),
+        lanes_of(lw, b.splat(operand, element), kind),
+        strict=True,
+    )
+    sums = [
+        from_float(
+            lw, b.binary("fadd", to_float(lw, x, scalar), to_float(lw, y, scalar)), scalar
+        )
+        for x, y in pairs
+    ]
+    total = sums[0] if kind.lanes == 1 else pack(lw, sums, kind)
+    return b.scalar(f"extractelement {vector(element)} {total.text}, i32 0")
+
+
+OPCODES = {"ld": ld, "ldu": ld, "st": st, "atom": atom, "red": red}
+

@@ -1,0 +1,77 @@
+"""Moves, address-space conversion, and instructions without effect on what a kernel computes."""
+
+from __future__ import annotations
+
+from kernelcast.execution.address_map import (
+    GLOBAL_BASE,
+    LOCAL_WINDOW,
+    PARAM_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_BYTES,
+)
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.ptx.operands import read, resize, type_of, write
+from kernelcast.execution.engine.values import ptx_type
+from kernelcast.ir import Instruction
+
+WINDOWS = {
+    "shared": SHARED_WINDOW,
+    "shared::cta": SHARED_WINDOW,
+    "local": LOCAL_WINDOW,
+    "param": PARAM_WINDOW,
+}
+
+
+def mov(lw: Lowering, i: Instruction) -> None:
+    """`mov`, with packing and unpacking of vectors."""
+    write(lw, i, i.operands[0], read(lw, i.operands[1], type_of(i)))
+
+
+def cvta(lw: Lowering, i: Instruction) -> None:
+    """Between the addresses of a space and generic ones."""
+    b = lw.b
+    kind = type_of(i)
+    address = resize(b, read(lw, i.operands[1], kind), "i64")
+    base = next((WINDOWS[m] for m in i.modifiers if m in WINDOWS), 0)
+    if base:
+        operation = "sub" if "to" in i.modifiers else "add"
+        address = b.binary(operation, address, b.constant("i64", base))
+    write(lw, i, i.operands[0], resize(b, address, kind.llvm))
+
+
+def isspacep(lw: Lowering, i: Instruction) -> None:
+    """Whether a generic address lies in a space."""
+    b = lw.b
+    address = read(lw, i.operands[1], ptx_type("u64"))
+    base = next((WINDOWS[m] for m in i.modifiers if m in WINDOWS), 0)
+    if base:
+        offset = b.binary("sub", address, b.constant("i64", base))
+        inside = b.compare("ult", offset, b.constant("i64", WINDOW_BYTES))
+    else:
+        inside = b.compare("uge", address, b.constant("i64", GLOBAL_BASE))
+    write(lw, i, i.operands[0], inside)
+
+
+def nothing(lw: Lowering, i: Instruction) -> None:
+    """Hints, fences and waits: without effect where one thread of the CPU runs everything."""
+
+
+OPCODES = {
+    "mov": mov,
+    "cvta": cvta,
+    "isspacep": isspacep,
+    **dict.fromkeys(
+        (
+            "membar",
+            "fence",
+            "prefetch",
+            "prefetchu",
+            "discard",
+            "applypriority",
+            "nanosleep",
+            "griddepcontrol",
+            "pmevent",
+        ),
+        nothing,
+    ),
+}

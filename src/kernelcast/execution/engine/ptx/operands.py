@@ -1,0 +1,194 @@
+"""Reads and writes PTX operands as lane values."""
+
+from __future__ import annotations
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.engine.builder import Builder
+from kernelcast.execution.engine.context import Slot
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.values import PtxType, Value, is_type, ptx_type
+from kernelcast.ir import (
+    Immediate,
+    Instruction,
+    Negated,
+    Operand,
+    Register,
+    SpecialRegister,
+    Symbol,
+    Vector,
+)
+
+PRED = ptx_type("pred")
+
+
+def types_of(instruction: Instruction) -> list[PtxType]:
+    """The types among the modifiers, in order."""
+    return [ptx_type(m) for m in instruction.modifiers if is_type(m)]
+
+
+def type_of(instruction: Instruction) -> PtxType:
+    """The last type among the modifiers: that of the operands of most instructions."""
+    return types_of(instruction)[-1]
+
+
+def resize(b: Builder, value: Value, element: str, signed: bool = False) -> Value:
+    """The value as another element type: bits kept, cut off or extended."""
+    target = Value("", element).bits
+    if value.type == element:
+        return value
+    if value.type == "i1":
+        return b.cast("bitcast", b.cast("zext", value, f"i{target}"), element)
+    bits = b.as_bits(value)
+    if value.bits > target:
+        bits = b.cast("trunc", bits, f"i{target}")
+    elif value.bits < target:
+        bits = b.cast("sext" if signed else "zext", bits, f"i{target}")
+    return b.cast("bitcast", bits, element)
+
+
+def read(lw: Lowering, operand: Operand, kind: PtxType) -> Value:
+    """An operand as `kind`."""
+    b = lw.b
+    match operand:
+        case Register():
+            value = lw.register(operand)
+        case Immediate(value=number, type=literal):
+            if literal == "f64" and kind.name == "f32":
+                raise lw.unsupported("an f64 literal in an f32 operation")
+            return b.constant(kind.llvm, number)
+        case SpecialRegister(name=name):
+            value = special(lw, name)
+        case Symbol():
+            value = lw.symbol_address(operand)
+        case Negated(register=register):
+            value = b.invert(lw.register(register))
+        case Vector(elements=elements):
+            return pack(lw, [read_part(lw, e, kind, len(elements)) for e in elements], kind)
+        case _:
+            raise lw.unsupported(f"operand {operand}")
+    return resize(b, value, kind.llvm)
+
+
+def read_part(
+    lw: Lowering, operand: Register | Immediate | None, whole: PtxType, parts: int
+) -> Value:
+    """One element of a vector that makes up `whole`."""
+    element = ptx_type(f"b{whole.bits * whole.lanes // parts}")
+    return read(lw, operand, element) if operand is not None else lw.b.constant(element.llvm, 0)
+
+
+def pack(lw: Lowering, parts: list[Value], kind: PtxType) -> Value:
+    """Join values, lowest first, into one of `kind`."""
+    b = lw.b
+    bits = kind.bits * kind.lanes
+    whole = b.constant(f"i{bits}", 0)
+    for number, part in enumerate(parts):
+        wide = b.cast("zext", b.as_bits(part), f"i{bits}")
+        shift = b.constant(f"i{bits}", number * part.bits)
+        whole = b.binary("or", whole, b.binary("shl", wide, shift) if number else wide)
+    return b.cast("bitcast", whole, kind.llvm)
+
+
+def unpack(lw: Lowering, whole: Value, parts: int) -> list[Value]:
+    """Split a value into equal parts, lowest first, as integers."""
+    b = lw.b
+    bits = b.as_bits(whole)
+    width = bits.bits // parts
+    shifted = [
+        b.binary("lshr", bits, b.constant(bits.type, n * width)) if n else bits
+        for n in range(parts)
+    ]
+    return [b.cast("trunc", s, f"i{width}") for s in shifted]
+
+
+def guard_of(lw: Lowering, instruction: Instruction) -> Value | None:
+    """Active lanes in which the guard holds; None for an unguarded instruction."""
+    if instruction.guard is None:
+        return None
+    holds = lw.register(instruction.guard.register)
+    if instruction.guard.negated:
+        holds = lw.b.invert(holds)
+    return lw.b.binary("and", holds, lw.active)
+
+
+def write(
+    lw: Lowering, instruction: Instruction, operand: Operand, value: Value, signed: bool = False
+) -> None:
+    """Write a destination; a narrower value is extended, by its sign if `signed`."""
+    if operand is None:
+        return
+    if isinstance(operand, Vector):
+        for part, element in zip(
+            unpack(lw, value, len(operand.elements)), operand.elements, strict=True
+        ):
+            assert not isinstance(element, Immediate)
+            write(lw, instruction, element, part)
+        return
+    if not isinstance(operand, Register):
+        raise lw.unsupported(f"destination {operand}")
+    element = ptx_type(operand.type).llvm
+    lw.set_register(operand, resize(lw.b, value, element, signed), guard_of(lw, instruction))
+
+
+def special(lw: Lowering, name: str) -> Value:
+    """A special register."""
+    b = lw.b
+    stem, _, dimension = name.partition(".")
+    if stem == "tid":
+        return _thread_index(lw, dimension)
+    slot = _UNIFORM.get(name)
+    if slot is not None:
+        return b.splat(b.scalar(f"trunc i64 {lw.slot(slot)} to i32"), "i32")
+    if stem in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
+        element = "i64" if name in ("clock64", "globaltimer") else "i32"
+        count = lw.slot(Slot.WARP_INSTRUCTIONS)
+        if element == "i32":
+            count = b.scalar(f"trunc i64 {count} to i32")
+        return b.splat(count, element)
+    if name == "laneid":
+        return b.lane_numbers()
+    if stem.startswith("lanemask_"):
+        return _lane_mask(b, stem.removeprefix("lanemask_"))
+    if name in _CONSTANT:
+        return b.constant("i32", _CONSTANT[name])
+    raise lw.unsupported(f"special register %{name}")
+
+
+_UNIFORM = {
+    "ctaid.x": Slot.CTA_X,
+    "ctaid.y": Slot.CTA_Y,
+    "ctaid.z": Slot.CTA_Z,
+    "ntid.x": Slot.BLOCK_X,
+    "ntid.y": Slot.BLOCK_Y,
+    "ntid.z": Slot.BLOCK_Z,
+    "nctaid.x": Slot.GRID_X,
+    "nctaid.y": Slot.GRID_Y,
+    "nctaid.z": Slot.GRID_Z,
+    "warpid": Slot.WARP,
+    "nwarpid": Slot.WARPS,
+    "dynamic_smem_size": Slot.SHARED_DYNAMIC_BYTES,
+    "total_smem_size": Slot.SHARED_BYTES,
+}
+_CONSTANT = {"smid": 0, "nsmid": 1, "gridid": 0}
+
+
+def _thread_index(lw: Lowering, dimension: str) -> Value:
+    number = "xyz".index(dimension)
+    pointer = lw.b.scalar(
+        f"getelementptr [{WARP_LANES} x i32], ptr %threads, i64 0, i64 {number * WARP_LANES}"
+    )
+    return lw.b.value("i32", f"load <{WARP_LANES} x i32>, ptr {pointer}, align 64")
+
+
+def _lane_mask(b: Builder, relation: str) -> Value:
+    holds = {
+        "eq": lambda lane, bit: bit == lane,
+        "le": lambda lane, bit: bit <= lane,
+        "lt": lambda lane, bit: bit < lane,
+        "ge": lambda lane, bit: bit >= lane,
+        "gt": lambda lane, bit: bit > lane,
+    }[relation]
+    masks = [
+        sum(1 << bit for bit in range(WARP_LANES) if holds(lane, bit)) for lane in range(WARP_LANES)
+    ]
+    return Value("<" + ", ".join(f"i32 {mask}" for mask in masks) + ">", "i32")

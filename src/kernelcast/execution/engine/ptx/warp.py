@@ -1,0 +1,251 @@
+"""Instructions that exchange values between the lanes of a warp."""
+
+from __future__ import annotations
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.memory import for_each_lane
+from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, type_of, write
+from kernelcast.execution.engine.values import FULL_MASK, Value, mangled, ptx_type, vector
+from kernelcast.ir import Instruction, Operand, Vector
+
+LANES = range(WARP_LANES)
+
+
+def _mask(lw: Lowering, i: Instruction) -> str:
+    """Scalar mask of the lanes that execute the instruction."""
+    guard = guard_of(lw, i)
+    return lw.mask if guard is None else lw.b.mask_of(guard)
+
+
+def _pair(operand: Operand) -> tuple[Operand, Operand]:
+    """`d|p` as two destinations."""
+    if isinstance(operand, Vector):
+        first, second = operand.elements
+        return first, second
+    return operand, None
+
+
+def shfl(lw: Lowering, i: Instruction) -> None:
+    """`shfl`: a lane reads another lane's value, within the segments that `c` makes.
+
+    A source lane outside the segment, or not executing, gives the lane its own value; the
+    predicate tells whether the source lay within the segment.
+    """
+    mode = next(m for m in i.modifiers if m in ("up", "down", "bfly", "idx"))
+    b32 = ptx_type("b32")
+    value = read(lw, i.operands[1], b32)
+    offset, clamp = (read(lw, o, b32) for o in i.operands[2:4])
+    target, predicate = _pair(i.operands[0])
+    if offset.constant is not None and clamp.constant is not None:
+        sources = [_source(mode, lane, offset.constant, clamp.constant) for lane in LANES]
+        order = [s if ok else lane for lane, (s, ok) in enumerate(sources)]
+        inside = _constant_mask(lw, sum(ok << lane for lane, (_, ok) in enumerate(sources)))
+        moved = lw.b.shuffle(value, order)
+    else:
+        source, inside = _dynamic_source(lw, mode, offset, clamp)
+        moved = permute(lw, value, source)
+    write(lw, i, target, moved)
+    if predicate is not None:
+        write(lw, i, predicate, inside)
+
+
+def _constant_mask(lw: Lowering, mask: int) -> Value:
+    return lw.b.predicate_of(str(mask))
+
+
+def _source(mode: str, lane: int, offset: int, clamp: int) -> tuple[int, bool]:
+    """PTX's pseudo-code for the source lane and whether it lies in range."""
+    offset, bound, segment = offset & 31, clamp & 31, clamp >> 8 & 31
+    first = lane & segment
+    last = first | (bound & ~segment & 31)
+    if mode == "up":
+        source = lane - offset
+        inside = source >= last
+    elif mode == "down":
+        source = lane + offset
+        inside = source <= last
+    elif mode == "bfly":
+        source = lane ^ offset
+        inside = source <= last
+    else:
+        source = first | (offset & ~segment & 31)
+        inside = source <= last
+    return (source if inside else lane), inside
+
+
+def _dynamic_source(lw: Lowering, mode: str, offset: Value, clamp: Value) -> tuple[Value, Value]:
+    b = lw.b
+    low = b.constant("i32", 31)
+    lane = b.lane_numbers()
+    offset = b.binary("and", offset, low)
+    bound = b.binary("and", clamp, low)
+    segment = b.binary("and", b.binary("lshr", clamp, b.constant("i32", 8)), low)
+    outside = b.invert(segment)
+    first = b.binary("and", lane, segment)
+    last = b.binary("or", first, b.binary("and", bound, outside))
+    if mode == "up":
+        source = b.binary("sub", lane, offset)
+        inside = b.compare("sge", source, last)
+    else:
+        if mode == "down":
+            source = b.binary("add", lane, offset)
+        elif mode == "bfly":
+            source = b.binary("xor", lane, offset)
+        else:
+            source = b.binary("or", first, b.binary("and", offset, outside))
+        inside = b.compare("sle", source, last)
+    return b.select(inside, source, lane), inside
+
+
+def permute(lw: Lowering, value: Value, source: Value) -> Value:
+    """Lane i takes lane `source[i]`, through memory."""
+    b = lw.b
+    kind = vector(value.type)
+    b.line(f"store {kind} {value.text}, ptr %operands, align 64")
+    pointers = b.scalar(
+        f"getelementptr {value.type}, ptr %operands, {vector(source.type)} {source.text}"
+    )
+    name = f"llvm.masked.gather.v{WARP_LANES}{value.type}.v{WARP_LANES}p0"
+    text = b.call(
+        name,
+        kind,
+        [
+            (vector("ptr"), pointers),
+            ("i32", str(value.bits // 8)),
+            (vector("i1"), "splat (i1 true)"),
+            (kind, "zeroinitializer"),
+        ],
+    )
+    return Value(text, value.type)
+
+
+def _member_mask(lw: Lowering, i: Instruction, operand: Operand) -> str:
+    """Executing lanes that the membership mask names; lane by lane it is the same mask."""
+    mask = _mask(lw, i)
+    if "sync" not in i.modifiers:
+        return mask
+    members = read(lw, operand, ptx_type("b32"))
+    if members.constant == FULL_MASK:
+        return mask
+    b = lw.b
+    own = b.binary("and", members, _lane_bits(lw))
+    return b.scalar(f"and i32 {mask}, {b.mask_of(b.compare('ne', own, b.constant('i32', 0)))}")
+
+
+def _lane_bits(lw: Lowering) -> Value:
+    return Value("<" + ", ".join(f"i32 {1 << lane}" for lane in LANES) + ">", "i32")
+
+
+def vote(lw: Lowering, i: Instruction) -> None:
+    """`vote.all`, `.any`, `.uni` and `.ballot`."""
+    b = lw.b
+    members = _member_mask(lw, i, i.operands[-1])
+    holds = b.scalar(f"and i32 {b.mask_of(read(lw, i.operands[1], PRED))}, {members}")
+    if "ballot" in i.modifiers:
+        write(lw, i, i.operands[0], b.splat(holds, "i32"))
+        return
+    some = b.scalar(f"icmp ne i32 {holds}, 0")
+    all_ = b.scalar(f"icmp eq i32 {holds}, {members}")
+    if "any" in i.modifiers:
+        result = some
+    elif "all" in i.modifiers:
+        result = all_
+    else:
+        none = b.scalar(f"xor i1 {some}, true")
+        result = b.scalar(f"or i1 {none}, {all_}")
+    write(lw, i, i.operands[0], b.splat(result, "i1"))
+
+
+def activemask(lw: Lowering, i: Instruction) -> None:
+    """`activemask`: the executing lanes."""
+    write(lw, i, i.operands[0], lw.b.splat(_mask(lw, i), "i32"))
+
+
+def match(lw: Lowering, i: Instruction) -> None:
+    """`match.any`: the lanes of equal value; `match.all`: the mask where all are equal, else 0."""
+    b = lw.b
+    kind = type_of(i)
+    value = read(lw, i.operands[1], kind)
+    members = _member_mask(lw, i, i.operands[2])
+    target, predicate = _pair(i.operands[0])
+    if "all" in i.modifiers:
+        lane = b.call("llvm.cttz.i32", "i32", [("i32", members), ("i1", "false")])
+        lane = b.scalar(f"and i32 {lane}, 31")
+        first = b.scalar(f"extractelement {vector(value.type)} {value.text}, i32 {lane}")
+        same = b.mask_of(b.compare("eq", value, b.splat(first, value.type)))
+        same = b.scalar(f"and i32 {same}, {members}")
+        equal = b.scalar(f"icmp eq i32 {same}, {members}")
+        mask = b.scalar(f"select i1 {equal}, i32 {members}, i32 0")
+        write(lw, i, target, b.splat(mask, "i32"))
+        if predicate is not None:
+            write(lw, i, predicate, b.splat(equal, "i1"))
+        return
+    b.line(f"store {vector('i32')} zeroinitializer, ptr %results, align 64")
+
+    def body(lane: str) -> None:
+        mine = b.scalar(f"extractelement {vector(value.type)} {value.text}, i32 {lane}")
+        same = b.mask_of(b.compare("eq", value, b.splat(mine, value.type)))
+        same = b.scalar(f"and i32 {same}, {members}")
+        pointer = b.scalar(f"getelementptr i32, ptr %results, i32 {lane}")
+        b.line(f"store i32 {same}, ptr {pointer}")
+
+    for_each_lane(lw, members, body)
+    write(lw, i, target, b.value("i32", f"load {vector('i32')}, ptr %results, align 64"))
+
+
+_REDUCTIONS = {
+    "add": ("add", 0),
+    "and": ("and", -1),
+    "or": ("or", 0),
+    "xor": ("xor", 0),
+}
+
+
+def redux(lw: Lowering, i: Instruction) -> None:
+    """`redux`: integer reduction over the member lanes."""
+    b = lw.b
+    kind = type_of(i)
+    if kind.is_float:
+        raise lw.unsupported("redux of floats")
+    value = read(lw, i.operands[1], kind)
+    members = _member_mask(lw, i, i.operands[2])
+    operation = next(m for m in i.modifiers if m in (*_REDUCTIONS, "min", "max"))
+    if operation in _REDUCTIONS:
+        name, identity = _REDUCTIONS[operation]
+    else:
+        name = ("s" if kind.signed else "u") + operation
+        extremes = {
+            "smin": 0x7FFF_FFFF,
+            "smax": 0x8000_0000,
+            "umin": FULL_MASK,
+            "umax": 0,
+        }
+        identity = extremes[name]
+    chosen = b.select(b.predicate_of(members), value, b.constant("i32", identity))
+    total = b.call(
+        f"llvm.vector.reduce.{name}.{mangled('i32')}", "i32", [(vector("i32"), chosen.text)]
+    )
+    write(lw, i, i.operands[0], b.splat(total, "i32"))
+
+
+def elect(lw: Lowering, i: Instruction) -> None:
+    """`elect.sync`: the lowest member lane leads."""
+    b = lw.b
+    members = _member_mask(lw, i, i.operands[1])
+    leader = b.call("llvm.cttz.i32", "i32", [("i32", members), ("i1", "false")])
+    target, predicate = _pair(i.operands[0])
+    chosen = b.splat(leader, "i32")
+    write(lw, i, target, chosen)
+    if predicate is not None:
+        write(lw, i, predicate, b.compare("eq", b.lane_numbers(), chosen))
+
+
+OPCODES = {
+    "shfl": shfl,
+    "vote": vote,
+    "activemask": activemask,
+    "match": match,
+    "redux": redux,
+    "elect": elect,
+}

@@ -1,0 +1,248 @@
+"""Runs compiled kernels: prepares the context, drains the log, turns faults into errors."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import BudgetError, DeadlockError, ExecutionError, UnsupportedError
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.engine.context import Fault, RunResult, Slot
+from kernelcast.execution.engine.jit import MachineCode, machine_code
+from kernelcast.execution.engine.lowering import LoweredKernel, Lowering
+from kernelcast.execution.engine.ptx import Ptx
+from kernelcast.execution.faults import memory_fault, place
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.trace import Words
+from kernelcast.ir import Instruction, Kernel, Launch
+from kernelcast.toolchain.cache import Cache
+
+LOG_BYTES = 8 << 20
+"""Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
+
+Sink = Callable[[Words], None]
+
+_Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """What a run did, besides its log and its effect on memory."""
+
+    warp_instructions: int
+    thread_instructions: int
+    seconds: float
+    compile_seconds: float
+
+
+def run_engine(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: Sequence[int],
+    *,
+    budget: int,
+    sink: Sink,
+    cache: Cache | None = None,
+) -> EngineRun:
+    """Execute blocks of a launch, giving the log to `sink` in chunks that end with a record.
+
+    The chunks are views that are valid during the call only. `budget` limits warp instructions.
+    Raises UnsupportedError where the engine cannot lower an instruction, and the subclasses of
+    ExecutionError where the kernel goes wrong.
+    """
+    started = time.perf_counter()
+    lowered = lower(kernel)
+    code = machine_code(lowered.ir, cache)
+    ready = time.perf_counter()
+    session = _Session(kernel, launch, memory, blocks, lowered, code, budget, sink)
+    session.run()
+    return EngineRun(
+        session.get(Slot.WARP_INSTRUCTIONS),
+        session.get(Slot.THREAD_INSTRUCTIONS),
+        time.perf_counter() - ready,
+        ready - started,
+    )
+
+
+def lower(kernel: Kernel) -> LoweredKernel:
+    """LLVM IR of a kernel."""
+    if kernel.isa != "ptx":
+        raise UnsupportedError(f"the engine cannot execute {kernel.isa}", where=kernel.name)
+    return Lowering(kernel, Ptx()).lower()
+
+
+def _aligned(size_bytes: int) -> NDArray[np.uint8]:
+    """Zeroed bytes that start at a multiple of 64."""
+    raw = np.zeros(size_bytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size_bytes]
+
+
+class _Session:
+    """The buffers of one run; they live as long as the compiled code may touch them."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        memory: Memory,
+        blocks: Sequence[int],
+        lowered: LoweredKernel,
+        code: MachineCode,
+        budget: int,
+        sink: Sink,
+    ) -> None:
+        self.kernel, self.launch, self.memory = kernel, launch, memory
+        self.budget, self.sink, self.code = budget, sink, code
+        self.error: BaseException | None = None
+        self.slots = np.zeros(Slot.END, np.uint64)
+        self.log = np.zeros((LOG_BYTES + lowered.headroom_bytes) // 8, np.uint64)
+        self.drain = _Callback(self._drain)
+        self._keep: list[NDArray[np.generic]] = []
+        self._set_memory()
+        self._set_launch(blocks)
+        self._set_warps(lowered)
+        self.set(Slot.DRAIN, ctypes.cast(self.drain, ctypes.c_void_p).value or 0)
+        self.set(Slot.LOG, self.log.ctypes.data)
+        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + LOG_BYTES)
+
+    def get(self, slot: Slot) -> int:
+        """Read a slot."""
+        return int(self.slots[slot])
+
+    def set(self, slot: Slot, value: int) -> None:
+        """Write a slot."""
+        self.slots[slot] = np.uint64(value & (1 << 64) - 1)
+
+    def _pointer(self, slot: Slot, array: NDArray[np.generic]) -> None:
+        self._keep.append(array)
+        self.set(slot, array.ctypes.data)
+
+    def _set_memory(self) -> None:
+        memory, kernel = self.memory, self.kernel
+        self.set(Slot.GLOBAL_DELTA, memory.host_delta)
+        self._pointer(Slot.SHARED, _aligned(max(memory.shared_bytes, 64)))
+        self.set(Slot.SHARED_BYTES, memory.shared_bytes)
+        self.set(Slot.SHARED_DYNAMIC_BYTES, self.launch.smem_bytes)
+        self._pointer(Slot.LOCAL, _aligned(max(WARP_LANES * memory.local_bytes, 64)))
+        self.set(Slot.LOCAL_BYTES, memory.local_bytes)
+        parameters = _aligned(max(memory.parameters.size, 64))
+        parameters[: memory.parameters.size] = memory.parameters
+        self._pointer(Slot.PARAM, parameters)
+        self.set(Slot.PARAM_BYTES, memory.parameters.size)
+        regions = [(r.address, r.size_bytes, int(r.writable)) for r in memory.regions]
+        self._pointer(Slot.REGIONS, np.array(regions or [(0, 0, 0)], np.uint64))
+        self.set(Slot.REGION_COUNT, len(regions))
+        # A guess that no address fits: the first access of every instruction searches.
+        guesses = np.tile(np.array([1 << 63, 64], np.uint64), max(len(kernel.instructions), 1))
+        self._pointer(Slot.GUESSES, guesses)
+        addresses = [memory.symbols[v.name] for v in kernel.variables]
+        self._pointer(Slot.SYMBOLS, np.array(addresses or [0], np.uint64))
+
+    def _set_launch(self, blocks: Sequence[int]) -> None:
+        launch = self.launch
+        self._pointer(Slot.BLOCKS, np.array(blocks, np.uint64))
+        self.set(Slot.BLOCK_COUNT, len(blocks))
+        dimensions = zip(
+            (Slot.GRID_X, Slot.GRID_Y, Slot.GRID_Z, Slot.BLOCK_X, Slot.BLOCK_Y, Slot.BLOCK_Z),
+            (*launch.grid, *launch.block),
+            strict=True,
+        )
+        for slot, value in dimensions:
+            self.set(slot, value)
+
+    def _set_warps(self, lowered: LoweredKernel) -> None:
+        warps = self.launch.warps_per_block
+        x, y, _ = self.launch.block
+        linear = np.arange(warps * WARP_LANES).reshape(warps, WARP_LANES)
+        threads = np.stack([linear % x, linear // x % y, linear // (x * y)], axis=1)
+        table = _aligned(threads.size * 4)
+        table.view(np.int32)[:] = threads.ravel()
+        self._pointer(Slot.THREADS, table)
+        exists = linear < self.launch.threads_per_block
+        masks = (exists * (1 << np.arange(WARP_LANES, dtype=np.uint64))).sum(axis=1)
+        self._pointer(Slot.MASKS, masks.astype(np.uint32))
+        self._pointer(Slot.STATE, _aligned(warps * lowered.state_bytes))
+        self._pointer(Slot.STATUS, np.zeros(warps, np.int32))
+        self._pointer(Slot.WAITING_AT, np.zeros(warps, np.uint64))
+        self.set(Slot.WARPS, warps)
+
+    def _drain(self, _context: int) -> int:
+        """Called by the compiled code when the log is full; non-zero stops it.
+
+        It gets the context so that LLVM knows that the slots may change; they are `self.slots`.
+        """
+        try:
+            self._flush()
+            self._check_budget()
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+    def _flush(self) -> None:
+        used = (self.get(Slot.LOG) - self.log.ctypes.data) // 8
+        if used:
+            self.sink(self.log[:used])
+        self.set(Slot.LOG, self.log.ctypes.data)
+
+    def _check_budget(self) -> None:
+        executed = self.get(Slot.WARP_INSTRUCTIONS)
+        if executed > self.budget:
+            raise BudgetError(
+                f"stopped after {executed:.3g} warp instructions, the budget is {self.budget:.3g}; "
+                f"block {self.get(Slot.BLOCK_INDEX)} may never end",
+                where=f"kernel {self.kernel.label or self.kernel.name}",
+                hint="check the loop's exit, sample fewer blocks, or raise --budget",
+            )
+
+    def run(self) -> None:
+        """Run to the end; raises what went wrong."""
+        result = RunResult(self.code.run(self.slots.ctypes.data))
+        if self.error is not None:
+            raise self.error
+        if result is RunResult.STOPPED:
+            raise self._fault()
+        if result is RunResult.DEADLOCK:
+            raise DeadlockError(
+                f"all warps of block {self.get(Slot.BLOCK_INDEX)} wait at barriers that not all "
+                "threads reach",
+                where=f"kernel {self.kernel.label or self.kernel.name}",
+                hint="make every thread of the block reach the barrier",
+            )
+        self._flush()
+        self._check_budget()
+
+    def _fault(self) -> ExecutionError:
+        fault = Fault(self.get(Slot.FAULT))
+        instruction = self.kernel.instructions[self.get(Slot.FAULT_INSTRUCTION)]
+        block = self.get(Slot.BLOCK_INDEX)
+        thread = self.get(Slot.WARP) * WARP_LANES + self.get(Slot.FAULT_LANE)
+        if fault in (Fault.OUTSIDE, Fault.MISALIGNED, Fault.READ_ONLY):
+            address = self.get(Slot.FAULT_ADDRESS)
+            return memory_fault(
+                self.kernel, self.launch, self.memory, instruction, block, thread, address
+            )
+        return self._stop(fault, instruction, block, thread)
+
+    def _stop(
+        self, fault: Fault, instruction: Instruction, block: int, thread: int
+    ) -> ExecutionError:
+        where = place(self.kernel, self.launch, instruction, block, thread)
+        if fault is Fault.TRAP:
+            return ExecutionError(
+                "the kernel stopped itself (trap or failed assertion)",
+                where=where,
+                hint="check the condition it asserts",
+            )
+        return ExecutionError(
+            "lanes of one warp wait at different barriers",
+            where=where,
+            hint="let a whole warp reach the same barrier",
+        )

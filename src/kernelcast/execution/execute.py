@@ -1,0 +1,131 @@
+"""Executes a launch: the engine where it can, the reference interpreter where it cannot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kernelcast.errors import InputError, UnsupportedError
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.trace import Trace, Words
+from kernelcast.ir import Kernel, Launch
+from kernelcast.toolchain.cache import Cache
+
+DEFAULT_BUDGET = 2_000_000_000
+"""Warp instructions after which a launch is taken to be endless: half a minute of the engine."""
+
+Sink = Callable[[Words], None]
+
+
+def execute(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    *,
+    blocks: Sequence[int] | None = None,
+    executor: str = "auto",
+    budget: int | None = None,
+    sink: Sink | None = None,
+    cache: Cache | None = None,
+) -> Trace:
+    """Execute blocks of a launch on `memory`, which holds the results.
+
+    Parameters
+    ----------
+    blocks:
+        Linear indices into the grid; all of it by default. They run in ascending order.
+    executor:
+        `engine`, `reference`, or `auto`: the engine, and the reference interpreter for a kernel
+        with an instruction that only it knows.
+    budget:
+        Most warp instructions to execute; `DEFAULT_BUDGET` by default.
+    sink:
+        Takes the stream of the trace in chunks that end with a record and are valid during the
+        call only. Without one, the trace returned holds the stream.
+    cache:
+        Where the engine keeps machine code between processes.
+
+    Raises
+    ------
+    UnsupportedError
+        If an instruction cannot be executed.
+    ExecutionError
+        If the kernel goes wrong: a bad access, a deadlock, or more instructions than the budget.
+    """
+    chosen = tuple(sorted(range(launch.blocks) if blocks is None else blocks))
+    most = DEFAULT_BUDGET if budget is None else budget
+    if executor not in ("auto", "engine", "reference"):
+        raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
+    if executor != "reference":
+        try:
+            return _with_engine(kernel, launch, memory, chosen, most, sink, cache)
+        except (UnsupportedError, ImportError):
+            if executor == "engine":
+                raise
+    return _with_reference(kernel, launch, memory, chosen, most, sink)
+
+
+def _with_engine(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: tuple[int, ...],
+    budget: int,
+    sink: Sink | None,
+    cache: Cache | None,
+) -> Trace:
+    from kernelcast.execution.engine import run_engine
+
+    chunks: list[Words] = []
+    run = run_engine(
+        kernel,
+        launch,
+        memory,
+        blocks,
+        budget=budget,
+        sink=sink or (lambda words: chunks.append(words.copy())),
+        cache=cache,
+    )
+    return Trace(
+        kernel,
+        launch,
+        blocks,
+        memory,
+        np.concatenate(chunks) if chunks else np.empty(0, np.uint64),
+        "engine",
+        run.seconds,
+        run.warp_instructions,
+        run.thread_instructions,
+    )
+
+
+def _with_reference(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: tuple[int, ...],
+    budget: int,
+    sink: Sink | None,
+) -> Trace:
+    from kernelcast.execution.reference import run_reference
+
+    started = time.perf_counter()
+    words, warp_instructions, thread_instructions = run_reference(
+        kernel, launch, memory, blocks, budget=budget
+    )
+    if sink is not None:
+        sink(words)
+        words = np.empty(0, np.uint64)
+    return Trace(
+        kernel,
+        launch,
+        blocks,
+        memory,
+        words,
+        "reference",
+        time.perf_counter() - started,
+        warp_instructions,
+        thread_instructions,
+    )

@@ -1,0 +1,290 @@
+"""The device memory of a launch, or of all launches of a workload.
+
+All arrays lie in one reservation of host addresses that mirrors the address map of the device, so
+that a host pointer is a device address plus one constant. Pages cost nothing until they are
+touched, hence neither do the guards between arrays nor arrays of zeros.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import LaunchError, NotFoundError
+from kernelcast.execution.address_map import ARRAY_ALIGN_BYTES, GLOBAL_BASE, GUARD_BYTES
+from kernelcast.execution.arguments import (
+    is_by_value,
+    match_arguments,
+    pack_parameters,
+    pack_scalar,
+)
+from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
+from kernelcast.ir import Array, Kernel, Launch, Parameter, Space, Variable
+
+_RESERVED_BYTES = 1 << 40
+"""Room for the arrays of later launches; where the system refuses it, a launch's own need."""
+
+_HUGE_BYTES = 1 << 21
+"""Size of a huge page."""
+
+_MAP_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+"""Named by Python only from 3.13 on; the value is that of Linux."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One array in device memory: an argument, or a global or constant variable of the module."""
+
+    label: str
+    address: int
+    size_bytes: int
+    type: str
+    writable: bool = True
+    is_argument: bool = True
+
+    @property
+    def end(self) -> int:
+        """The first address past the array."""
+        return self.address + self.size_bytes
+
+
+class Memory:
+    """Arrays, parameter block and symbols of one launch; make it with `Memory.build`.
+
+    Attributes
+    ----------
+    regions:
+        What the launch may access in global and constant space, sorted by address.
+    parameters:
+        The parameter block; arrays stand in it as device addresses.
+    symbols:
+        The address of every variable and parameter in its own space: device addresses for global
+        and constant ones, offsets for shared, local and parameter memory.
+    shared_bytes:
+        Shared memory of a block: static variables, then the dynamic part.
+    local_bytes:
+        Local memory of a thread.
+    host_delta:
+        Host pointer minus device address, the same for every array.
+    """
+
+    def __init__(
+        self,
+        reservation: _Reservation,
+        regions: tuple[Region, ...],
+        parameters: NDArray[np.uint8],
+        symbols: Mapping[str, int],
+        shared_bytes: int,
+        local_bytes: int,
+    ) -> None:
+        self._reservation = reservation
+        self.regions = regions
+        self.parameters = parameters
+        self.symbols = symbols
+        self.shared_bytes = shared_bytes
+        self.local_bytes = local_bytes
+        self.host_delta = reservation.host_delta
+        self._starts = [r.address for r in regions]
+
+    @classmethod
+    def build(
+        cls,
+        kernel: Kernel,
+        launch: Launch,
+        *,
+        base_dir: Path | None = None,
+        earlier: Memory | None = None,
+    ) -> Memory:
+        """Lay out and fill the memory of a launch.
+
+        `base_dir` is where the paths of file fills start. `earlier` is the memory of the launch
+        before in a workload: arrays and variables named as there are the same memory and keep
+        what was written to them.
+
+        Raises `LaunchError` where arguments do not fit the kernel or a file cannot be read.
+        """
+        matched = match_arguments(kernel, launch)
+        variables = [v for v in kernel.variables if v.space in (Space.GLOBAL, Space.CONST)]
+        need = sum(GUARD_BYTES + v.size_bytes for v in variables)
+        need += sum(GUARD_BYTES + a.size_bytes for _, _, a in matched if isinstance(a, Array))
+        reservation = earlier._reservation if earlier else _Reservation.open(need)
+
+        regions: list[Region] = []
+        packed: list[tuple[Parameter, bytes]] = []
+        for parameter, label, value in matched:
+            if not isinstance(value, Array):
+                packed.append((parameter, pack_scalar(parameter, value)))
+            elif is_by_value(parameter):
+                packed.append((parameter, _filled(value, base_dir)))
+            else:
+                region = reservation.place_array(label, value, base_dir)
+                regions.append(region)
+                packed.append((parameter, region.address.to_bytes(8, "little")))
+        placed = {v.name: reservation.place_variable(v) for v in variables}
+
+        shared, static_bytes = _offsets(
+            [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
+        )
+        dynamic = [v for v in kernel.variables if v.space is Space.SHARED and not v.size_bytes]
+        dynamic_at = _aligned(static_bytes, max((v.align_bytes for v in dynamic), default=1))
+        local, local_bytes = _offsets([v for v in kernel.variables if v.space is Space.LOCAL])
+        symbols = {
+            **{p.name: p.offset_bytes for p in kernel.parameters},
+            **{name: region.address for name, region in placed.items()},
+            **shared,
+            **{v.name: dynamic_at for v in dynamic},
+            **local,
+        }
+        return cls(
+            reservation,
+            tuple(sorted({*regions, *placed.values()}, key=lambda r: r.address)),
+            pack_parameters(kernel, tuple(packed)),
+            symbols,
+            dynamic_at + launch.smem_bytes,
+            local_bytes,
+        )
+
+    @property
+    def buffer(self) -> memoryview:
+        """All of device memory; a byte's index is its address minus `GLOBAL_BASE`."""
+        return self._reservation.buffer
+
+    def bytes_at(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
+        """A writable view of `size_bytes` bytes from a device address on."""
+        return self._reservation.view(address, size_bytes)
+
+    def array(self, label: str) -> NDArray[Any]:
+        """The elements of an array, flat, as a writable view; bf16 and bits as unsigned."""
+        for region in self.regions:
+            if region.label == label:
+                return self.bytes_at(region.address, region.size_bytes).view(
+                    ELEMENT_TYPES[region.type]
+                )
+        raise NotFoundError("array", label, [r.label for r in self.regions])
+
+    def image(self) -> dict[str, bytes]:
+        """A copy of every array's bytes, by label."""
+        return {r.label: self.bytes_at(r.address, r.size_bytes).tobytes() for r in self.regions}
+
+    def region_at(self, address: int) -> Region | None:
+        """The array that holds the byte at `address`."""
+        at = bisect_right(self._starts, address) - 1
+        if at >= 0 and address < self.regions[at].end:
+            return self.regions[at]
+        return None
+
+    def nearest(self, address: int) -> Region | None:
+        """The array fewest bytes away from `address`; None where there is no array at all."""
+        return min(
+            self.regions,
+            key=lambda r: max(r.address - address, address - r.end + 1, 0),
+            default=None,
+        )
+
+
+class _Reservation:
+    """Host addresses set aside for the arrays of a workload, and what lies in them."""
+
+    def __init__(self, mapping: mmap.mmap) -> None:
+        self._mapping = mapping
+        self.buffer = memoryview(mapping)
+        self._bytes = np.frombuffer(mapping, np.uint8)
+        self._next = GLOBAL_BASE
+        self._placed: dict[tuple[str, bool], Region] = {}
+        self.host_delta = int(self._bytes.ctypes.data) - GLOBAL_BASE
+
+    @classmethod
+    def open(cls, need_bytes: int) -> _Reservation:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+        need_bytes = _aligned(need_bytes + ARRAY_ALIGN_BYTES, mmap.PAGESIZE)
+        for size in (max(_RESERVED_BYTES, need_bytes), need_bytes):
+            try:
+                return cls(mmap.mmap(-1, size, flags=flags))
+            except (OSError, OverflowError, ValueError):
+                continue
+        raise LaunchError(
+            f"the system refuses to reserve {need_bytes / (1 << 30):.1f} GiB of addresses",
+            hint="use smaller arrays, or raise the limit on virtual memory (ulimit -v)",
+        )
+
+    def view(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
+        offset = address - GLOBAL_BASE
+        return self._bytes[offset : offset + size_bytes]
+
+    def place_array(self, label: str, array: Array, base_dir: Path | None) -> Region:
+        known = self._placed.get((label, True))
+        if known is None:
+            region = self._place(label, array.size_bytes, array.type, True, True)
+            elements = self.view(region.address, region.size_bytes)
+            if array.fill.kind != "zeros":
+                self._expect_writes(region)
+            fill_array(elements.view(ELEMENT_TYPES[array.type]), array, base_dir)
+            return region
+        if (known.type, known.size_bytes) != (array.type, array.size_bytes):
+            raise LaunchError(
+                f"array {label} is {array.type} of {array.size_bytes} bytes here, but "
+                f"{known.type} of {known.size_bytes} bytes in an earlier launch",
+                hint="declare it alike, or rename one of them",
+            )
+        return known
+
+    def _expect_writes(self, region: Region) -> None:
+        """Ask for huge pages under an array about to be filled: a tenth of the page faults."""
+        advice = getattr(mmap, "MADV_HUGEPAGE", None)
+        if advice is None or region.size_bytes < _HUGE_BYTES:
+            return
+        start = (region.address - GLOBAL_BASE) // mmap.PAGESIZE * mmap.PAGESIZE
+        with contextlib.suppress(OSError):  # kernels built without huge pages refuse
+            self._mapping.madvise(advice, start, region.end - GLOBAL_BASE - start)
+
+    def place_variable(self, variable: Variable) -> Region:
+        known = self._placed.get((variable.name, False))
+        if known is not None and known.size_bytes == variable.size_bytes:
+            return known
+        writable = variable.space is Space.GLOBAL
+        region = self._place(variable.name, variable.size_bytes, "b8", writable, False)
+        initial = np.frombuffer(variable.initial, np.uint8)
+        self.view(region.address, initial.size)[:] = initial
+        return region
+
+    def _place(
+        self, label: str, size_bytes: int, type_name: str, writable: bool, is_argument: bool
+    ) -> Region:
+        end = self._next + size_bytes
+        if end - GLOBAL_BASE > self._bytes.size:
+            raise LaunchError(
+                f"no addresses are left for {label} ({size_bytes} bytes)",
+                hint="use smaller or fewer arrays",
+            )
+        region = Region(label, self._next, size_bytes, type_name, writable, is_argument)
+        self._next = _aligned(end, ARRAY_ALIGN_BYTES) + GUARD_BYTES
+        self._placed[label, is_argument] = region
+        return region
+
+
+def _filled(array: Array, base_dir: Path | None) -> bytes:
+    elements = np.zeros(array.elements, ELEMENT_TYPES[array.type])
+    fill_array(elements, array, base_dir)
+    return elements.tobytes()
+
+
+def _offsets(variables: Sequence[Variable]) -> tuple[dict[str, int], int]:
+    """Offsets of variables laid out in order from 0, and their end."""
+    offsets: dict[str, int] = {}
+    end = 0
+    for variable in variables:
+        offsets[variable.name] = _aligned(end, variable.align_bytes)
+        end = offsets[variable.name] + variable.size_bytes
+    return offsets, end
+
+
+def _aligned(value: int, alignment: int) -> int:
+    return -(-value // alignment) * alignment

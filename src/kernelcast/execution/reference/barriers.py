@@ -1,0 +1,150 @@
+"""Barriers of a block (PTX ISA 9.0, section 9.7.13: `bar`, `barrier`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcast.errors import DeadlockError
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.faults import place
+from kernelcast.execution.reference.operands import Reader, reader, writer
+from kernelcast.execution.reference.semantics import UndefinedFormError, form
+from kernelcast.execution.reference.state import Block, Run, Wait, Warp, lanes_of
+from kernelcast.execution.reference.values import Lanes
+from kernelcast.execution.reference.warp_ops import ballot
+from kernelcast.ir import Instruction
+
+_RESULTS: dict[str, tuple[str, Callable[[int, int], int]]] = {
+    "popc": ("u32", lambda votes, lanes: votes),
+    "and": ("pred", lambda votes, lanes: votes == lanes),
+    "or": ("pred", lambda votes, lanes: votes > 0),
+}
+"""Type and value of each reduction, from the lanes that voted true and all that waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A barrier instruction with its operands.
+
+    `arrive` counts a warp without waiting; `wait` makes the active lanes wait, to go on at a
+    basic block.
+    """
+
+    instruction: Instruction
+    waits: bool
+    number: Reader
+    threads: Reader | None
+    vote: Reader | None
+    result: Callable[[Warp, Lanes, int, int], None] | None
+
+    def arrive(self, warp: Warp, mask: int) -> None:
+        """`bar.arrive`: a warp counts as 32 threads."""
+        number, _ = self._operands(warp, mask)
+        warp.block.arrivals[number] += WARP_LANES
+
+    def wait(self, warp: Warp, mask: int, resume: int) -> None:
+        """`bar.sync` and `bar.red`."""
+        number, threads = self._operands(warp, mask)
+        active = lanes_of(mask)
+        votes = ballot(self.vote(warp) & active) if self.vote else 0
+        give = self.result
+        release = None
+        if give is not None:
+            release = lambda votes, lanes: give(warp, active, votes, lanes)  # noqa: E731
+        warp.waiting.append(Wait(self.instruction, number, threads, mask, resume, votes, release))
+
+    def _operands(self, warp: Warp, mask: int) -> tuple[int, int | None]:
+        lane = (mask & -mask).bit_length() - 1
+        threads = None if self.threads is None else int(self.threads(warp)[lane])
+        return int(self.number(warp)[lane]), threads
+
+
+def barrier(instruction: Instruction, run: Run) -> Barrier:
+    """Take a barrier instruction apart: `a{, b}`, or `d, a{, b}, {!}c` for a reduction."""
+    found = form(instruction, ("cta", "sync", "arrive", "red", "aligned", *_RESULTS))
+    kind = found.one_of(("sync", "arrive", "red"))
+    operands = list(instruction.operands)
+    vote = result = None
+    if kind == "red":
+        type_name, combine = _RESULTS[found.one_of(_RESULTS)]
+        write = writer(operands.pop(0), type_name)
+        vote = reader(operands.pop(), "pred", run)
+
+        def result(warp: Warp, active: Lanes, votes: int, lanes: int) -> None:
+            write(warp, active, np.full(WARP_LANES, combine(votes, lanes)))
+
+    if not 1 <= len(operands) <= 2 or (kind == "arrive" and len(operands) != 2):
+        raise UndefinedFormError
+    threads = reader(operands[1], "u32", run) if len(operands) == 2 else None
+    return Barrier(
+        instruction, kind != "arrive", reader(operands[0], "u32", run), threads, vote, result
+    )
+
+
+def release_complete(run: Run, block: Block) -> None:
+    """At the end of a round: let go every barrier that all its threads have reached.
+
+    Raises `DeadlockError` where nothing can run any more although threads wait.
+    """
+    by_number: dict[int, list[Warp]] = {}
+    for warp in block.warps:
+        for number in _barrier_numbers(run, warp):
+            by_number.setdefault(number, []).append(warp)
+    for number, warps in sorted(by_number.items()):
+        arrived, needed = _progress(block, number, warps)
+        if arrived >= needed:
+            _release(block, number, warps)
+    if not any(warp.pending for warp in block.warps) and by_number:
+        number, warps = min(by_number.items())
+        arrived, needed = _progress(block, number, warps)
+        raise DeadlockError(
+            f"threads wait at barrier {number} that can never complete: "
+            f"{arrived} of {needed} threads have arrived",
+            where=_place(run, warps[0]),
+            hint="let all threads of the block reach the barrier",
+        )
+
+
+def _barrier_numbers(run: Run, warp: Warp) -> set[int]:
+    """The barrier at which a warp waits, as a set of one or none."""
+    numbers = {wait.barrier for wait in warp.waiting}
+    if len(numbers) > 1:
+        raise DeadlockError(
+            f"lanes of one warp wait at barriers {' and '.join(map(str, sorted(numbers)))}",
+            where=_place(run, warp),
+            hint="let all lanes of a warp reach the same barrier",
+        )
+    return numbers
+
+
+def _progress(block: Block, number: int, warps: list[Warp]) -> tuple[int, int]:
+    """Threads that have arrived at a barrier, and threads that must."""
+    arrived = block.arrivals[number] + WARP_LANES * len(warps)
+    counts = [w.threads for warp in warps for w in warp.waiting if w.threads is not None]
+    alive = sum(warp.is_alive for warp in block.warps)
+    return arrived, max(counts, default=WARP_LANES * alive)
+
+
+def _release(block: Block, number: int, warps: list[Warp]) -> None:
+    waits = [wait for warp in warps for wait in warp.waiting]
+    votes = sum(wait.votes.bit_count() for wait in waits)
+    lanes = sum(wait.mask.bit_count() for wait in waits)
+    for wait in waits:
+        if wait.release is not None:
+            wait.release(votes, lanes)
+    for warp in warps:
+        for wait in warp.waiting:
+            warp.pending[wait.resume] = warp.pending.get(wait.resume, 0) | wait.mask
+        warp.waiting.clear()
+    block.arrivals[number] = 0
+
+
+def _place(run: Run, warp: Warp) -> str:
+    wait = warp.waiting[0]
+    lane = (wait.mask & -wait.mask).bit_length() - 1
+    return place(
+        run.kernel, run.launch, wait.instruction, warp.block.index, warp.first_thread + lane
+    )

@@ -1,0 +1,268 @@
+"""The reference executor: the definition of docs/execution.md, one warp at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcast.errors import BudgetError, ExecutionError, UnsupportedError
+from kernelcast.execution.faults import place
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.reference import (
+    bits,
+    comparisons,
+    conversions,
+    floats,
+    integers,
+    moves,
+    warp_ops,
+)
+from kernelcast.execution.reference.barriers import Barrier, barrier, release_complete
+from kernelcast.execution.reference.memory_ops import Step, memory_step
+from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
+from kernelcast.execution.reference.semantics import Semantics, UndefinedFormError
+from kernelcast.execution.reference.state import Block, Run, Warp, lanes_of
+from kernelcast.execution.reference.values import Lanes, is_float
+from kernelcast.execution.trace import RecordKind, Words
+from kernelcast.ir import BasicBlock, BlockRef, Instruction, Kernel, Launch
+
+_ANY_TYPE = {
+    **integers.DEFINITIONS,
+    **bits.DEFINITIONS,
+    **comparisons.DEFINITIONS,
+    **conversions.DEFINITIONS,
+    **moves.DEFINITIONS,
+    **warp_ops.DEFINITIONS,
+}
+_WITHOUT_EFFECT = frozenset(
+    (
+        *("membar", "fence", "nanosleep", "griddepcontrol", "prefetch", "prefetchu"),
+        *("discard", "applypriority", "pmevent", "setmaxnreg"),
+    )
+)
+_MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
+_BARRIERS = frozenset(("bar", "barrier"))
+
+
+def run_reference(
+    kernel: Kernel, launch: Launch, memory: Memory, blocks: Sequence[int], *, budget: int
+) -> tuple[Words, int, int]:
+    """Execute `blocks` (linear indices) of a launch; `memory` holds the results.
+
+    Returns the words of the trace, the warp instructions and the thread instructions. `budget` is
+    the greatest number of warp instructions.
+
+    Raises `UnsupportedError`, before anything is executed, for an instruction without a
+    definition here, and the `ExecutionError` of whatever goes wrong later.
+    """
+    run = Run(kernel, launch, memory)
+    program = Program(run, budget)
+    with np.errstate(all="ignore"):
+        for index in sorted(blocks):
+            program.execute(Block(run, index))
+    words = np.frombuffer(run.words, np.uint64) if run.words else np.empty(0, np.uint64)
+    return words, run.warp_instructions, run.thread_instructions
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """`bra` and `brx.idx`: the targets, and which of them each lane takes."""
+
+    targets: tuple[int, ...]
+    choice: Reader | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Leave:
+    """`exit` and `ret`."""
+
+
+_Action = Step | Barrier | _Branch | _Leave
+
+
+class Program:
+    """The kernel with every instruction looked up, and the scheduling of its warps."""
+
+    def __init__(self, run: Run, budget: int) -> None:
+        self.run = run
+        self.budget = budget
+        self.actions = [self._look_up(i) for i in run.kernel.instructions]
+
+    def execute(self, block: Block) -> None:
+        """Run one block to its end: rounds of warps, each ended by the complete barriers."""
+        while any(warp.is_alive for warp in block.warps):
+            for warp in block.warps:
+                if warp.pending:
+                    self._run_warp(warp)
+            release_complete(self.run, block)
+
+    def _run_warp(self, warp: Warp) -> None:
+        """Until all lanes wait or have exited; the pending basic block of lowest index first."""
+        self.run.record(RecordKind.WARP, warp.index, 0, warp.block.index)
+        while warp.pending:
+            index = min(warp.pending)
+            self._run_basic_block(warp, self.run.kernel.blocks[index], warp.pending.pop(index))
+
+    def _run_basic_block(self, warp: Warp, block: BasicBlock, mask: int) -> None:
+        self.run.record(RecordKind.BLOCK, block.index, mask)
+        self._count(warp, block, mask)
+        for index in range(block.start, block.end):
+            instruction, action = self.run.kernel.instructions[index], self.actions[index]
+            taken = mask & _guard_mask(warp, instruction)
+            if isinstance(action, Barrier) and not action.waits:
+                if taken:
+                    action.arrive(warp, taken)
+            elif isinstance(action, Barrier | _Branch | _Leave):
+                if taken:
+                    self._leave(warp, block, instruction, action, taken)
+                mask &= ~taken
+            elif taken:
+                action(warp, taken, lanes_of(taken))
+            warp.instructions += 1
+        if mask:
+            _go(warp, block.successors[0], mask)
+
+    def _leave(
+        self,
+        warp: Warp,
+        block: BasicBlock,
+        instruction: Instruction,
+        action: Barrier | _Branch | _Leave,
+        taken: int,
+    ) -> None:
+        """The lanes of `taken` leave a basic block at its last instruction."""
+        match action:
+            case Barrier():
+                action.wait(warp, taken, block.successors[0])
+            case _Branch(targets=(target,), choice=None):
+                _go(warp, target, taken)
+            case _Branch(targets=targets, choice=choose) if choose is not None:
+                for lane, chosen in enumerate(choose(warp).tolist()):
+                    if taken >> lane & 1:
+                        if chosen >= len(targets):
+                            raise ExecutionError(
+                                f"branch to target {chosen} of {len(targets)}",
+                                where=self._place(warp, instruction, lane),
+                                hint="check the index",
+                            )
+                        _go(warp, targets[chosen], 1 << lane)
+
+    def _count(self, warp: Warp, block: BasicBlock, mask: int) -> None:
+        length = block.end - block.start
+        self.run.warp_instructions += length
+        self.run.thread_instructions += length * mask.bit_count()
+        if self.run.warp_instructions > self.budget:
+            raise BudgetError(
+                f"the kernel ran past its budget of {self.budget} warp instructions",
+                where=self._place(
+                    warp, self.run.kernel.instructions[block.start], _lowest_lane(mask)
+                ),
+                hint="check that its loops end, or raise the budget",
+            )
+
+    def _place(self, warp: Warp, instruction: Instruction, lane: int) -> str:
+        return place(
+            self.run.kernel,
+            self.run.launch,
+            instruction,
+            warp.block.index,
+            warp.first_thread + lane,
+        )
+
+    def _look_up(self, instruction: Instruction) -> _Action:
+        try:
+            return self._action(instruction)
+        except LookupError:
+            kernel = self.run.kernel
+            source = f"line {instruction.location}, " if instruction.location else ""
+            raise UnsupportedError(
+                f"instruction {instruction.name} is not supported",
+                where=f"kernel {kernel.label or kernel.name}, {source}"
+                f"{kernel.isa.upper()} line {instruction.line}",
+                hint="this version cannot execute the kernel",
+            ) from None
+
+    def _action(self, instruction: Instruction) -> _Action:
+        opcode = instruction.opcode
+        if opcode in _WITHOUT_EFFECT or instruction.modifiers[:2] == ("warp", "sync"):
+            return lambda warp, mask, active: None
+        if opcode in _MEMORY:
+            return memory_step(instruction, self.run)
+        if opcode in _BARRIERS:
+            return barrier(instruction, self.run)
+        if opcode in ("exit", "ret"):
+            return _Leave()
+        if opcode == "trap":
+            return self._trap(instruction)
+        if opcode == "bra":
+            return _Branch(_targets(instruction), None)
+        if opcode == "brx":
+            return _Branch(_targets(instruction), reader(instruction.operands[0], "u32", self.run))
+        return _lanewise(instruction, definition(instruction), self.run)
+
+    def _trap(self, instruction: Instruction) -> Step:
+        def step(warp: Warp, mask: int, active: Lanes) -> None:
+            raise ExecutionError(
+                "the kernel stopped itself",
+                where=self._place(warp, instruction, _lowest_lane(mask)),
+                hint="an assertion failed, or code was reached that must not be",
+            )
+
+        return step
+
+
+def definition(instruction: Instruction) -> Semantics:
+    """What a lane computes; `LookupError` where this form of the instruction is not defined."""
+    of_floats = any(is_float(m) for m in instruction.modifiers[-1:])
+    if of_floats and instruction.opcode in floats.DEFINITIONS:
+        return floats.DEFINITIONS[instruction.opcode](instruction)
+    return _ANY_TYPE[instruction.opcode](instruction)
+
+
+def _lanewise(instruction: Instruction, semantics: Semantics, run: Run) -> Step:
+    """Read the sources, apply the function, write the results."""
+    targets = flattened(instruction.operands[:1])
+    sources = flattened(instruction.operands[1:])
+    if len(sources) < len(semantics.sources) or len(targets) > len(semantics.results):
+        raise UndefinedFormError
+    readers = [reader(o, t, run) for o, t in zip(sources, semantics.sources, strict=False)]
+    writers = [writer(o, t) for o, t in zip(targets, semantics.results, strict=False)]
+
+    def step(warp: Warp, mask: int, active: Lanes) -> None:
+        values = [read(warp) for read in readers]
+        if semantics.takes_carry:
+            values.insert(0, warp.carry)
+        if semantics.takes_active:
+            values.insert(0, active)
+        results = semantics.function(*values)
+        if not isinstance(results, tuple):
+            results = (results,)
+        if semantics.gives_carry:
+            warp.carry = np.where(active, results[-1], warp.carry)
+        for write, result in zip(writers, results, strict=False):
+            write(warp, active, result)
+
+    return step
+
+
+def _guard_mask(warp: Warp, instruction: Instruction) -> int:
+    guard = instruction.guard
+    if guard is None:
+        return -1
+    holds = warp_ops.ballot(warp.register(guard.register))
+    return ~holds if guard.negated else holds
+
+
+def _targets(instruction: Instruction) -> tuple[int, ...]:
+    """The blocks that a branch may lead to; a table is given by its blocks in order."""
+    return tuple(o.index for o in instruction.operands if isinstance(o, BlockRef))
+
+
+def _go(warp: Warp, index: int, mask: int) -> None:
+    warp.pending[index] = warp.pending.get(index, 0) | mask
+
+
+def _lowest_lane(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1

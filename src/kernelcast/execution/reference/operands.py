@@ -1,0 +1,187 @@
+"""Operands: how their lane values are read and written, special registers included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.reference.semantics import UndefinedFormError
+from kernelcast.execution.reference.state import ALL_LANES, Run, Warp
+from kernelcast.execution.reference.values import (
+    WIDTHS,
+    Lanes,
+    decode,
+    encode,
+    is_float,
+    unsigned,
+    width_of,
+)
+from kernelcast.ir import (
+    Immediate,
+    Negated,
+    Operand,
+    Register,
+    SpecialRegister,
+    Symbol,
+    Vector,
+)
+
+Reader = Callable[[Warp], Lanes]
+Writer = Callable[[Warp, Lanes, Lanes], None]
+
+LANE = np.arange(WARP_LANES, dtype=np.int64)
+
+
+def flattened(operands: Sequence[Operand]) -> list[Operand]:
+    """The operands with the elements of vectors in their place."""
+    flat: list[Operand] = []
+    for operand in operands:
+        flat.extend(operand.elements if isinstance(operand, Vector) else (operand,))
+    return flat
+
+
+def reader(operand: Operand, type_name: str, run: Run) -> Reader:
+    """A function that reads the operand's values under a type."""
+    match operand:
+        case Register():
+            _check(operand)
+            return lambda warp: decode(type_name, warp.register(operand))
+        case Negated(register=register):
+            return lambda warp: ~warp.register(register)
+        case SpecialRegister(name=name):
+            special, bits = _special(name)
+            stored = unsigned(bits)
+            return lambda warp: decode(
+                type_name, np.broadcast_to(special(run, warp), WARP_LANES).astype(stored)
+            )
+        case Immediate() | Symbol():
+            constant = np.full(WARP_LANES, _constant_bits(operand, type_name, run))
+            values = decode(type_name, constant)
+            return lambda warp: values
+    raise UndefinedFormError
+
+
+def writer(operand: Operand, type_name: str) -> Writer:
+    """A function that writes values of a type to the operand in the active lanes.
+
+    A register wider than the type is filled up with the sign of signed integers, else with zeros.
+    """
+    if operand is None:
+        return lambda warp, active, values: None
+    if not isinstance(operand, Register):
+        raise UndefinedFormError
+    _check(operand)
+    stored = unsigned(width_of(operand.type))
+    signed = type_name in ("s8", "s16", "s32", "s64")
+
+    def write(warp: Warp, active: Lanes, values: Lanes) -> None:
+        bits = encode(type_name, values)
+        if signed:
+            bits = bits.view(f"i{bits.dtype.itemsize}")
+        warp.register(operand)[active] = bits.astype(stored)[active]
+
+    return write
+
+
+def _check(register: Register) -> None:
+    if register.type not in WIDTHS:
+        raise UndefinedFormError
+
+
+def _constant_bits(operand: Immediate | Symbol, type_name: str, run: Run) -> np.generic:
+    if isinstance(operand, Symbol):
+        return np.uint64(run.symbols[operand.name] + operand.offset)
+    if type_name == "pred":
+        return np.bool_(operand.value != 0)
+    width = WIDTHS[type_name]
+    bits = operand.value % (1 << 64)
+    if operand.type and operand.type != f"f{width}":
+        # A literal of the other precision: its value counts, not its bits.
+        number = decode(operand.type, np.array([bits], np.uint64))
+        target = type_name if is_float(type_name) else f"f{width}"
+        return np.uint64(encode(target, number)[0])
+    return np.uint64(bits)
+
+
+Special = Callable[[Run, Warp], "Lanes | int"]
+
+
+def _thread(run: Run, warp: Warp) -> Lanes:
+    return warp.first_thread + LANE
+
+
+def _tid(axis: int) -> Special:
+    def read(run: Run, warp: Warp) -> Lanes:
+        x, y, _ = run.launch.block
+        thread = _thread(run, warp)
+        return (thread % x, thread // x % y, thread // (x * y))[axis]
+
+    return read
+
+
+def _position(axis: int) -> Special:
+    return lambda run, warp: warp.block.position[axis]
+
+
+def _grid(axis: int) -> Special:
+    return lambda run, warp: run.launch.grid[axis]
+
+
+def _block(axis: int) -> Special:
+    return lambda run, warp: run.launch.block[axis]
+
+
+def _constant(value: int) -> Special:
+    return lambda run, warp: value
+
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+_BY_AXIS: dict[str, Callable[[int], Special]] = {
+    "tid": _tid,
+    "ntid": _block,
+    "ctaid": _position,
+    "nctaid": _grid,
+    # Without clusters in the launch every block is a cluster of its own.
+    "clusterid": _position,
+    "nclusterid": _grid,
+    "cluster_ctaid": lambda axis: _constant(0),
+    "cluster_nctaid": lambda axis: _constant(1),
+}
+
+_SPECIAL_32: dict[str, Special] = {
+    **{f"{name}.{a}": make(at) for name, make in _BY_AXIS.items() for a, at in _AXES.items()},
+    "cluster_ctarank": _constant(0),
+    "cluster_nctarank": _constant(1),
+    "laneid": lambda run, warp: LANE,
+    "warpid": lambda run, warp: warp.index,
+    "nwarpid": lambda run, warp: run.launch.warps_per_block,
+    "smid": _constant(0),
+    "nsmid": _constant(1),
+    "lanemask_eq": lambda run, warp: 1 << LANE,
+    "lanemask_lt": lambda run, warp: (1 << LANE) - 1,
+    "lanemask_le": lambda run, warp: (2 << LANE) - 1,
+    "lanemask_gt": lambda run, warp: ALL_LANES & -(2 << LANE),
+    "lanemask_ge": lambda run, warp: ALL_LANES & -(1 << LANE),
+    "clock": lambda run, warp: warp.instructions,
+    "clock_hi": lambda run, warp: warp.instructions >> 32,
+    "dynamic_smem_size": lambda run, warp: run.launch.smem_bytes,
+    "globaltimer_lo": lambda run, warp: warp.instructions,
+    "globaltimer_hi": lambda run, warp: warp.instructions >> 32,
+    "aggr_smem_size": lambda run, warp: run.memory.shared_bytes,
+    "total_smem_size": lambda run, warp: run.memory.shared_bytes,
+}
+
+_SPECIAL_64: dict[str, Special] = {
+    "clock64": lambda run, warp: warp.instructions,
+    "globaltimer": lambda run, warp: warp.instructions,
+    "gridid": _constant(0),
+}
+
+
+def _special(name: str) -> tuple[Special, int]:
+    if name in _SPECIAL_32:
+        return _SPECIAL_32[name], 32
+    return _SPECIAL_64[name], 64

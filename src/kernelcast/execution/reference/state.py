@@ -1,0 +1,116 @@
+"""What changes while a kernel is interpreted: the blocks, their warps, and the trace so far."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.execution.address_map import GLOBAL_BASE, WARP_LANES
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.reference.values import Lanes, unsigned, width_of
+from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind
+from kernelcast.ir import Dim3, Instruction, Kernel, Launch, Register
+
+ALL_LANES = (1 << WARP_LANES) - 1
+
+
+@lru_cache(maxsize=1024)
+def lanes_of(mask: int) -> NDArray[np.bool_]:
+    """A mask as booleans, one per lane."""
+    return np.array([mask >> lane & 1 for lane in range(WARP_LANES)], bool)
+
+
+@dataclass
+class Run:
+    """One execution: what runs, on what memory, and what has been traced."""
+
+    kernel: Kernel
+    launch: Launch
+    memory: Memory
+    words: array[int] = field(default_factory=lambda: array("Q"))
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+
+    def __post_init__(self) -> None:
+        self.buffer = self.memory.buffer
+        self.parameters = memoryview(self.memory.parameters.tobytes())
+        self.symbols = self.memory.symbols
+        self.global_base = GLOBAL_BASE
+
+    def record(self, kind: RecordKind, ident: int, mask: int, *words: int) -> None:
+        """Append a record to the trace."""
+        self.words.append(kind << KIND_SHIFT | ident << ID_SHIFT | mask)
+        self.words.extend(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Lanes of a warp that wait at a barrier, to go on at the basic block `resume`.
+
+    `threads` is the barrier's thread count, None for all of the block. `votes` are the lanes that
+    hold true; when the barrier completes, `release` is called with the number of votes and of
+    waiting lanes in all its warps.
+    """
+
+    instruction: Instruction
+    barrier: int
+    threads: int | None
+    mask: int
+    resume: int
+    votes: int = 0
+    release: Callable[[int, int], None] | None = None
+
+
+class Block:
+    """A block of the grid while it runs."""
+
+    def __init__(self, run: Run, index: int) -> None:
+        self.index = index
+        self.position = coordinates(index, run.launch.grid)
+        self.shared = bytearray(run.memory.shared_bytes)
+        self.arrivals: Counter[int] = Counter()
+        self.warps = [Warp(run, self, w) for w in range(run.launch.warps_per_block)]
+
+
+class Warp:
+    """A warp: its registers, its lanes' local memory, and where its lanes are.
+
+    `pending` maps a basic block to the mask of lanes that are to enter it.
+    """
+
+    def __init__(self, run: Run, block: Block, index: int) -> None:
+        self.block = block
+        self.index = index
+        self.first_thread = index * WARP_LANES
+        threads = min(run.launch.threads_per_block - self.first_thread, WARP_LANES)
+        self.pending: dict[int, int] = {0: (1 << threads) - 1}
+        self.waiting: list[Wait] = []
+        self.carry = np.zeros(WARP_LANES, bool)
+        self.local = [bytearray(run.memory.local_bytes) for _ in range(WARP_LANES)]
+        self.registers: dict[str, Lanes] = {}
+        self.instructions = 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether any lane has not exited."""
+        return bool(self.pending or self.waiting)
+
+    def register(self, register: Register) -> Lanes:
+        """The bits of a register; one that was never written holds zero."""
+        bits = self.registers.get(register.name)
+        if bits is None:
+            bits = np.zeros(WARP_LANES, unsigned(width_of(register.type)))
+            self.registers[register.name] = bits
+        return bits
+
+
+def coordinates(index: int, extent: Dim3) -> Dim3:
+    """The three coordinates of a linear index, x running fastest."""
+    x, y, _ = extent
+    return index % x, index // x % y, index // (x * y)

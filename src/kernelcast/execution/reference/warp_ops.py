@@ -1,0 +1,150 @@
+"""Instructions whose lanes see each other (PTX ISA 9.0, sections 9.7.9 and 9.7.13).
+
+Their first argument says which lanes are active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.reference.semantics import (
+    Definitions,
+    Semantics,
+    UndefinedFormError,
+    form,
+)
+from kernelcast.execution.reference.values import Lanes
+from kernelcast.ir import Instruction
+
+LANES = np.arange(WARP_LANES)
+
+
+def ballot(lanes: Lanes) -> int:
+    """The mask with the bits of the lanes that hold true."""
+    return sum(1 << lane for lane in np.flatnonzero(lanes).tolist())
+
+
+def _everywhere(value: int) -> Lanes:
+    return np.full(WARP_LANES, value)
+
+
+def _source_lane(mode: str, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes]:
+    """Where each lane reads, and whether that is inside its segment (the ISA's pseudo-code)."""
+    bval, cval, segment = b & 31, c & 31, c >> 8 & 31
+    max_lane = (LANES & segment) | (cval & ~segment)
+    min_lane = LANES & segment
+    if mode == "up":
+        j = LANES - bval
+        return j, j >= max_lane
+    j = {
+        "down": LANES + bval,
+        "bfly": LANES ^ bval,
+        "idx": min_lane | (bval & ~segment),
+    }[mode]
+    return j, j <= max_lane
+
+
+def _shfl(instruction: Instruction) -> Semantics:
+    """Data of another lane; a lane whose source is outside its segment keeps its own."""
+    modes = ("up", "down", "bfly", "idx")
+    found = form(instruction, ("sync", *modes))
+    mode = found.one_of(modes)
+
+    def function(a: Lanes, b: Lanes, c: Lanes, members: Lanes | None = None) -> tuple[Lanes, Lanes]:
+        j, inside = _source_lane(mode, b, c)
+        return a[np.where(inside, j, LANES)], inside
+
+    members = ("b32",) if "sync" in found else ()
+    return Semantics(("b32", "b32", "b32", *members), ("b32", "pred"), function)
+
+
+def _participants(active: Lanes, members: Lanes | None) -> Lanes:
+    return active if members is None else active & (members >> LANES & 1).astype(bool)
+
+
+_VOTES: dict[str, Callable[[Lanes], bool]] = {
+    "all": lambda votes: bool(votes.all()),
+    "any": lambda votes: bool(votes.any()),
+    "uni": lambda votes: bool(votes.all() or not votes.any()),
+}
+
+
+def _vote(instruction: Instruction) -> Semantics:
+    found = form(instruction, ("sync", "ballot", *_VOTES))
+    mode = found.one_of(("ballot", *_VOTES))
+    members = ("b32",) if "sync" in found else ()
+
+    def function(active: Lanes, a: Lanes, members: Lanes | None = None) -> Lanes:
+        participants = _participants(active, members)
+        if mode == "ballot":
+            return _everywhere(ballot(a & participants))
+        return _everywhere(_VOTES[mode](a[participants]))
+
+    result = "b32" if mode == "ballot" else "pred"
+    return Semantics(("pred", *members), (result,), function, takes_active=True)
+
+
+def _match(instruction: Instruction) -> Semantics:
+    """The mask of lanes that hold the same value (`any`), or of all if they all do (`all`)."""
+    found = form(instruction, ("sync", "any", "all"))
+    mode = found.one_of(("any", "all"))
+
+    def function(active: Lanes, a: Lanes, members: Lanes) -> Lanes | tuple[Lanes, Lanes]:
+        participants = _participants(active, members)
+        if mode == "any":
+            return np.array([ballot((a == value) & participants) for value in a.tolist()])
+        same = len(set(a[participants].tolist())) <= 1
+        mask = ballot(participants) if same else 0
+        return _everywhere(mask), _everywhere(same)
+
+    results = ("b32",) if mode == "any" else ("b32", "pred")
+    return Semantics((found.type, "b32"), results, function, takes_active=True)
+
+
+_REDUCTIONS: dict[str, Callable[[Lanes], int]] = {
+    "add": lambda values: int(values.sum()),
+    "min": lambda values: int(values.min()),
+    "max": lambda values: int(values.max()),
+    "and": lambda values: int(np.bitwise_and.reduce(values)),
+    "or": lambda values: int(np.bitwise_or.reduce(values)),
+    "xor": lambda values: int(np.bitwise_xor.reduce(values)),
+}
+
+
+def _redux(instruction: Instruction) -> Semantics:
+    found = form(instruction, ("sync", *_REDUCTIONS))
+    if found.type not in ("u32", "s32", "b32"):
+        raise UndefinedFormError
+    reduction = _REDUCTIONS[found.one_of(_REDUCTIONS)]
+
+    def function(active: Lanes, a: Lanes, members: Lanes) -> Lanes:
+        return _everywhere(reduction(a[_participants(active, members)]))
+
+    return Semantics((found.type, "b32"), (found.type,), function, takes_active=True)
+
+
+def _activemask(instruction: Instruction) -> Semantics:
+    return Semantics((), ("b32",), lambda active: _everywhere(ballot(active)), takes_active=True)
+
+
+def _elect(instruction: Instruction) -> Semantics:
+    """The lowest participating lane is the leader."""
+
+    def function(active: Lanes, members: Lanes) -> tuple[Lanes, Lanes]:
+        leader = int(np.argmax(_participants(active, members)))
+        return _everywhere(leader), np.equal(LANES, leader)
+
+    return Semantics(("b32",), ("b32", "pred"), function, takes_active=True)
+
+
+DEFINITIONS: Definitions = {
+    "shfl": _shfl,
+    "vote": _vote,
+    "match": _match,
+    "redux": _redux,
+    "activemask": _activemask,
+    "elect": _elect,
+}

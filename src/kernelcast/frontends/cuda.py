@@ -1,0 +1,86 @@
+"""CUDA C++ to kernels: code from NVRTC's PTX, resources from its cubin, names from the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kernelcast.errors import NotFoundError
+from kernelcast.frontends.cubin import Cubin, read_cubin
+from kernelcast.frontends.declarations import DeclaredKernel, declared_kernels, label_kernel
+from kernelcast.frontends.mangling import source_name
+from kernelcast.ir import Kernel
+from kernelcast.isas.ptx import PtxModule, parse_ptx
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, Compilation, CompileOptions, compile_cuda
+
+_SPILLS = re.compile(
+    r"Function properties for (\S+)\n[^\n]*?(\d+) bytes spill stores, (\d+) bytes spill loads"
+)
+
+
+@dataclass(frozen=True)
+class CompiledSource:
+    """A compiled CUDA source; `labels` maps mangled names to those of the source."""
+
+    name: str
+    compilation: Compilation
+    module: PtxModule
+    cubin: Cubin
+    declared: tuple[DeclaredKernel, ...]
+    labels: dict[str, str]
+
+    def kernel(self, mangled: str) -> Kernel:
+        """One kernel, with its code, resources and the source's names."""
+        code = self.module.kernel(mangled, source=self.name)
+        resources = replace(
+            self.cubin.kernels[mangled].resources,
+            spilled_bytes=_spilled_bytes(self.compilation.log).get(mangled, 0),
+        )
+        labelled = replace(code, label=self.labels[mangled], resources=resources)
+        return label_kernel(labelled, self.declared)
+
+
+def compile_source(
+    source: str,
+    *,
+    name: str,
+    architecture: str,
+    kernels: Sequence[str] = (),
+    options: CompileOptions = NO_OPTIONS,
+    cache: Cache | None = None,
+) -> CompiledSource:
+    """Compile a source and instantiate the template kernels that `kernels` names."""
+    declared = declared_kernels(source)
+    expressions = tuple(dict.fromkeys(k.strip() for k in kernels if "<" in k))
+    for expression in expressions:
+        _check_declared(expression, declared, name)
+    compilation = compile_cuda(
+        source,
+        name=name,
+        architecture=architecture,
+        options=options,
+        name_expressions=expressions,
+        cache=cache,
+    )
+    cubin = read_cubin(compilation.cubin, name=name, maker=f"NVRTC {compilation.nvrtc_version}")
+    module = parse_ptx(compilation.ptx, f"PTX of {name}")
+    labels = {mangled: source_name(mangled) for mangled in cubin.kernels}
+    labels |= {mangled: asked for asked, mangled in compilation.lowered_names.items()}
+    return CompiledSource(name, compilation, module, cubin, declared, labels)
+
+
+def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name: str) -> None:
+    """NotFoundError for a template that the source, where it shows any, does not define."""
+    base = expression.partition("<")[0].strip().rpartition("::")[2]
+    known = {kernel.name for kernel in declared}
+    if known and base not in known:
+        raise NotFoundError("kernel", expression, known, where=name)
+
+
+def _spilled_bytes(log: str) -> dict[str, int]:
+    """Bytes of registers spilled to local memory, by function, from ptxas's part of the log."""
+    return {
+        function: max(int(stores), int(loads)) for function, stores, loads in _SPILLS.findall(log)
+    }

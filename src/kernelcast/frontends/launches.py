@@ -1,0 +1,122 @@
+"""One launch out of what was written for it: grid, block, shared memory, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernelcast.errors import InputError, LaunchError
+from kernelcast.frontends.arguments import parse_arguments
+from kernelcast.frontends.expressions import Number, evaluate, split_expressions
+from kernelcast.ir import Argument, Array, Dim3, Fill, Launch
+
+MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
+MAX_BLOCK: Dim3 = (1024, 1024, 64)
+MAX_THREADS_PER_BLOCK = 1024
+"""Limits common to all compute capabilities from 3.0 on (CUDA C++ Programming Guide, technical
+specifications per compute capability); older chips have narrower ones of their own."""
+
+
+def make_launch(
+    *,
+    grid: object,
+    block: object,
+    args: Mapping[str, object],
+    names: Mapping[str, Number],
+    smem: object = 0,
+    repeat: object = 1,
+    kernel: str = "",
+    where: str = "",
+) -> Launch:
+    """A launch of values, expressions over `names` and lists of them.
+
+    `where` goes before the name of the part that an error is about.
+    """
+    at = f"{where}: " if where else ""
+    launch = Launch(
+        grid=_extent(grid, names, MAX_GRID, where=f"{at}grid"),
+        block=_extent(block, names, MAX_BLOCK, where=f"{at}block"),
+        args=parse_arguments(args, names, where=f"{at}args"),
+        smem_bytes=_integer(smem, names, 0, where=f"{at}smem"),
+        kernel=kernel,
+        repeat=_integer(repeat, names, 1, where=f"{at}repeat"),
+    )
+    if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
+        raise LaunchError(
+            f"{launch.threads_per_block} threads per block, more than {MAX_THREADS_PER_BLOCK}",
+            where=f"{at}block",
+            hint="make the block smaller and the grid larger",
+        )
+    return launch
+
+
+def launch_from_flags(
+    grid: str,
+    block: str,
+    smem: str | int = 0,
+    args: Sequence[str] = (),
+    names: Mapping[str, Number] | None = None,
+    kernel: str = "",
+) -> Launch:
+    """A launch of command-line flags; `args` are `NAME=VALUE`, in the kernel's order."""
+    launch = make_launch(
+        grid=grid,
+        block=block,
+        smem=smem,
+        args=split_assignments(args),
+        names=names or {},
+        kernel=kernel,
+    )
+    here = Path.cwd()
+    return replace(launch, args={k: anchor(v, here) for k, v in launch.args.items()})
+
+
+def split_assignments(texts: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` texts as a table."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name.isidentifier() or not value:
+            raise InputError(
+                f"{text!r} is not NAME=VALUE", where="--arg", hint='for example --arg "n=1 << 20"'
+            )
+        if name in found:
+            raise InputError(f"{name} is given twice", where="--arg")
+        found[name] = value
+    return found
+
+
+def anchor(value: Argument, directory: Path) -> Argument:
+    """The argument with the path of its file, if it has one, starting at `directory`."""
+    if not isinstance(value, Array) or value.fill.kind != "file":
+        return value
+    fill = Fill("file", path=str(directory / value.fill.path))
+    return Array(value.type, value.shape, fill)
+
+
+def _extent(written: object, names: Mapping[str, Number], limits: Dim3, *, where: str) -> Dim3:
+    """Up to three sizes, each at least 1."""
+    if isinstance(written, str):
+        written = split_expressions(written)
+    sizes = list(written) if isinstance(written, list | tuple) else [written]
+    if not 1 <= len(sizes) <= 3:
+        raise LaunchError(f"{len(sizes)} dimensions, not 1 to 3", where=where)
+    x, y, z = [_integer(size, names, 1, where=where) for size in sizes] + [1] * (3 - len(sizes))
+    for axis, size, limit in zip("xyz", (x, y, z), limits, strict=True):
+        if size > limit:
+            raise LaunchError(f"{axis} is {size}, more than {limit}", where=where)
+    return x, y, z
+
+
+def _integer(written: object, names: Mapping[str, Number], least: int, *, where: str) -> int:
+    value = evaluate(written, names, where=where) if isinstance(written, str) else written
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise LaunchError(f"{value!r} is not a number", where=where)
+    if not isinstance(value, int):
+        raise LaunchError(
+            f"{value!r} is not an integer", where=where, hint="divide with // or cdiv(a, b)"
+        )
+    if value < least:
+        raise LaunchError(f"{value} is less than {least}", where=where)
+    return value

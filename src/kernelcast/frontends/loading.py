@@ -1,0 +1,225 @@
+"""One way in for every kind of file: recognised by content, opened, kernels chosen by name."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernelcast.errors import InputError, NotFoundError
+from kernelcast.frontends.cubin import read_cubin
+from kernelcast.frontends.cuda import compile_source
+from kernelcast.frontends.declarations import declared_kernels
+from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.ptx import read_ptx
+from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.ir import Kernel
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
+
+H100_COMPUTE_CAPABILITY = (9, 0)
+
+
+@dataclass(frozen=True)
+class LoadedModule:
+    """A file with kernels, each made when it is asked for.
+
+    `labels` maps the names of the machine code to those of the source; `notes` says what a
+    prediction must assume because of how the code was made; `toolchain` who made it.
+    """
+
+    name: str
+    kind: Kind
+    architecture: str
+    labels: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    toolchain: str = ""
+    registers: int | None = None
+    _make: Callable[[str], Kernel] = field(repr=False, kw_only=True)
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """Names of all kernels, as the source has them."""
+        return tuple(self.labels.values())
+
+    def kernel(self, name: str = "") -> Kernel:
+        """The kernel called `name`: its source name, mangled name or template expression.
+
+        Empty where the file holds one only. InputError where several fit, NotFoundError where
+        none does.
+        """
+        kernel = self._make(choose_kernel(name, self.labels, where=self.name))
+        if self.registers is None:
+            return kernel
+        given = replace(kernel.resources, registers=self.registers, source="given by the user")
+        return replace(kernel, resources=given)
+
+
+def load(
+    path: str | Path,
+    *,
+    compute_capability: tuple[int, int] = H100_COMPUTE_CAPABILITY,
+    architecture: str | None = None,
+    kernels: Sequence[str] = (),
+    options: CompileOptions = NO_OPTIONS,
+    registers: int | None = None,
+    cache: Cache | None = None,
+) -> LoadedModule:
+    """Open a CUDA C++, PTX or cubin file.
+
+    CUDA is compiled for `architecture`, else for the installed target nearest to
+    `compute_capability`; `kernels` names the template kernels to instantiate. `registers`
+    overrides what the compiler says or the PTX suggests. Raises InputError and ToolError.
+    """
+    return load_bytes(
+        read_file(path),
+        name=str(path),
+        compute_capability=compute_capability,
+        architecture=architecture,
+        kernels=kernels,
+        options=options,
+        registers=registers,
+        cache=cache,
+    )
+
+
+def load_bytes(
+    data: bytes,
+    *,
+    name: str,
+    compute_capability: tuple[int, int] = H100_COMPUTE_CAPABILITY,
+    architecture: str | None = None,
+    kernels: Sequence[str] = (),
+    options: CompileOptions = NO_OPTIONS,
+    registers: int | None = None,
+    cache: Cache | None = None,
+) -> LoadedModule:
+    """As `load`, for the content of a file called `name`."""
+    kind = recognise(data, name=name)
+    if kind is Kind.WORKLOAD:
+        raise InputError("a workload file holds no kernel", where=name, hint="give its source")
+    if kind is Kind.CUBIN:
+        module = _load_cubin(data, name)
+    elif kind is Kind.PTX:
+        module = _load_ptx(data, name, compute_capability)
+    else:
+        module = _load_cuda(data, name, compute_capability, architecture, kernels, options, cache)
+    return replace(module, registers=registers)
+
+
+def kernel_names(path: str | Path) -> tuple[str, ...]:
+    """Names of the kernels in a file without compiling it; templates by their bare name."""
+    data = read_file(path)
+    kind = recognise(data, name=str(path))
+    if kind is Kind.CUBIN:
+        return _load_cubin(data, str(path)).kernel_names
+    text = data.decode("utf-8", "replace")
+    if kind is Kind.PTX:
+        return tuple(read_ptx(text, name=str(path)).labels.values())
+    return tuple(dict.fromkeys(kernel.name for kernel in declared_kernels(text)))
+
+
+def read_file(path: str | Path) -> bytes:
+    """The content of a file without its byte order mark; InputError where it cannot be read."""
+    try:
+        return Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), hint="check the path") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot read the file: {reason}", where=str(path)) from error
+
+
+def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
+    """The key of the kernel that `name` means among `labels` (key to source name)."""
+    if not labels:
+        raise InputError(
+            "the file holds no kernel",
+            where=where,
+            hint="add a __global__ function; name a template with its arguments, "
+            "for example --kernel 'tiled<16>'",
+        )
+    wanted = _without_spaces(name)
+    tests: tuple[Callable[[str, str], bool], ...] = (
+        lambda key, label: not wanted or key == wanted or _without_spaces(label) == wanted,
+        lambda key, label: _without_spaces(label).partition("<")[0] == wanted,
+        lambda key, label: label.partition("<")[0].rpartition("::")[2] == wanted,
+    )
+    for test in tests:
+        found = [key for key, label in labels.items() if test(key, label)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(dict.fromkeys(labels[key] for key in found))
+            if len({labels[key] for key in found}) < len(found):
+                several = ", ".join(found)
+            raise InputError(
+                f"{len(found)} kernels to choose from: {several}",
+                where=where,
+                hint="choose one with --kernel NAME",
+            )
+    raise NotFoundError("kernel", name, labels.values(), where=where)
+
+
+def _load_cuda(
+    data: bytes,
+    name: str,
+    compute_capability: tuple[int, int],
+    architecture: str | None,
+    kernels: Sequence[str],
+    options: CompileOptions,
+    cache: Cache | None,
+) -> LoadedModule:
+    note = ""
+    if architecture is None:
+        target = choose_architecture(compute_capability)
+        architecture, note = target.architecture, target.note
+    compiled = compile_source(
+        data.decode("utf-8", "surrogateescape"),
+        name=name,
+        architecture=architecture,
+        kernels=kernels,
+        options=options,
+        cache=cache,
+    )
+    return LoadedModule(
+        name=name,
+        kind=Kind.CUDA,
+        architecture=architecture,
+        labels=compiled.labels,
+        notes=(note,) if note else (),
+        toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",
+        _make=compiled.kernel,
+    )
+
+
+def _load_ptx(data: bytes, name: str, compute_capability: tuple[int, int]) -> LoadedModule:
+    read = read_ptx(data.decode("utf-8", "replace"), name=name)
+    target = read.module.module.target
+    chip = f"sm_{compute_capability[0] * 10 + compute_capability[1]}"
+    note = f"the PTX was made for {target}, not for {chip}"
+    return LoadedModule(
+        name=name,
+        kind=Kind.PTX,
+        architecture=target,
+        labels=read.labels,
+        notes=(note,) if target.rstrip("af") != chip else (),
+        _make=read.kernel,
+    )
+
+
+def _load_cubin(data: bytes, name: str) -> LoadedModule:
+    cubin = read_cubin(data, name=name)
+    labels = {kernel: source_name(kernel) for kernel in cubin.kernels}
+
+    def make(mangled: str) -> Kernel:
+        return replace(cubin.kernels[mangled], label=labels[mangled])
+
+    return LoadedModule(
+        name=name, kind=Kind.CUBIN, architecture=cubin.architecture, labels=labels, _make=make
+    )
+
+
+def _without_spaces(name: str) -> str:
+    return "".join(name.split())

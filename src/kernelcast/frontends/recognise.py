@@ -1,0 +1,66 @@
+"""What a file is, by its content: the suffix says nothing."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from kernelcast.errors import InputError
+
+ELF_MAGIC = b"\x7fELF"
+FATBIN_MAGIC = b"\x50\xed\x55\xba"
+EM_CUDA = 190
+_E_MACHINE = slice(18, 20)
+
+_PTX = re.compile(r"(?>\s|//[^\n]*\n|/\*.*?\*/)*+\.version\b", re.DOTALL)
+_PTX_ANYWHERE = re.compile(r"^\s*\.(?:version|target|address_size)\s", re.MULTILINE)
+_WORKLOAD = re.compile(r"^\s*\[\[\s*launch\s*\]\]", re.MULTILINE)
+_CUDA = re.compile(r"\b__(?:global|device)__\b|^\s*#\s*include\b", re.MULTILINE)
+
+
+class Kind(StrEnum):
+    """The kinds of input a file can be."""
+
+    CUDA = "cuda"
+    PTX = "ptx"
+    CUBIN = "cubin"
+    WORKLOAD = "workload"
+
+
+def recognise(data: bytes, *, name: str) -> Kind:
+    """What `data` is; InputError, naming what it is instead, where it is nothing we read."""
+    if data.startswith(ELF_MAGIC):
+        return _recognise_elf(data, name)
+    if data.startswith(FATBIN_MAGIC):
+        raise InputError(
+            "a fat binary, not a cubin", where=name, hint="extract one with cuobjdump -xelf all"
+        )
+    if not data.strip():
+        raise InputError("the file is empty", where=name, hint=_EXPECTED)
+    if b"\0" in data:
+        raise InputError("a binary file of unknown format", where=name, hint=_EXPECTED)
+    text = data.decode("utf-8", "replace")
+    if _PTX.match(text):
+        return Kind.PTX
+    if _WORKLOAD.search(text) and not _CUDA.search(text):
+        return Kind.WORKLOAD
+    if _CUDA.search(text):
+        return Kind.CUDA
+    if _PTX_ANYWHERE.search(text):
+        return Kind.PTX  # the reader of PTX says what is wrong with its head
+    raise InputError("no kernel found in this text", where=name, hint=_EXPECTED)
+
+
+_EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
+
+
+def _recognise_elf(data: bytes, name: str) -> Kind:
+    if int.from_bytes(data[_E_MACHINE], "little") == EM_CUDA:
+        return Kind.CUBIN
+    if b".nv_fatbin" in data:
+        raise InputError(
+            "a host program with GPU code inside, not a cubin",
+            where=name,
+            hint="extract one with cuobjdump -xelf all",
+        )
+    raise InputError("an ELF file for another machine, not a cubin", where=name, hint=_EXPECTED)

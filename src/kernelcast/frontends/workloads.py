@@ -1,0 +1,307 @@
+"""Workloads: the launches of a source file's comment block, of a TOML file, or of flags.
+
+    n = "1 << 20"                      # names, in order; expressions over earlier names
+    source = "saxpy.cu"                # workload files only
+    [[launch]]
+    kernel = "saxpy"
+    grid = "cdiv(n, 256)"
+    block = 256
+    args = { n = "n", a = 2.0, x = "f32[n] random(1)", y = "f32[n] random(2)" }
+
+The block of a source file is the comment that begins `/* kernelcast`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kernelcast.errors import InputError, LaunchError, NotFoundError, ParseError
+from kernelcast.frontends.expressions import FUNCTIONS, Number, evaluate
+from kernelcast.frontends.launches import (
+    anchor,
+    launch_from_flags,
+    make_launch,
+    split_assignments,
+)
+from kernelcast.frontends.loading import read_file
+from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.ir import Launch
+
+LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
+
+_BLOCK = re.compile(r"/\*\s*kernelcast\b(.*?)\*/", re.DOTALL)
+_TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFlags:
+    """What the command line says of a launch; None and empty where it says nothing.
+
+    `args` are `NAME=VALUE`. Over a written launch, a flag replaces what is written: an argument
+    replaces the name of that name, else the argument.
+    """
+
+    kernel: str = ""
+    grid: str | None = None
+    block: str | None = None
+    smem: str | None = None
+    args: tuple[str, ...] = ()
+
+
+NO_FLAGS = LaunchFlags()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Launches in order; paths in their arrays start at `base_dir`."""
+
+    source: Path | None
+    names: Mapping[str, Number]
+    launches: tuple[Launch, ...]
+    base_dir: Path
+
+
+def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
+    """The launches that a file asks for: a workload file, or a source with its comment block.
+
+    Where nothing is written in the file, the flags must say grid and block. Raises InputError.
+    """
+    path = Path(path)
+    data = read_file(path)
+    kind = recognise(data, name=str(path))
+    if kind is Kind.CUBIN:
+        return _from_flags(path, {}, flags)
+    text = data.decode("utf-8", "replace")
+    if kind is Kind.WORKLOAD:
+        return parse_workload(text, file=str(path), base_dir=path.parent, flags=flags)
+    block = _BLOCK.search(text)
+    if block is None:
+        return _from_flags(path, {}, flags)
+    first_line = text.count("\n", 0, block.start(1)) + 1
+    return parse_workload(
+        block[1],
+        file=str(path),
+        first_line=first_line,
+        base_dir=path.parent,
+        source=path,
+        flags=flags,
+    )
+
+
+def parse_workload(
+    text: str,
+    *,
+    file: str,
+    base_dir: Path,
+    first_line: int = 1,
+    source: Path | None = None,
+    flags: LaunchFlags = NO_FLAGS,
+) -> Workload:
+    """The workload of a TOML text that starts at `first_line` of `file`.
+
+    `source` is the file it stands in; None for a workload file, which names its own.
+    """
+    written = _Written(text, file, first_line)
+    document = written.document()
+    launches = _launch_tables(document, written)
+    table: dict[str, Any] = {k: v for k, v in document.items() if k not in ("launch", "source")}
+    if source is None:
+        source = _source(document, base_dir, file)
+    elif "source" in document:
+        raise InputError("source stands in workload files only", where=written.line("source"))
+    launches = _chosen(launches, flags.kernel, file)
+    from_flags = _override(table, launches, flags, file)
+    names = _names(table, written, from_flags)
+    if not launches:
+        return _from_flags(source, names, flags, base_dir)
+    made = [_launch(t, names, written, from_flags) for t in launches]
+    return Workload(source, names, tuple(made), base_dir)
+
+
+@dataclass
+class _Table:
+    """A `[[launch]]` table with its place in the file."""
+
+    number: int
+    values: dict[str, Any]
+    from_flags: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The TOML text and where it stands."""
+
+    text: str
+    file: str
+    first_line: int
+
+    def document(self) -> dict[str, Any]:
+        """The parsed TOML; ParseError with file and line where it is none."""
+        try:
+            return tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            place = _TOML_PLACE.search(str(error))
+            what = _TOML_PLACE.sub("", str(error))
+            lines = self.text.rstrip().count("\n")
+            line = int(place[1]) - 1 if place and place[1] else lines
+            at = f"{self.file}:{self.first_line + line}"
+            raise ParseError(
+                f"not TOML: {what[:1].lower()}{what[1:]}",
+                where=at,
+                hint="quote expressions and arrays",
+            ) from None
+        except RecursionError:
+            raise ParseError("the TOML is nested too deeply", where=self.file) from None
+
+    def line(self, key: str, launch: int | None = None) -> str:
+        """`file:line` of a key, in the `launch`-th launch table if one is given."""
+        lines = self.text.split("\n")
+        start = 0
+        if launch is not None:
+            heads = [at for at, line in enumerate(lines) if re.match(r"\s*\[\[\s*launch", line)]
+            start = heads[launch] if launch < len(heads) else 0
+        pattern = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+        found = next((at for at in range(start, len(lines)) if pattern.match(lines[at])), start)
+        return f"{self.file}:{self.first_line + found}"
+
+
+def _launch_tables(document: Mapping[str, Any], written: _Written) -> list[_Table]:
+    launches = document.get("launch", [])
+    if not isinstance(launches, list) or not all(isinstance(t, dict) for t in launches):
+        raise InputError(
+            "launch is not a list of tables", where=written.file, hint="begin each with [[launch]]"
+        )
+    for number, table in enumerate(launches):
+        for key in table:
+            if key not in LAUNCH_KEYS:
+                where = written.line(key, number)
+                raise NotFoundError("launch key", key, LAUNCH_KEYS, where=where)
+    return [_Table(number, dict(table)) for number, table in enumerate(launches)]
+
+
+def _source(document: Mapping[str, Any], base_dir: Path, file: str) -> Path:
+    source = document.get("source")
+    if not isinstance(source, str):
+        raise InputError(
+            "the workload names no source", where=file, hint='add a line such as source = "app.cu"'
+        )
+    return base_dir / source
+
+
+def _chosen(launches: list[_Table], kernel: str, file: str) -> list[_Table]:
+    """The launches of the kernel asked for; the only launch takes another kernel's name."""
+    if not kernel or not launches:
+        return launches
+    named = {t.number: "".join(str(t.values.get("kernel", "")).split()) for t in launches}
+    found = [t for t in launches if named[t.number] == "".join(kernel.split())]
+    if not found and len(launches) > 1:
+        raise NotFoundError("kernel", kernel, set(named.values()), where=file)
+    if not found:
+        launches[0].values["kernel"] = kernel
+    return found or launches
+
+
+def _override(
+    names: dict[str, Any], launches: list[_Table], flags: LaunchFlags, file: str
+) -> set[str]:
+    """Put what the flags say in place of what is written; returns the names they replaced."""
+    geometry = {"grid": flags.grid, "block": flags.block, "smem": flags.smem}
+    for key, value in geometry.items():
+        if value is not None and len(launches) > 1:
+            raise LaunchError(
+                f"--{key} fits one launch only and there are {len(launches)}",
+                where=file,
+                hint="choose one with --kernel",
+            )
+        for table in launches:
+            if value is not None:
+                table.values[key] = value
+    replaced: set[str] = set()
+    for name, value in split_assignments(flags.args).items() if launches else ():
+        holders = [t for t in launches if name in _arguments(t, file)]
+        if name in names:
+            names[name] = value
+            replaced.add(name)
+        elif holders:
+            for table in holders:
+                table.values["args"] = {**table.values["args"], name: value}
+                table.from_flags.add(name)
+        else:
+            known = [*names, *(label for t in launches for label in _arguments(t, file))]
+            raise NotFoundError("argument", name, set(known), where="--arg")
+    return replaced
+
+
+def _arguments(table: _Table, where: str) -> Mapping[str, Any]:
+    arguments = table.values.get("args", {})
+    if not isinstance(arguments, dict):
+        raise InputError("args is not a table", where=where, hint='write args = { n = "n" }')
+    return arguments
+
+
+def _names(table: Mapping[str, Any], written: _Written, from_flags: set[str]) -> dict[str, Number]:
+    names: dict[str, Number] = {}
+    for name, value in table.items():
+        where = "--arg" if name in from_flags else written.line(name)
+        if not name.isidentifier() or name in FUNCTIONS:
+            raise InputError(f"{name!r} cannot be a name", where=where, hint="choose another one")
+        if isinstance(value, str):
+            names[name] = evaluate(value, names, where=f"{where}: {name}")
+        elif isinstance(value, int | float) and math.isfinite(value):
+            names[name] = value
+        else:
+            hint = "begin a launch with [[launch]]" if isinstance(value, dict) else ""
+            raise InputError(
+                f"{name} is neither a finite number nor an expression", where=where, hint=hint
+            )
+    return names
+
+
+def _launch(
+    table: _Table, names: Mapping[str, Number], written: _Written, replaced: set[str]
+) -> Launch:
+    values = table.values
+    where = f"{written.line('[launch', table.number)}"
+    for key in ("grid", "block"):
+        if key not in values:
+            raise LaunchError(f"the launch has no {key}", where=where, hint=f"add {key} = ...")
+    kernel = values.get("kernel", "")
+    if not isinstance(kernel, str):
+        raise LaunchError(f"kernel is {kernel!r}, not a name", where=where)
+    launch = make_launch(
+        grid=values["grid"],
+        block=values["block"],
+        smem=values.get("smem", 0),
+        repeat=values.get("repeat", 1),
+        args=_arguments(table, where),
+        names=names,
+        kernel=kernel,
+        where=where,
+    )
+    here = Path.cwd()
+    args = {k: anchor(v, here) if k in table.from_flags else v for k, v in launch.args.items()}
+    return replace(launch, args=args)
+
+
+def _from_flags(
+    source: Path,
+    names: Mapping[str, Number],
+    flags: LaunchFlags,
+    base_dir: Path | None = None,
+) -> Workload:
+    if flags.grid is None or flags.block is None:
+        raise LaunchError(
+            "the file says no launch",
+            where=str(source),
+            hint="give --grid and --block, or put a /* kernelcast ... */ block at its top",
+        )
+    launch = launch_from_flags(
+        flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel
+    )
+    return Workload(source, names, (launch,), base_dir or source.parent)

@@ -1,0 +1,231 @@
+"""What each PTX instruction is: its op class, what it writes, its state space and width.
+
+The table is keyed by dotted prefixes of the full name (`bar.red`, `st`); the longest one decides
+(PTX ISA 9.0, section 9.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from kernelcast.ir import OpClass, Space
+
+TYPE_BYTES: Mapping[str, int] = {
+    **{f"{kind}{bits}": bits // 8 for kind in "bus" for bits in (8, 16, 32, 64)},
+    "b128": 16,
+    "u16x2": 4,
+    "s16x2": 4,
+    "f16": 2,
+    "f16x2": 4,
+    "bf16": 2,
+    "bf16x2": 4,
+    "tf32": 4,
+    "f32": 4,
+    "f32x2": 8,
+    "f64": 8,
+    "pred": 1,
+}
+"""Size of one value of every fundamental type (PTX ISA 9.0, section 5.2)."""
+
+
+class Flow(Enum):
+    """Where control goes after an instruction."""
+
+    NEXT = "next"
+    BRANCH = "branch"
+    TABLE = "table"
+    LEAVE = "leave"  # the thread ends, or the function does
+    WAIT = "wait"  # on, but after other threads have arrived
+    CALL = "call"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One instruction name taken apart.
+
+    It has `fewest` to `most` operands; the first `destinations` (0 or 1) are written.
+    `access_bytes` is what one lane moves, in `elements` values of a vector; 0 for instructions
+    without an address.
+    """
+
+    opcode: str
+    modifiers: tuple[str, ...]
+    op_class: OpClass
+    fewest: int
+    most: int
+    destinations: int
+    flow: Flow
+    space: Space | None
+    elements: int
+    access_bytes: int
+
+
+_BY_TYPE: Mapping[str, OpClass] = {
+    **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), OpClass.FP16),
+    **dict.fromkeys(("f32", "f32x2"), OpClass.FP32),
+    "f64": OpClass.FP64,
+}
+_ADDITIVE: Mapping[str, OpClass] = {**dict.fromkeys(TYPE_BYTES, OpClass.INT), **_BY_TYPE}
+_MULTIPLICATIVE: Mapping[str, OpClass] = {
+    **dict.fromkeys(TYPE_BYTES, OpClass.INT_MUL),
+    **_BY_TYPE,
+}
+_SPECIAL: Mapping[str, OpClass] = {
+    **dict.fromkeys(TYPE_BYTES, OpClass.INT_MUL),
+    **dict.fromkeys(_BY_TYPE, OpClass.SFU),
+    "f64": OpClass.FP64,
+}
+
+_Classes = OpClass | Mapping[str, OpClass]
+"""One class, or one for each type: the first type among the modifiers decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    classes: _Classes
+    fewest: int
+    most: int
+    destinations: int
+    flow: Flow
+
+
+def _rules(
+    names: str,
+    classes: _Classes,
+    fewest: int,
+    most: int | None = None,
+    *,
+    destinations: int = 1,
+    flow: Flow = Flow.NEXT,
+) -> dict[str, _Rule]:
+    """The same rule for several names: `fewest` to `most` operands."""
+    rule = _Rule(classes, fewest, fewest if most is None else most, destinations, flow)
+    return dict.fromkeys(names.split(), rule)
+
+
+def _effects(
+    names: str, op_class: OpClass, fewest: int, most: int | None = None, flow: Flow = Flow.NEXT
+) -> dict[str, _Rule]:
+    """Rules for instructions that write no operand."""
+    return _rules(names, op_class, fewest, most, destinations=0, flow=flow)
+
+
+_ANY = 99
+
+_TABLE: Mapping[str, _Rule] = {
+    **_rules("neg abs", _ADDITIVE, 2),
+    **_rules("add sub addc subc copysign", _ADDITIVE, 3),
+    **_rules("mul mul24", _MULTIPLICATIVE, 3),
+    **_rules("mad fma madc mad24 sad dp4a dp2a", _MULTIPLICATIVE, 4),
+    **_rules("rcp rsqrt sqrt sin cos lg2 ex2 tanh", _SPECIAL, 2),
+    **_rules("div rem", _SPECIAL, 3),
+    **_rules("not cnot", OpClass.LOGIC, 2),
+    **_rules("and or xor", OpClass.LOGIC, 3),
+    **_rules("lop3", OpClass.LOGIC, 5, 6),
+    **_rules("shl shr", OpClass.SHIFT, 3),
+    **_rules("shf", OpClass.SHIFT, 4),
+    **_rules("brev popc clz bfind", OpClass.BITFIELD, 2),
+    **_rules("bmsk szext", OpClass.BITFIELD, 3),
+    **_rules("bfe prmt fns", OpClass.BITFIELD, 4),
+    **_rules("bfi", OpClass.BITFIELD, 5),
+    **_rules("testp", OpClass.COMPARE, 2),
+    **_rules("set setp min max", OpClass.COMPARE, 3, 4),
+    **_rules("selp slct", OpClass.COMPARE, 4),
+    **_rules("cvt", OpClass.CONVERT, 2, 4),
+    **_rules("mov cvta isspacep getctarank", OpClass.MOVE, 2),
+    **_rules("mapa", OpClass.MOVE, 3),
+    **_rules("ld ldu", OpClass.LOAD, 2, 3),
+    **_effects("st", OpClass.STORE, 2, 3),
+    **_rules("atom", OpClass.ATOMIC, 3, 5),
+    **_effects("red", OpClass.ATOMIC, 2, 3),
+    **_rules("shfl", OpClass.SHUFFLE, 4, 5),
+    **_rules("activemask", OpClass.VOTE, 1),
+    **_rules("vote elect", OpClass.VOTE, 2, 3),
+    **_rules("match redux", OpClass.VOTE, 3),
+    **_effects("bar.sync barrier.sync", OpClass.BARRIER, 1, 2, Flow.WAIT),
+    **_effects("bar.cta.sync barrier.cta.sync", OpClass.BARRIER, 1, 2, Flow.WAIT),
+    **_rules("bar.red barrier.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
+    **_rules("bar.cta.red barrier.cta.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
+    **_effects("bar.arrive barrier.arrive", OpClass.BARRIER, 2),
+    **_effects("bar.cta.arrive barrier.cta.arrive", OpClass.BARRIER, 2),
+    # It synchronises the lanes of one warp, which no other warp can notice.
+    **_effects("bar.warp.sync", OpClass.OTHER, 1),
+    **_effects("membar", OpClass.FENCE, 0),
+    **_effects("fence", OpClass.FENCE, 0, 2),
+    **_effects("bra", OpClass.BRANCH, 1, flow=Flow.BRANCH),
+    **_effects("brx.idx", OpClass.BRANCH, 2, _ANY, Flow.TABLE),
+    **_effects("ret exit trap", OpClass.BRANCH, 0, flow=Flow.LEAVE),
+    **_effects("call", OpClass.BRANCH, 1, _ANY, Flow.CALL),
+    **_rules("mma wmma ldmatrix movmatrix wgmma.mma_async tcgen05.ld", OpClass.TENSOR, 2, _ANY),
+    **_effects("wmma.store stmatrix wgmma tcgen05", OpClass.TENSOR, 0, _ANY),
+    **_effects("cp st.async st.bulk red.async tensormap", OpClass.ASYNC_COPY, 0, _ANY),
+    **_rules("mbarrier", OpClass.ASYNC_COPY, 1, _ANY),
+    **_rules("createpolicy", OpClass.OTHER, 2, 5),
+    **_effects("griddepcontrol brkpt", OpClass.OTHER, 0),
+    **_effects("prefetch prefetchu nanosleep pmevent setmaxnreg", OpClass.OTHER, 1, 2),
+    **_effects("applypriority discard", OpClass.OTHER, 2),
+}
+
+_SPACES: Mapping[str, Space] = {space.value: space for space in Space}
+
+
+@lru_cache(maxsize=4096)
+def form(name: str) -> Form | None:
+    """Take an instruction's full name apart; None where the table does not know it."""
+    opcode, *modifiers = name.split(".")
+    rule = next(
+        (
+            _TABLE[prefix]
+            for length in (3, 2, 1, 0)
+            if (prefix := ".".join((opcode, *modifiers[:length]))) in _TABLE
+        ),
+        None,
+    )
+    if rule is None:
+        return None
+    type_ = next((m for m in modifiers if m in TYPE_BYTES), "")
+    op_class = rule.classes if isinstance(rule.classes, OpClass) else rule.classes.get(type_)
+    if op_class is None:
+        return None
+    space, elements, access_bytes = None, 1, 0
+    if op_class.is_memory:
+        space = _space(modifiers)
+        elements = _elements(modifiers)
+        access_bytes = elements * TYPE_BYTES.get(modifiers[-1] if modifiers else "", 0)
+        if access_bytes == 0:
+            return None
+    return Form(
+        opcode=opcode,
+        modifiers=tuple(modifiers),
+        op_class=op_class,
+        fewest=rule.fewest,
+        most=rule.most,
+        destinations=rule.destinations,
+        flow=rule.flow,
+        space=space,
+        elements=elements,
+        access_bytes=access_bytes,
+    )
+
+
+def known_form(name: str) -> Form:
+    """The form of a name that this package itself wrote."""
+    known = form(name)
+    assert known is not None, name
+    return known
+
+
+def _space(modifiers: list[str]) -> Space:
+    """The state space named (`shared::cta` is `shared`), else generic."""
+    for modifier in modifiers:
+        space = _SPACES.get(modifier.partition("::")[0])
+        if space is not None:
+            return space
+    return Space.GENERIC
+
+
+def _elements(modifiers: list[str]) -> int:
+    return next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8")), 1)

@@ -1,0 +1,189 @@
+"""What a machine file may hold: every path with its unit, meaning and allowed range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelcast.errors import InputError
+from kernelcast.ir import OpClass
+
+SCHEMA = "kernelcast/machine/1"
+"""Value of `schema` in every machine file."""
+
+CYCLES = "cycles"
+RATE = "results/cycle/SM"
+BYTES_PER_CYCLE = "byte/cycle/SM"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path: `low` to `high` are allowed, both included."""
+
+    unit: str
+    meaning: str
+    low: float
+    high: float
+    is_whole: bool = False
+    is_list: bool = False
+
+    def check(self, value: object, where: str) -> float | tuple[float, ...]:
+        """`value` as a number, or a tuple of them for a list; InputError where it is neither."""
+        if not self.is_list:
+            return self._check_number(value, where)
+        items = value if isinstance(value, (list, tuple)) else [value]
+        if not items:
+            raise InputError("the list is empty", where=where)
+        return tuple(sorted(self._check_number(item, where) for item in items))
+
+    def _check_number(self, value: object, where: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(f"{value!r} is not a number", where=where, hint=self._hint())
+        if not self.low <= value <= self.high or (self.is_whole and not float(value).is_integer()):
+            raise InputError(f"{value:g} is out of range", where=where, hint=self._hint())
+        return value
+
+    def _hint(self) -> str:
+        number = "a whole number" if self.is_whole else "a number"
+        limit = "" if math.isinf(self.high) else f" to {self.high:g}"
+        return f"give {number} from {self.low:g}{limit} in the unit {self.unit}"
+
+
+def _count(unit: str, meaning: str, low: float = 1, high: float = 1e9) -> Entry:
+    return Entry(unit, meaning, low, high, is_whole=True)
+
+
+def _real(unit: str, meaning: str, low: float, high: float) -> Entry:
+    return Entry(unit, meaning, low, high)
+
+
+def _throughput(meaning: str) -> Entry:
+    return _real(RATE, f"{meaning}; one result per lane and instruction", 1e-3, 1e5)
+
+
+def _latency(meaning: str) -> Entry:
+    return _real(CYCLES, meaning, 0.1, 1e6)
+
+
+_SM = {
+    "sm.count": _count("1", "streaming multiprocessors (SMs) in use", 1, 10_000),
+    "sm.schedulers": _count("1", "warp schedulers of an SM", 1, 64),
+    "sm.issue_per_cycle": _real(
+        "instructions/cycle/SM", "warp instructions issued per cycle without dual issue", 0.01, 64
+    ),
+    "sm.dual_issue": _count("1", "1 where a scheduler may issue two instructions at once", 0, 1),
+    "clock.sm": _real("Hz", "clock in which the SM's cycles count: boost or shader", 1e6, 1e11),
+    "clock.base": _real("Hz", "guaranteed clock", 1e6, 1e11),
+    "clock.memory": _real("Hz", "command clock of the memory", 1e6, 1e11),
+}
+
+_OCCUPANCY = {
+    "occupancy.warps_per_sm": _count("warps", "most warps on an SM"),
+    "occupancy.blocks_per_sm": _count("blocks", "most blocks on an SM"),
+    "occupancy.threads_per_sm": _count("threads", "most threads on an SM"),
+    "occupancy.threads_per_block": _count("threads", "most threads in a block"),
+    "occupancy.registers_per_sm": _count("registers", "32-bit registers of an SM"),
+    "occupancy.registers_per_block": _count("registers", "most registers of a block"),
+    "occupancy.registers_per_thread": _count("registers", "most registers of a thread"),
+    "occupancy.register_unit": _count(
+        "registers", "allocation unit: of a warp; of a block on compute capability 1.x"
+    ),
+    "occupancy.warp_granularity": _count(
+        "warps", "compute capability 1.x: warps of a block are rounded up to this for registers"
+    ),
+    "occupancy.sub_partitions": _count(
+        "1", "partitions of an SM's registers, each holding whole warps", 1, 64
+    ),
+    "occupancy.shared_per_sm": _count("byte", "most shared memory of an SM"),
+    "occupancy.shared_per_block": _count("byte", "most shared memory of a block by default"),
+    "occupancy.shared_per_block_optin": _count("byte", "most shared memory of a block on request"),
+    "occupancy.shared_reserved": _count("byte", "shared memory the driver takes per block", 0),
+    "occupancy.shared_unit": _count("byte", "allocation unit of a block's shared memory"),
+    "occupancy.shared_carveouts": Entry(
+        "byte", "sizes of shared memory an SM can be set to", 0, 1e9, is_whole=True, is_list=True
+    ),
+    "occupancy.named_barriers": _count("1", "barriers of an SM, where they limit its blocks"),
+}
+
+_THROUGHPUT = {
+    f"throughput.{op}": _throughput(meaning)
+    for op, meaning in {
+        OpClass.FP16: "half-precision add, multiply, fused multiply-add, pairs packed",
+        OpClass.FP32: "single-precision add, multiply, fused multiply-add",
+        OpClass.FP64: "double-precision add, multiply, fused multiply-add",
+        OpClass.INT: "32-bit integer add and subtract",
+        OpClass.INT_MUL: "32-bit integer multiply and multiply-add",
+        OpClass.LOGIC: "32-bit and, or, xor",
+        OpClass.SHIFT: "32-bit shift",
+        OpClass.BITFIELD: "bit reverse, field extract and insert, counts of bits",
+        OpClass.COMPARE: "compare, minimum, maximum",
+        OpClass.CONVERT: "conversion between 32-bit types",
+        OpClass.SFU: "special functions: reciprocal, root, sine, exponent, logarithm",
+        OpClass.LOAD: "addresses that the load/store units take",
+        OpClass.STORE: "addresses that the load/store units take",
+        OpClass.SHUFFLE: "warp shuffle",
+        OpClass.VOTE: "warp vote",
+    }.items()
+} | {
+    "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
+}
+
+_LATENCY = {
+    f"latency.{op}": _latency(f"from one {op} instruction to the next that needs its result")
+    for op in (
+        OpClass.FP16,
+        OpClass.FP32,
+        OpClass.FP64,
+        OpClass.INT,
+        OpClass.INT_MUL,
+        OpClass.LOGIC,
+        OpClass.SHIFT,
+        OpClass.BITFIELD,
+        OpClass.COMPARE,
+        OpClass.CONVERT,
+        OpClass.SFU,
+        OpClass.SHUFFLE,
+    )
+} | {
+    "latency.shared": _latency("load from shared memory without conflicts"),
+    "latency.l1": _latency("load that hits the L1 cache"),
+    "latency.l2": _latency("load that hits the L2 cache (the near partition, where it has two)"),
+    "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
+    "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
+    "latency.barrier": _latency("barrier of a block whose warps all wait"),
+    "latency.block_replacement": _latency("from a block's end to its successor's start"),
+}
+
+_MEMORY = {
+    "shared.banks": _count("1", "banks of shared memory", 1, 1024),
+    "shared.bank_width": _count("byte", "width of a bank", 1, 1024),
+    "shared.bandwidth": _real(BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
+    "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
+    "l1.bandwidth": _real(BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
+    "l1.line": _count("byte", "line of the L1 cache", 1, 65536),
+    "l1.sector": _count("byte", "unit of transfer between L1 and L2 cache", 1, 65536),
+    "l2.size": _count("byte", "L2 cache", 1, 1e12),
+    "l2.bandwidth": _real("byte/s", "loads that hit the L2 cache", 1e6, 1e16),
+    "l2.line": _count("byte", "line of the L2 cache", 1, 65536),
+    "dram.size": _count("byte", "device memory", 1, 1e15),
+    "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
+    "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
+    "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
+    "pcie.bandwidth": _real("byte/s", "large copies from the host", 1e6, 1e13),
+}
+
+_MODELS = {
+    "mwp_cwp.mem_ld": _latency("Mem_LD: round trip to memory of one transaction"),
+    "mwp_cwp.departure_uncoalesced": _latency("Departure_del_uncoal: between its transactions"),
+    "mwp_cwp.departure_coalesced": _latency("Departure_del_coal: between coalesced accesses"),
+    "mwp_cwp.issue_cycles": _latency("Issue_cycles: to issue one instruction to a warp"),
+    "volkov.latency_base": _latency("a in: latency = a + b T/(c - T), T the memory throughput"),
+    "volkov.latency_slope": _latency("b in: latency = a + b T/(c - T)"),
+    "volkov.latency_capacity": _real("byte/s", "c in: latency = a + b T/(c - T)", 1e6, 1e16),
+    "volkov.latency_slope_2": _latency("b of a second term b T/(c - T)"),
+    "volkov.latency_capacity_2": _real("byte/s", "c of a second term b T/(c - T)", 1e6, 1e16),
+}
+
+ENTRIES: Mapping[str, Entry] = _SM | _OCCUPANCY | _THROUGHPUT | _LATENCY | _MEMORY | _MODELS
+"""Every path that a machine may hold, in the order in which it is shown."""

@@ -1,0 +1,165 @@
+"""Latencies and issue intervals of a case, instruction by instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.models.base import Case
+from kernelcast.models.throughput import assembled_class, sector_cycles, shared_pass_cycles
+from kernelcast.models.traffic import SECTOR_BYTES, Estimate
+from kernelcast.profiling.profile import AccessProfile
+
+_UNTIMED = frozenset(
+    {
+        OpClass.BARRIER,
+        OpClass.BRANCH,
+        OpClass.FENCE,
+        OpClass.MOVE,
+        OpClass.STORE,
+        OpClass.OTHER,
+        OpClass.ASYNC_COPY,
+    }
+)
+"""Classes without a result that another instruction waits for, or without a known latency."""
+
+
+def load_latency(case: Case, estimate: Estimate, dram: float) -> tuple[float, tuple[str, ...]]:
+    """Mean cycles of a load from global memory, and what was assumed.
+
+    The latencies of the L1 cache, the L2 cache and the DRAM (`dram` cycles), weighted by the shares
+    of requested bytes that each serves. A cache whose latency is unknown answers like the next
+    level.
+    """
+    machine = case.machine
+    from_l1, from_l2, from_dram = case.traffic.shares(estimate)
+    l2 = machine.get("latency.l2")
+    l1 = machine.get("latency.l1")
+    notes = []
+    if l2 is None:
+        l2 = dram
+        if from_l2:
+            notes.append("loads from the L2 cache take as long as from the DRAM: no latency.l2")
+    if l1 is None:
+        l1 = l2
+        if from_l1:
+            notes.append("loads from the L1 cache take as long as from the L2: no latency.l1")
+    if from_l1 or from_l2:
+        notes.append("every load takes the mean latency of the levels that serve the bytes")
+    return from_l1 * l1 + from_l2 * l2 + from_dram * dram, tuple(notes)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles by the index of an instruction, and what was assumed.
+
+    `latency` is that from an instruction to one that needs its result (register dependency
+    latency), `interval` that to the next instruction of the same warp (Volkov's ILP latency), and
+    `waits_for_memory` whether the result comes from outside the SM.
+    """
+
+    latency: tuple[float, ...]
+    interval: tuple[float, ...]
+    waits_for_memory: tuple[bool, ...]
+    notes: tuple[str, ...]
+
+
+def timing(case: Case, memory: float, needed_by: str) -> Timing:
+    """Timing of every instruction; `memory` is the latency of a coalesced load in cycles.
+
+    Raises
+    ------
+    MissingNumberError
+        If the machine lacks the latency of a class and `latency.fp32`, or `latency.shared` where
+        shared memory is read.
+    """
+    by_instruction: dict[int, AccessProfile] = {}
+    for access in case.profile.accesses:
+        known = by_instruction.get(access.instruction)
+        if known is None or access.requests > known.requests:
+            by_instruction[access.instruction] = access
+    clock = _Clock(case, memory, needed_by, by_instruction)
+    instructions = case.kernel.instructions
+    return Timing(
+        tuple(clock.latency(i) for i in instructions),
+        tuple(clock.interval(i) for i in instructions),
+        tuple(clock.waits_for_memory(i) for i in instructions),
+        tuple(sorted(clock.notes)),
+    )
+
+
+@dataclass
+class _Clock:
+    """`accesses` holds, of every memory instruction, the space that most requests went to."""
+
+    case: Case
+    memory: float
+    needed_by: str
+    accesses: dict[int, AccessProfile]
+    notes: set[str] = field(default_factory=set)
+
+    def latency(self, instruction: Instruction) -> float:
+        op_class = assembled_class(instruction, self.case.kernel.isa)
+        if op_class is None or op_class in _UNTIMED:
+            return 0.0
+        if op_class in (OpClass.LOAD, OpClass.ATOMIC):
+            return self._memory_latency(instruction)
+        value = self.case.machine.get(f"latency.{op_class}")
+        if value is not None:
+            return value
+        self.notes.add(f"{op_class} instructions take latency.fp32: no latency.{op_class}")
+        return self.case.machine.number("latency.fp32", self.needed_by)
+
+    def interval(self, instruction: Instruction) -> float:
+        op_class = assembled_class(instruction, self.case.kernel.isa)
+        if op_class is None:
+            return 0.0
+        machine = self.case.machine
+        schedulers = machine.get("sm.schedulers") or 1.0
+        interval = schedulers / (machine.get("sm.issue_per_cycle") or schedulers)
+        if op_class is OpClass.BARRIER:
+            return max(interval, machine.get("latency.barrier") or 0.0)
+        return interval
+
+    def waits_for_memory(self, instruction: Instruction) -> bool:
+        reads = instruction.op_class in (OpClass.LOAD, OpClass.ATOMIC)
+        return reads and self._space(instruction) in (Space.GLOBAL, Space.LOCAL)
+
+    def _memory_latency(self, instruction: Instruction) -> float:
+        machine = self.case.machine
+        access = self.accesses.get(instruction.index)
+        match self._space(instruction):
+            case Space.SHARED:
+                latency = machine.number("latency.shared", self.needed_by)
+                return latency + _conflict_cycles(self.case, access)
+            case Space.LOCAL:
+                return machine.get("latency.l1") or self.memory
+            case Space.CONST | Space.PARAM:
+                self.notes.add("constants are cached and take latency.fp32")
+                return machine.number("latency.fp32", self.needed_by)
+        if instruction.op_class is OpClass.ATOMIC:
+            return machine.get("latency.l2") or self.memory
+        return self.memory + _divergence_cycles(self.case, access)
+
+    def _space(self, instruction: Instruction) -> Space | None:
+        access = self.accesses.get(instruction.index)
+        return access.space if access else instruction.space
+
+
+def _conflict_cycles(case: Case, access: AccessProfile | None) -> float:
+    """Cycles of the passes that bank conflicts add to a request."""
+    cycles = shared_pass_cycles(case)
+    if access is None or cycles is None:
+        return 0.0
+    extra = access.passes - access.ideal_passes
+    if case.machine.compute_capability < (2, 0):
+        extra = access.passes_half_warp - 2 * access.ideal_passes
+    return max(0.0, extra) / access.requests * cycles
+
+
+def _divergence_cycles(case: Case, access: AccessProfile | None) -> float:
+    """Cycles of the sectors that a request takes beyond those its lanes' bytes would fill."""
+    if access is None:
+        return 0.0
+    extra = access.sectors - access.bytes / SECTOR_BYTES
+    return sector_cycles(case, max(0.0, extra) / access.requests)

@@ -1,0 +1,291 @@
+"""The worksheet: for how long a launch keeps every resource of the chip busy.
+
+Volkov 2016, section 3.6: each resource is used exclusively, so its cycles add over instructions,
+and the busiest one bounds the throughput. Rates come from the machine, counts from the profile;
+where the machine lacks a rate the row is left out and named.
+
+Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the pipes of Nsight
+Compute: before compute capability 7.0 the CUDA cores execute all single-precision and integer
+arithmetic. From 7.0 on they execute floating point and integer multiplication, and a pipe of its
+own executes the remaining integer arithmetic. Conversions share the special-function units.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.models.base import Bottleneck, Case
+from kernelcast.models.traffic import SECTOR_BYTES, Estimate
+
+WARP_LANES = 32
+
+_INTEGER = (
+    OpClass.INT,
+    OpClass.LOGIC,
+    OpClass.SHIFT,
+    OpClass.BITFIELD,
+    OpClass.COMPARE,
+)
+_OWN_PIPES = {
+    Bottleneck.FP64: (OpClass.FP64,),
+    Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
+    Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
+}
+_PIPES_BEFORE_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER),
+    **_OWN_PIPES,
+}
+_PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL),
+    Bottleneck.INT: _INTEGER,
+    **_OWN_PIPES,
+}
+_ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
+"""Atomics hand their addresses over like stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One row of the worksheet.
+
+    `cycles_per_warp` is the time that a mean warp keeps the resource of one SM busy; of a resource
+    of the whole chip, an SM has an equal share.
+    """
+
+    resource: Bottleneck
+    cycles_per_warp: float
+    is_shared_by_sms: bool = False
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """All rows of one launch; `left_out` says which could not be made, for want of what."""
+
+    uses: tuple[Use, ...]
+    blocks: int
+    warps_per_block: int
+    sms: int
+    left_out: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def warps_per_sm(self) -> float:
+        """Warps of the whole launch, spread evenly over the SMs."""
+        return self.blocks * self.warps_per_block / self.sms
+
+    @property
+    def busiest(self) -> Use:
+        """The row with the most cycles per warp: the tightest bound on throughput."""
+        return max(self.uses, key=lambda use: use.cycles_per_warp)
+
+    def even_cycles(self, use: Use) -> float:
+        """Cycles of a row for the whole launch, its warps spread evenly over the SMs."""
+        return use.cycles_per_warp * self.warps_per_sm
+
+    def cycles(self, use: Use) -> float:
+        """Cycles of a row for the whole launch, on the SM that gets the most blocks."""
+        if use.is_shared_by_sms:
+            return self.even_cycles(use)
+        return use.cycles_per_warp * self.warps_per_block * -(-self.blocks // self.sms)
+
+
+def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
+    """The worksheet of a case, with memory traffic as estimated.
+
+    Raises
+    ------
+    MissingNumberError
+        If the machine lacks `sm.count`, `clock.sm`, `throughput.fp32` or `dram.bandwidth`.
+    """
+    machine = case.machine
+    sms = int(machine.number("sm.count", needed_by))
+    machine.number("throughput.fp32", needed_by)
+    counts = executed_per_warp(case)
+    uses: list[Use] = []
+    left_out: list[str] = []
+    for rows, missing in (
+        _pipes(case, counts),
+        _issue(case, counts),
+        _shared(case),
+        _l1(case, estimate),
+        _l2(case, estimate, sms),
+    ):
+        uses += rows
+        left_out += missing
+    rate, notes = dram_rate(case, needed_by)
+    moved_per_warp = case.traffic.dram.at(estimate) / case.profile.warps
+    uses.append(Use(Bottleneck.DRAM_BANDWIDTH, moved_per_warp / (rate / sms), True))
+    return Worksheet(
+        uses=tuple(sorted(uses, key=lambda use: -use.cycles_per_warp)),
+        blocks=case.launch.blocks,
+        warps_per_block=case.launch.warps_per_block,
+        sms=sms,
+        left_out=tuple(left_out),
+        assumptions=(*notes, *_assembly_notes(case)),
+    )
+
+
+def executed_per_warp(case: Case) -> dict[OpClass, float]:
+    """Machine instructions that a mean warp executes, by op class."""
+    counts: dict[OpClass, float] = defaultdict(float)
+    for instruction, times in zip(
+        case.kernel.instructions, case.profile.instruction_warps, strict=True
+    ):
+        op_class = assembled_class(instruction, case.kernel.isa)
+        if op_class is not None:
+            counts[op_class] += float(times) / case.profile.warps
+    return dict(counts)
+
+
+def assembled_class(instruction: Instruction, isa: str) -> OpClass | None:
+    """What an instruction becomes in machine code, None where it vanishes there.
+
+    PTX is not machine code: its parameters become operands from the constant bank, its moves are
+    renamed away, and its conversions between integers are moves.
+    """
+    op_class = instruction.op_class
+    if isa != "ptx":
+        return op_class
+    if op_class is OpClass.MOVE or instruction.space is Space.PARAM:
+        return None
+    if op_class is OpClass.CONVERT and not any("f" in m for m in instruction.modifiers[-2:]):
+        return OpClass.INT
+    return op_class
+
+
+def issue_cycles_per_warp(
+    single: float, dual: float, reissued: float, issues_per_cycle: float
+) -> float:
+    """Cycles that the schedulers of an SM take to issue one warp's instructions.
+
+    Volkov 2016, Table 3.4: an issue event is a single instruction, a pair issued together, or a
+    repetition of an instruction that could not finish at once.
+    """
+    return (single + dual + reissued) / issues_per_cycle
+
+
+def dram_rate(case: Case, needed_by: str) -> tuple[float, tuple[str, ...]]:
+    """Bytes per SM cycle that the DRAM delivers to the whole chip, and what was assumed.
+
+    The bandwidth that long streams achieve; that at the pins where nobody has measured it, or
+    where the user has set it.
+    """
+    machine = case.machine
+    clock = machine.number("clock.sm", needed_by)
+    pins = machine.number("dram.bandwidth", needed_by)
+    achieved = machine.get("dram.achieved_bandwidth")
+    overridden = set(machine.overrides)
+    if achieved is None:
+        note = "the DRAM delivers its bandwidth at the pins, for want of a measured one"
+        return pins / clock, (note,)
+    if "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden:
+        note = "the DRAM delivers the bandwidth set by hand; the measured one is for another"
+        return pins / clock, (note,)
+    return achieved / clock, ()
+
+
+Rows = tuple[list[Use], list[str]]
+
+
+def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
+    machine = case.machine
+    pipes = _PIPES_FROM_7 if machine.compute_capability >= (7, 0) else _PIPES_BEFORE_7
+    uses, left_out = [], []
+    for resource, classes in pipes.items():
+        cycles = 0.0
+        for op_class in classes:
+            count = counts.get(op_class, 0.0)
+            rate = machine.get(f"throughput.{_ADDRESS_RATE.get(op_class, op_class)}")
+            if count and rate is None:
+                left_out.append(f"{op_class} instructions on the {resource}: no throughput")
+            elif count and rate is not None:
+                cycles += count * WARP_LANES / rate
+        if cycles:
+            uses.append(Use(resource, cycles))
+    if counts.get(OpClass.TENSOR):
+        left_out.append("tensor instructions: their work is not counted yet")
+    return uses, left_out
+
+
+def _issue(case: Case, counts: Mapping[OpClass, float]) -> Rows:
+    rate = case.machine.get("sm.issue_per_cycle")
+    if rate is None:
+        return [], ["issue slots: no sm.issue_per_cycle"]
+    cycles = issue_cycles_per_warp(sum(counts.values()), 0.0, _reissued_per_warp(case), rate)
+    return [Use(Bottleneck.ISSUE, cycles)], []
+
+
+def _reissued_per_warp(case: Case) -> float:
+    """Repetitions of memory instructions that do not finish in one pass.
+
+    Fermi and Kepler issue such an instruction again for every further pass (CUDA profiler, metric
+    `inst_replay_overhead`); since Maxwell the memory unit repeats it by itself.
+    """
+    if case.machine.compute_capability[0] not in (2, 3):
+        return 0.0
+    passes = sum(
+        max(0.0, (a.passes if a.space is Space.SHARED else a.lines) - a.requests)
+        for a in case.profile.accesses
+        if a.space in (Space.SHARED, Space.GLOBAL)
+    )
+    return passes / case.profile.warps
+
+
+def shared_pass_cycles(case: Case) -> float | None:
+    """Cycles in which all banks serve one word each, None where the machine does not say."""
+    bandwidth = case.machine.get("shared.bandwidth")
+    banks, width = case.machine.get("shared.banks"), case.machine.get("shared.bank_width")
+    if bandwidth is None or banks is None or width is None:
+        return None
+    return banks * width / bandwidth
+
+
+def _shared(case: Case) -> Rows:
+    half_warps = case.machine.compute_capability < (2, 0)
+    passes = sum(
+        a.passes_half_warp if half_warps else a.passes
+        for a in case.profile.accesses
+        if a.space is Space.SHARED
+    )
+    if not passes:
+        return [], []
+    cycles = shared_pass_cycles(case)
+    if cycles is None:
+        return [], ["shared memory: no shared.bandwidth, shared.banks or shared.bank_width"]
+    return [Use(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
+
+
+def _l1(case: Case, estimate: Estimate) -> Rows:
+    moved = case.traffic.l1.at(estimate)
+    rate = case.machine.get("l1.bandwidth")
+    if not moved or case.machine.compute_capability < (2, 0):
+        return [], []
+    if rate is None:
+        return [], ["L1 cache: no l1.bandwidth"]
+    return [Use(Bottleneck.L1_BANDWIDTH, moved / case.profile.warps / rate)], []
+
+
+def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
+    moved = case.traffic.l2.at(estimate)
+    if not moved or case.machine.compute_capability < (2, 0):
+        return [], []
+    rate, clock = case.machine.get("l2.bandwidth"), case.machine.get("clock.sm")
+    if rate is None or clock is None:
+        return [], ["L2 cache: no l2.bandwidth"]
+    per_sm = rate / clock / sms
+    return [Use(Bottleneck.L2_BANDWIDTH, moved / case.profile.warps / per_sm, True)], []
+
+
+def _assembly_notes(case: Case) -> tuple[str, ...]:
+    if case.kernel.isa != "ptx":
+        return ()
+    return ("PTX moves, parameter loads and integer conversions cost nothing or one move",)
+
+
+def sector_cycles(case: Case, sectors: float) -> float:
+    """Cycles in which the L1 cache of one SM serves sectors, 0 where its rate is unknown."""
+    rate = case.machine.get("l1.bandwidth")
+    return SECTOR_BYTES * sectors / rate if rate else 0.0

@@ -1,0 +1,323 @@
+"""Latency bound against throughput bound: Volkov's model of latency hiding.
+
+V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, chapters 3 and 6.
+
+    warp throughput x = min(n / latency bound, throughput bound)                  section 3.5
+    throughput bound = 1 / max over resources of cycles per warp                  section 3.6
+    latency bound = issue times of one warp alone + replacing its block           section 3.7
+    n needed = latency bound * throughput bound                                   section 3.10
+    mem_lat = a + sum of b T / (c - T), T the throughput of memory                section 6.4
+    x = min(n / latency bound(mem_lat(x)), throughput bound), by bisection        section 6.5
+
+x is in warps per cycle and SM, n in resident warps per SM. A launch runs in waves: whole ones of
+n warps, each taking n / x cycles, and a last one of the remaining blocks, which lasts as long as
+its busiest SM or as one warp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from kernelcast.ir import OpClass, Space
+from kernelcast.models.base import (
+    Bottleneck,
+    Case,
+    Part,
+    Prediction,
+    in_seconds,
+    launch_overhead,
+)
+from kernelcast.models.latency import load_latency, timing
+from kernelcast.models.latency_hiding import Contention, contended_throughput
+from kernelcast.models.throughput import Worksheet, worksheet
+from kernelcast.models.traffic import Estimate
+from kernelcast.profiling.critical_path import walk_warp
+
+
+@dataclass(frozen=True)
+class Waves:
+    """A launch as the model sees it: pure numbers, no kernel and no machine.
+
+    `latency` gives the latency bound of a warp in cycles from the warp throughput, per SM;
+    `sm_cycles` and `chip_cycles` the cycles per warp on the busiest resource within an SM, and on
+    the busiest one that all SMs share, at an SM's equal share of it.
+    """
+
+    blocks: int
+    warps_per_block: int
+    sms: int
+    blocks_per_sm: int
+    latency: Contention
+    sm_cycles: float
+    chip_cycles: float
+
+    @property
+    def warps_per_sm(self) -> float:
+        """Warps of the whole launch, spread evenly over the SMs."""
+        return self.blocks * self.warps_per_block / self.sms
+
+    @property
+    def resident_warps(self) -> float:
+        """n: warps that are on an SM at the same time, on average in the fullest wave."""
+        return min(float(self.blocks_per_sm * self.warps_per_block), self.warps_per_sm)
+
+    @property
+    def cycles_per_warp(self) -> float:
+        """The reciprocal of the throughput bound."""
+        return max(self.sm_cycles, self.chip_cycles)
+
+    def throughput(self, warps: float) -> float:
+        """x at n = `warps`."""
+        bound = 1 / self.cycles_per_warp
+        return float(contended_throughput(warps, self.latency.latency, bound))
+
+    @property
+    def throughput_cycles(self) -> float:
+        """The launch at the throughput bound, its warps spread evenly."""
+        return self.warps_per_sm * self.cycles_per_warp
+
+    @property
+    def steady_cycles(self) -> float:
+        """The launch at the throughput of its fullest wave, its warps spread evenly."""
+        steady = self.warps_per_sm / self.throughput(self.resident_warps)
+        return max(steady, self.throughput_cycles)
+
+    @cached_property
+    def cycles(self) -> float:
+        """The launch in whole waves and a last one."""
+        whole, rest = divmod(self.blocks, self.sms * self.blocks_per_sm)
+        warps = float(self.blocks_per_sm * self.warps_per_block)
+        total = whole * self._wave_cycles(warps, warps) if whole else 0.0
+        if rest:
+            most = -(-rest // self.sms) * self.warps_per_block
+            total += self._wave_cycles(rest * self.warps_per_block / self.sms, most)
+        return max(total, self.steady_cycles)
+
+    def _wave_cycles(self, warps: float, most: float) -> float:
+        """One wave with `warps` warps per SM on average and `most` on the busiest."""
+        return max(warps / self.throughput(warps), most * self.sm_cycles)
+
+
+@dataclass(frozen=True)
+class Volkov:
+    """The smaller of what latency and what throughput allow, over the waves of a launch.
+
+    Parameters
+    ----------
+    contention:
+        Let the latency of memory grow with its throughput (section 6.5) on machines that have the
+        constants `volkov.latency_*`.
+    """
+
+    name: ClassVar[str] = "volkov"
+    title: ClassVar[str] = "Latency bound and throughput bound"
+    source: ClassVar[str] = (
+        "V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, "
+        "chapters 3 and 6"
+    )
+    not_modelled: ClassVar[tuple[str, ...]] = (
+        "warps that hinder each other near saturation, but for memory contention on chips whose "
+        "constants are known",
+        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "a limit on outstanding loads, instruction fetch, dual issue and TLB misses",
+        "warps that wait at barriers for slower ones, and atomics on one address",
+        "blocks of unequal work",
+    )
+
+    contention: bool = True
+
+    def predict(self, case: Case) -> Prediction:
+        """The time of a case.
+
+        Raises
+        ------
+        MissingNumberError
+            If the machine lacks `sm.count`, `clock.sm`, `throughput.fp32`, `dram.bandwidth`,
+            `latency.fp32`, or `latency.dram` or `latency.shared` where the kernel loads from there.
+        """
+        view = self._view(case, Estimate.CENTRAL)
+        waves, sheet = view.waves, view.sheet
+        start, warning = launch_overhead(case)
+        exposed = waves.steady_cycles - waves.throughput_cycles
+        parts = (
+            Part(str(sheet.busiest.resource), waves.throughput_cycles),
+            Part(f"exposed {Bottleneck.MEMORY_LATENCY}", exposed * view.path.memory_share),
+            Part(
+                f"exposed {Bottleneck.ARITHMETIC_LATENCY}", exposed * (1 - view.path.memory_share)
+            ),
+            Part(str(Bottleneck.TAIL), waves.cycles - waves.steady_cycles),
+            start,
+        )
+        cycles = sum(part.cycles for part in parts)
+        others = [
+            self._view(case, estimate).waves.cycles + start.cycles
+            for estimate in (Estimate.LOW, Estimate.HIGH)
+        ]
+        return Prediction(
+            model=self.name,
+            case=case,
+            cycles=cycles,
+            time_s=in_seconds(case, cycles),
+            bottleneck=view.bottleneck(start.cycles),
+            breakdown=parts,
+            bounds=view.bounds(),
+            low_s=in_seconds(case, min(cycles, *others)),
+            high_s=in_seconds(case, max(cycles, *others)),
+            terms=view.terms(),
+            assumptions=(
+                *case.occupancy.assumptions,
+                *case.traffic.assumptions,
+                *sheet.assumptions,
+                *view.path.notes,
+            ),
+            warnings=(*sheet.left_out, *view.path.warnings, *warning),
+            needed_warps=waves.latency.a / waves.cycles_per_warp,
+        )
+
+    def _view(self, case: Case, estimate: Estimate) -> _View:
+        by = f"model {self.name}"
+        sheet = worksheet(case, estimate, by)
+        path = _path(case, estimate, _contention_law(case) if self.contention else None, by)
+        waves = Waves(
+            blocks=case.launch.blocks,
+            warps_per_block=case.launch.warps_per_block,
+            sms=sheet.sms,
+            blocks_per_sm=case.occupancy.blocks_per_sm,
+            latency=path.latency,
+            sm_cycles=max(
+                (u.cycles_per_warp for u in sheet.uses if not u.is_shared_by_sms), default=0.0
+            ),
+            chip_cycles=max(u.cycles_per_warp for u in sheet.uses if u.is_shared_by_sms),
+        )
+        return _View(sheet, waves, path)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The latency bound, the share of it that waits for memory, and the loads waited for."""
+
+    latency: Contention
+    memory_share: float
+    loads: float
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _View:
+    """One estimate of a case, ready to be told."""
+
+    sheet: Worksheet
+    waves: Waves
+    path: _Path
+
+    def bottleneck(self, start_cycles: float) -> Bottleneck:
+        """The mode of section 3.5, unless starting or the last wave takes longer than the rest."""
+        waves = self.waves
+        if start_cycles > waves.cycles:
+            return Bottleneck.LAUNCH_OVERHEAD
+        if waves.cycles > 2 * waves.steady_cycles:
+            return Bottleneck.TAIL
+        if waves.resident_warps / waves.latency.a < 1 / waves.cycles_per_warp:
+            waits = self.path.memory_share > 0.5
+            return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ARITHMETIC_LATENCY
+        return self.sheet.busiest.resource
+
+    def bounds(self) -> tuple[Part, ...]:
+        """Every resource alone, its work spread evenly, and latency alone."""
+        waves = self.waves
+        rows = [Part(str(u.resource), self.sheet.even_cycles(u)) for u in self.sheet.uses]
+        latency = waves.warps_per_sm / waves.resident_warps * waves.latency.a
+        rows.append(Part("latency", latency))
+        return tuple(sorted(rows, key=lambda row: -row.cycles))
+
+    def terms(self) -> dict[str, float | str]:
+        """The quantities of chapter 3, per SM."""
+        waves = self.waves
+        x = waves.throughput(waves.resident_warps)
+        return {
+            "latency bound, cycles": waves.latency.a,
+            "latency under load, cycles": float(waves.latency.latency(x)),
+            "loads waited for in a row": self.path.loads,
+            "resident warps per SM": waves.resident_warps,
+            "throughput bound, warps/cycle/SM": 1 / waves.cycles_per_warp,
+            "warp throughput, warps/cycle/SM": x,
+            "waves": waves.blocks / (waves.sms * waves.blocks_per_sm),
+            **{f"cycles per warp, {u.resource}": u.cycles_per_warp for u in self.sheet.uses},
+        }
+
+
+def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> _Path:
+    """The latency bound of the mean warp: the representative one, scaled to the mean work."""
+    unloaded, notes = _unloaded_latency(case, estimate, law, by)
+    timed = timing(case, unloaded, by)
+    walked = walk_warp(
+        case.kernel,
+        case.profile.warp,
+        lambda i: timed.latency[i.index],
+        lambda i: timed.interval[i.index],
+    )
+    replacement = case.machine.get("latency.block_replacement")
+    missing = () if replacement else ("replacing a block: no latency.block_replacement",)
+    mean_instructions = case.profile.total.warp / case.profile.warps
+    scale = mean_instructions / max(1, case.profile.warp.instructions)
+    cycles = walked.cycles * scale + (replacement or 0.0)
+    in_memory = sum(
+        float(wait)
+        for wait, outside in zip(walked.waits, timed.waits_for_memory, strict=True)
+        if outside
+    )
+    loads = scale * sum(
+        times
+        for (op_class, space), times in walked.critical.items()
+        if op_class is OpClass.LOAD and space in (Space.GLOBAL, Space.GENERIC)
+    )
+    return _Path(
+        latency=_under_load(case, estimate, cycles, loads, law),
+        memory_share=in_memory * scale / cycles if cycles else 0.0,
+        loads=loads,
+        notes=(*notes, *timed.notes),
+        warnings=missing,
+    )
+
+
+def _unloaded_latency(
+    case: Case, estimate: Estimate, law: Contention | None, by: str
+) -> tuple[float, tuple[str, ...]]:
+    """Latency of a load from global memory; 0 where the kernel has none."""
+    outside = (Space.GLOBAL, Space.LOCAL)
+    reads = (OpClass.LOAD, OpClass.ATOMIC)
+    if not any(a.space in outside and a.op_class in reads for a in case.profile.accesses):
+        return 0.0, ()
+    dram = law.a if law else case.machine.number("latency.dram", by)
+    return load_latency(case, estimate, dram)
+
+
+def _contention_law(case: Case) -> Contention | None:
+    """Section 6.4 with throughput in bytes per second, None where the machine has no constants."""
+    get = case.machine.get
+    a, b, c = (get(f"volkov.latency_{name}") for name in ("base", "slope", "capacity"))
+    if a is None or b is None or c is None:
+        return None
+    b2, c2 = get("volkov.latency_slope_2"), get("volkov.latency_capacity_2")
+    second = () if b2 is None or c2 is None else ((b2, c2),)
+    return Contention(a, ((b, c), *second))
+
+
+def _under_load(
+    case: Case, estimate: Estimate, cycles: float, loads: float, law: Contention | None
+) -> Contention:
+    """The latency bound against warps per cycle and SM.
+
+    Every load waited for takes longer by the law of section 6.4, and all SMs together make the
+    throughput that it asks for.
+    """
+    moved_per_warp = case.traffic.dram.at(estimate) / case.profile.warps
+    if law is None or not loads or not moved_per_warp:
+        return Contention(cycles, ())
+    _, _, from_dram = case.traffic.shares(estimate)
+    terms = tuple((loads * from_dram * b, c) for b, c in law.terms)
+    per_warp_rate = moved_per_warp * case.machine.number("sm.count")
+    return Contention(cycles, terms).in_units_of(per_warp_rate * case.machine.number("clock.sm"))

@@ -1,0 +1,548 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""The loop over the words of a trace, compiled: every number of a profile that is a plain sum.
+
+Import this module only where a trace is to be counted: it loads Numba.
+
+The tables that the loop reads and writes are few arrays, one row per thing, whose columns are
+named below; everything of fixed size is in one record of `STATE`. Few and plain on purpose: the
+compiler's time grows with every array that is handed on. Nothing is allocated, hence `_nrt=False`:
+without it Numba counts references to every array at every call, three times the work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import from_dtype, njit, types
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
+
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
+"""Codes of the state spaces; the first four are those a generic address can lead to."""
+GENERIC_SPACES = 4
+
+SPACE, WIDTH, EFFECT, FIRST_ROW, INSTRUCTION_COLUMNS = range(5)
+"""Columns of `instructions`: space, bytes of a lane, READS | WRITES, first row of `accesses`.
+
+A generic instruction has a row for each of the spaces it can lead to, any other has one.
+"""
+READS, WRITES = 1, 2
+
+LENGTH, IS_BRANCH, WARPS, THREADS, DIVERGENT, BLOCK_COLUMNS = range(6)
+"""Columns of `blocks`: instructions, whether lanes can part at its end; counts of warps and lanes
+that entered it and of warps that parted."""
+
+INDEX, PATH_SLOT, EXECUTED_COLUMNS = range(3)
+"""Columns of `executed`: index of a block in the grid, slot of its first warp in the path log."""
+
+START, END, FIRST_SECTOR = range(3)
+"""Columns of `regions`: addresses, place of the first sector in `stamps`; then sums of sectors."""
+REQUESTED, BLOCK_DISTINCT, DISTINCT, BLOCK_WRITTEN, WRITTEN, IS_READ, IS_WRITTEN = range(3, 10)
+REGION_COLUMNS = 10
+
+REQUESTS, LANES, SECTORS, LINES = range(4)
+"""Columns of `accesses`, named as in `AccessProfile`."""
+TRANSACTIONS_CC10, COALESCED_CC10, TRANSACTIONS_CC12, COALESCED_CC12, BYTES_CC12 = range(4, 9)
+PASSES, PASSES_HALF_WARP, IDEAL_PASSES = range(9, 12)
+ACCESS_COLUMNS = 12
+
+TOUCHED, STORED = range(2)
+"""Rows of `stamps`: the last executed block, counted from 1, that touched or wrote a sector."""
+
+LOG_SLOT, LOG_BLOCK, LOG_LANES, LOG_COLUMNS = range(4)
+"""Columns of `log`: the paths of some warps, interleaved as they were executed."""
+
+MAX_WARPS = 32
+MAX_SLOTS = 8 * MAX_WARPS
+MEMO_ENTRIES = 1024
+MAX_LINES = 256
+"""Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
+
+_HASH_BITS = 9
+_HASH_SLOTS = 1 << _HASH_BITS
+_HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
+
+STATE = np.dtype(
+    [
+        ("ordinal", np.int64),  # of the block being read among the executed ones, -1 at first
+        ("warp", np.int64),
+        ("slot", np.int64),  # of the warp in the path log, -1 where it is not logged
+        ("logged", np.int64),  # entries of the path log
+        ("is_logged", np.int64, MAX_SLOTS),
+        ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
+        # Lanes that have left a branch and not yet reappeared, and the basic block of the branch.
+        ("open_count", np.int64, MAX_WARPS),
+        ("open_mask", np.int64, (MAX_WARPS, WARP_LANES + 1)),
+        ("open_block", np.int64, (MAX_WARPS, WARP_LANES + 1)),
+        # Affine requests seen before: shape, stride and mask, -1 at first; their counts and lines.
+        ("memo_key", np.int64, (MEMO_ENTRIES, 3)),
+        ("memo_counts", np.int64, (MEMO_ENTRIES, ACCESS_COLUMNS)),
+        ("memo_size", np.int64, MEMO_ENTRIES),
+        ("memo_line", np.int64, (MEMO_ENTRIES, WARP_LANES)),
+        ("memo_sectors", np.int64, (MEMO_ENTRIES, WARP_LANES)),
+        # The request being counted.
+        ("address", np.int64, WARP_LANES),
+        ("generic", np.int64, WARP_LANES),
+        ("offset", np.int64, WARP_LANES),
+        ("counts", np.int64, ACCESS_COLUMNS),
+        ("line", np.int64, MAX_LINES),
+        ("line_sectors", np.int64, MAX_LINES),  # of the low half-warp; of the high, shifted by 4
+        ("bank_load", np.int64, WARP_LANES),
+        ("hash_key", np.int64, _HASH_SLOTS),  # -1 between uses
+        ("hash_entry", np.int64, _HASH_SLOTS),
+        ("hash_used", np.int64, _HASH_SLOTS),
+        ("segment_bytes", np.int64, 16),  # bytes that move of a segment, by sectors asked for
+    ]
+)
+
+NOT_A_TRACE, OUT_OF_ARRAY = -1, -2
+"""What `count_records` returns instead of a position where the stream is broken."""
+
+_WARP = int(RecordKind.WARP)
+_BLOCK = int(RecordKind.BLOCK)
+_AFFINE = int(RecordKind.AFFINE)
+_ADDRESSES = int(RecordKind.ADDRESSES)
+_FULL_MASK = (1 << WARP_LANES) - 1
+_PERIOD = 256
+"""Shifting all addresses of a request by this many bytes changes none of its counts: no segment
+is larger, nor is a row of banks."""
+
+
+@njit(_nrt=False)
+def _popcount(bits):
+    bits = bits - ((bits >> 1) & 0x55555555)
+    bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F
+    return ((bits * 0x01010101) >> 24) & 0xFF
+
+
+@njit(_nrt=False)
+def _hash_slot(key, state):
+    """The slot that holds `key`, or the empty one where it belongs."""
+    keys = state.hash_key
+    slot = (key * _HASH_FACTOR) >> (64 - _HASH_BITS) & (_HASH_SLOTS - 1)
+    while keys[slot] != key and keys[slot] != -1:
+        slot = (slot + 1) & (_HASH_SLOTS - 1)
+    return slot
+
+
+@njit(_nrt=False)
+def _bank_passes(mask, words, group_lanes, banks, state):
+    """Passes in which `banks` banks of 4 B serve `words` words of every lane, group by group."""
+    keys, used_slots, load, address = (
+        state.hash_key,
+        state.hash_used,
+        state.bank_load,
+        state.address,
+    )
+    passes = 0
+    for first in range(0, WARP_LANES, group_lanes):
+        worst = 0
+        used = 0
+        for bank in range(banks):
+            load[bank] = 0
+        for lane in range(first, first + group_lanes):
+            if (mask >> lane) & 1:
+                for j in range(words):
+                    word = (address[lane] >> 2) + j
+                    slot = _hash_slot(word, state)
+                    if keys[slot] == -1:
+                        keys[slot] = word
+                        used_slots[used] = slot
+                        used += 1
+                        bank = word & (banks - 1)
+                        load[bank] += 1
+                        worst = max(worst, load[bank])
+        for i in range(used):
+            keys[used_slots[i]] = -1
+        passes += worst
+    return passes
+
+
+@njit(_nrt=False)
+def _count_shared(mask, width, state):
+    counts = state.counts
+    words = max(width >> 2, 1)
+    group_lanes = max(WARP_LANES // words, 8)
+    half_warp = np.int64(16)
+    counts[PASSES] = _bank_passes(mask, words, group_lanes, np.int64(32), state)
+    counts[PASSES_HALF_WARP] = _bank_passes(mask, words, half_warp, half_warp, state)
+    for first in range(0, WARP_LANES, group_lanes):
+        counts[IDEAL_PASSES] += (mask >> first) & ((1 << group_lanes) - 1) != 0
+
+
+@njit(_nrt=False)
+def _count_transactions_cc10(mask, width, state):
+    """Add the transactions of one word per lane; return whether all half-warps were coalesced."""
+    address = state.address
+    all_coalesced = True
+    for first in range(0, WARP_LANES, 16):
+        half = (mask >> first) & 0xFFFF
+        if half == 0:
+            continue
+        coalesced = width in (4, 8, 16)
+        segment = np.int64(-1)
+        for k in range(16):
+            if (half >> k) & 1:
+                start = address[first + k] - k * width
+                if segment == -1:
+                    segment = start
+                coalesced = coalesced and start == segment and start & (16 * width - 1) == 0
+        if not coalesced:
+            state.counts[TRANSACTIONS_CC10] += _popcount(half)
+            all_coalesced = False
+        else:
+            state.counts[TRANSACTIONS_CC10] += 2 if width == 16 else 1
+    return all_coalesced
+
+
+@njit(_nrt=False)
+def _count_segments_cc12(half, width, state):
+    """Add the segments of one line that a half-warp asks for by the bits of `half`."""
+    if half == 0:
+        return
+    counts = state.counts
+    segment_sectors = min(width, 4)  # segments of 32 B for 1 B, 64 B for 2 B, 128 B from 4 B on
+    for first in range(0, 4, segment_sectors):
+        asked = half & (((1 << segment_sectors) - 1) << first)
+        counts[TRANSACTIONS_CC12] += asked != 0
+        counts[BYTES_CC12] += state.segment_bytes[asked]
+
+
+@njit(_nrt=False)
+def _count_lines(mask, width, is_local, state):
+    """Fill counts, `line` and `line_sectors` of a request; return how many lines it has."""
+    address, offset, counts = state.address, state.offset, state.counts
+    line, line_sectors = state.line, state.line_sectors
+    words = 1
+    if is_local:
+        words = max(width >> 2, 1)
+        width = min(width, 4)
+        for lane in range(WARP_LANES):
+            offset[lane] = address[lane]
+    lines = 0
+    all_coalesced = True
+    for j in range(words):
+        previous = np.int64(-1)
+        entry = 0
+        for lane in range(WARP_LANES):
+            if (mask >> lane) & 1 == 0:
+                continue
+            if is_local:
+                word = (offset[lane] >> 2) + j
+                address[lane] = (word << 7) + (lane << 2) + (offset[lane] & 3)
+            if address[lane] >> 7 != previous:
+                previous = address[lane] >> 7
+                slot = _hash_slot(previous, state)
+                if state.hash_key[slot] == -1:
+                    state.hash_key[slot] = previous
+                    state.hash_entry[slot] = lines
+                    state.hash_used[lines] = slot
+                    line[lines] = previous
+                    line_sectors[lines] = 0
+                    lines += 1
+                entry = state.hash_entry[slot]
+            line_sectors[entry] |= 1 << ((address[lane] >> 5) & 3) + (lane >> 4 << 2)
+        coalesced = _count_transactions_cc10(mask, width, state)
+        all_coalesced = all_coalesced and coalesced
+    for i in range(lines):
+        state.hash_key[state.hash_used[i]] = -1
+        low, high = line_sectors[i] & 15, line_sectors[i] >> 4
+        counts[SECTORS] += _popcount(low | high)
+        _count_segments_cc12(low, width, state)
+        _count_segments_cc12(high, width, state)
+        line_sectors[i] = low | high
+    halves = (mask & 0xFFFF != 0) + (mask >> 16 != 0)
+    counts[LINES] = lines
+    counts[COALESCED_CC10] = all_coalesced
+    counts[COALESCED_CC12] = counts[TRANSACTIONS_CC12] == halves
+    return lines
+
+
+@njit(_nrt=False)
+def _count_request(mask, width, space, state):
+    """Fill `counts` from `address`; return how many lines of global memory stand in `line`."""
+    counts = state.counts
+    for column in range(ACCESS_COLUMNS):
+        counts[column] = 0
+    counts[REQUESTS] = 1
+    counts[LANES] = _popcount(mask)
+    if space == SHARED:
+        _count_shared(mask, width, state)
+    elif space in (GLOBAL, LOCAL):
+        lines = _count_lines(mask, width, space == LOCAL, state)
+        return lines if space == GLOBAL else 0
+    return 0
+
+
+@njit(_nrt=False)
+def _stamp(sectors, first, stamps, stamp, sums, in_block, in_sample):
+    """Stamp some sectors of a line, and count those that are new to the block and the sample."""
+    while sectors:
+        lowest = sectors & -sectors
+        at = first + (lowest >> 1) - (lowest >> 3)  # of the bits 1, 2, 4, 8 the numbers 0 to 3
+        before = stamps[at]
+        stamps[at] = stamp
+        sums[in_block] += before != stamp
+        sums[in_sample] += before == 0
+        sectors ^= lowest
+
+
+@njit(_nrt=False)
+def _touch(line, sectors, region, effect, regions, stamps, ordinal):
+    """Mark some sectors of a line as touched; return its region, or -1 where there is none."""
+    address = line << 7
+    if not (regions[region, START] <= address < regions[region, END]):
+        region = len(regions) - 1
+        while region >= 0 and address < regions[region, START]:
+            region -= 1
+        if region < 0 or address >= regions[region, END]:
+            return -1
+    if effect & READS:
+        regions[region, IS_READ] = 1
+    if effect & WRITES:
+        regions[region, IS_WRITTEN] = 1
+    first = regions[region, FIRST_SECTOR] + ((address - regions[region, START]) >> 5)
+    _stamp(sectors, first, stamps[TOUCHED], ordinal + 1, regions[region], BLOCK_DISTINCT, DISTINCT)
+    if effect & WRITES:
+        _stamp(sectors, first, stamps[STORED], ordinal + 1, regions[region], BLOCK_WRITTEN, WRITTEN)
+    regions[region, REQUESTED] += _popcount(sectors)
+    return region
+
+
+@njit(_nrt=False)
+def _record_request(
+    row, mask, is_affine, base, stride, width, space, effect, accesses, regions, stamps, state
+):
+    """Count one request in one space; False where it leaves every array.
+
+    Affine requests are `base + lane * stride`; their pattern is counted once and remembered. The
+    addresses of others stand in `address`.
+    """
+    entry = MEMO_ENTRIES
+    base_line = base >> 8 << 1
+    if is_affine:
+        shape = (base & (_PERIOD - 1)) | width << 8 | space << 16
+        hashed = ((shape * 31 + stride) * 31 + mask) * _HASH_FACTOR
+        entry = hashed >> 40 & (MEMO_ENTRIES - 1)
+        key = state.memo_key[entry]
+        if key[0] != shape or key[1] != stride or key[2] != mask:
+            key[0] = shape
+            key[1] = stride
+            key[2] = mask
+            for lane in range(WARP_LANES):
+                state.address[lane] = base + lane * stride
+            lines = _count_request(mask, width, space, state)
+            state.memo_size[entry] = lines
+            for column in range(ACCESS_COLUMNS):
+                state.memo_counts[entry, column] = state.counts[column]
+            for i in range(lines):
+                state.memo_line[entry, i] = state.line[i] - base_line
+                state.memo_sectors[entry, i] = state.line_sectors[i]
+        for column in range(ACCESS_COLUMNS):
+            accesses[row, column] += state.memo_counts[entry, column]
+        lines = state.memo_size[entry]
+    else:
+        lines = _count_request(mask, width, space, state)
+        for column in range(ACCESS_COLUMNS):
+            accesses[row, column] += state.counts[column]
+    region = np.int64(0)
+    for i in range(lines):
+        if is_affine:
+            line = base_line + state.memo_line[entry, i]
+            sectors = state.memo_sectors[entry, i]
+        else:
+            line = state.line[i]
+            sectors = state.line_sectors[i]
+        region = _touch(line, sectors, region, effect, regions, stamps, state.ordinal)
+        if region < 0:
+            return False
+    return True
+
+
+@njit(_nrt=False)
+def _record_access(instruction, mask, is_affine, base, stride, accesses, regions, stamps, state):
+    """Count one access, a generic one by the spaces that its lanes lead to."""
+    space = instruction[SPACE]
+    width = instruction[WIDTH]
+    effect = instruction[EFFECT]
+    row = instruction[FIRST_ROW]
+    last = space
+    lanes = mask
+    subtract = np.int64(0)
+    generic = state.generic
+    if space == GENERIC:
+        space = 0
+        last = GENERIC_SPACES - 1
+        for lane in range(WARP_LANES):
+            generic[lane] = base + lane * stride if is_affine else state.address[lane]
+    in_array = True
+    while space <= last:
+        if instruction[SPACE] == GENERIC:
+            lanes = np.int64(0)
+            for lane in range(WARP_LANES):
+                inside = state.window[space, 0] <= generic[lane] < state.window[space, 1]
+                lanes |= np.int64(inside) << lane
+            lanes &= mask
+            subtract = state.window[space, 2]
+            if not is_affine:
+                for lane in range(WARP_LANES):
+                    state.address[lane] = generic[lane] - subtract
+        if lanes:
+            in_array = in_array and _record_request(
+                row,
+                lanes,
+                is_affine,
+                base - subtract,
+                stride,
+                width,
+                space,
+                effect,
+                accesses,
+                regions,
+                stamps,
+                state,
+            )
+        space += 1
+        row += 1
+    return in_array
+
+
+@njit(_nrt=False)
+def _enter_block(block, mask, blocks, warp_instructions, state):
+    """Count one BLOCK record and close the branches whose lanes reappear in it."""
+    warp = state.warp
+    open_mask, open_block = state.open_mask[warp], state.open_block[warp]
+    blocks[block, WARPS] += 1
+    blocks[block, THREADS] += _popcount(mask)
+    warp_instructions[state.ordinal, warp] += blocks[block, LENGTH]
+    count = state.open_count[warp]
+    i = 0
+    while i < count:
+        left = open_mask[i]
+        if left & mask == 0:
+            i += 1
+            continue
+        if left & mask != left:
+            blocks[open_block[i], DIVERGENT] += 1
+        count -= 1
+        open_mask[i] = open_mask[count]
+        open_block[i] = open_block[count]
+    if blocks[block, IS_BRANCH]:
+        open_mask[count] = mask
+        open_block[count] = block
+        count += 1
+    state.open_count[warp] = count
+
+
+@njit(_nrt=False)
+def _enter_warp(warp, index, executed, warps, state):
+    """Go to a warp; False where launch or sample do not hold it."""
+    if warp >= warps:
+        return False
+    if state.ordinal < 0 or executed[state.ordinal, INDEX] != index:
+        low = 0
+        high = len(executed)
+        while low < high:
+            middle = (low + high) >> 1
+            if executed[middle, INDEX] < index:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(executed) or executed[low, INDEX] != index:
+            return False
+        state.ordinal = low
+        for i in range(warps):
+            state.open_count[i] = 0
+    state.warp = warp
+    slot = executed[state.ordinal, PATH_SLOT] + warp
+    state.slot = slot if slot >= warp and state.is_logged[slot] else -1
+    return True
+
+
+_TABLE = types.int64[:, ::1]
+_TABLE32 = types.int32[:, ::1]
+_SIGNATURE = types.int64(
+    types.int64[::1],
+    types.int64,
+    _TABLE,
+    _TABLE,
+    _TABLE,
+    _TABLE,
+    _TABLE,
+    _TABLE,
+    _TABLE32,
+    _TABLE32,
+    types.Array(from_dtype(STATE), 1, "C"),
+)
+
+
+@njit(_SIGNATURE, cache=True, nogil=True, _nrt=False)
+def count_records(
+    words,
+    at,
+    instructions,
+    blocks,
+    executed,
+    regions,
+    accesses,
+    warp_instructions,
+    stamps,
+    log,
+    states,
+):
+    """Count the records of a stream from position `at` on.
+
+    Returns the position of the first record not counted: the end of the stream, or earlier where
+    the path log is full; NOT_A_TRACE or OUT_OF_ARRAY where the stream is broken.
+    """
+    state = states[0]
+    warps = warp_instructions.shape[1]
+    while at < len(words):
+        header = words[at]
+        kind = header >> KIND_SHIFT
+        ident = header >> ID_SHIFT & ID_MASK
+        mask = header & _FULL_MASK
+        if state.ordinal < 0 and kind != _WARP:
+            return NOT_A_TRACE
+        if kind in (_AFFINE, _ADDRESSES):
+            is_affine = kind == _AFFINE
+            following = at + 3 if is_affine else at + 1 + WARP_LANES
+            if following > len(words) or ident >= len(instructions):
+                return NOT_A_TRACE
+            instruction = instructions[ident]
+            if instruction[WIDTH] == 0:
+                return NOT_A_TRACE
+            base = np.int64(0)
+            stride = np.int64(0)
+            if is_affine:
+                base = words[at + 1]
+                stride = words[at + 2]
+            else:
+                for lane in range(WARP_LANES):
+                    state.address[lane] = words[at + 1 + lane]
+            if not _record_access(
+                instruction, mask, is_affine, base, stride, accesses, regions, stamps, state
+            ):
+                return OUT_OF_ARRAY
+            at = following
+        elif kind == _BLOCK:
+            if ident >= len(blocks):
+                return NOT_A_TRACE
+            if state.slot >= 0:
+                logged = state.logged
+                if logged == len(log):
+                    return at
+                log[logged, LOG_SLOT] = state.slot
+                log[logged, LOG_BLOCK] = ident
+                log[logged, LOG_LANES] = _popcount(mask)
+                state.logged = logged + 1
+            _enter_block(ident, mask, blocks, warp_instructions, state)
+            at += 1
+        elif kind == _WARP:
+            if at + 2 > len(words) or not _enter_warp(ident, words[at + 1], executed, warps, state):
+                return NOT_A_TRACE
+            at += 2
+        else:
+            return NOT_A_TRACE
+    return at

@@ -1,0 +1,151 @@
+"""How long one warp takes alone: the critical path through its issue order and its registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
+from kernelcast.profiling.profile import WarpPath
+
+WALKED_INSTRUCTIONS = 1 << 21
+"""Longer paths are walked as far as this and scaled: by then a kernel is in its steady state."""
+
+
+@dataclass(frozen=True)
+class WarpTime:
+    """One warp alone on an SM.
+
+    `cycles` is when its last instruction issues, the first issuing at 0: what a model adds for the
+    end of a warp is its own. It is the sum of `issue_cycles`, the issue intervals, and of `waits`,
+    by instruction the cycles in which the warp stood still for a result of that instruction.
+    `critical` says how many results of each op class and space are waited for in a row along the
+    critical path.
+    """
+
+    cycles: float
+    issue_cycles: float
+    waits: NDArray[np.float64] = field(repr=False)
+    critical: Mapping[tuple[OpClass, Space | None], float]
+
+
+@dataclass(frozen=True)
+class DependenceChain:
+    """The longest chain of instructions in a path that each read a result of the one before."""
+
+    instructions: float
+    by_class: Mapping[OpClass, float]
+
+
+def walk_warp(
+    kernel: Kernel,
+    path: WarpPath,
+    latency: Callable[[Instruction], float],
+    issue: Callable[[Instruction], float],
+) -> WarpTime:
+    """Walk a warp in program order, with nothing else on the SM.
+
+    With issue times t, latency L and issue interval I in cycles (Volkov 2016, section 3.7):
+
+        t(i) = max( t(i-1) + I(i-1),  t(p) + L(p) for every p whose result i reads )
+
+    The guard of an instruction is among what it reads, and so is, under a guard, what it writes,
+    since the old value may stay. Dependences through memory are not followed. Where the path is
+    cut short or longer than `WALKED_INSTRUCTIONS`, all results are scaled to the whole warp.
+    """
+    latency_cycles = np.array([latency(i) for i in kernel.instructions], np.float64)
+    interval_cycles = np.array([issue(i) for i in kernel.instructions], np.float64)
+    walk = _walk(kernel, path, latency_cycles, interval_cycles, in_order=True)
+    critical: dict[tuple[OpClass, Space | None], float] = {}
+    for index in np.flatnonzero(walk.critical):
+        instruction = kernel.instructions[index]
+        key = (instruction.op_class, instruction.space)
+        critical[key] = critical.get(key, 0.0) + float(walk.critical[index]) * walk.scale
+    return WarpTime(
+        cycles=walk.cycles * walk.scale,
+        issue_cycles=walk.issue_cycles * walk.scale,
+        waits=walk.waits * walk.scale,
+        critical=critical,
+    )
+
+
+def dependence_chain(kernel: Kernel, path: WarpPath) -> DependenceChain:
+    """The longest chain of a path, whatever order its instructions stand in: its data flow alone.
+
+    The path's length over the chain's is the instruction-level parallelism that an ideal core
+    would find.
+    """
+    unit = np.ones(len(kernel.instructions))
+    walk = _walk(kernel, path, unit, unit, in_order=False)
+    by_class: dict[OpClass, float] = {}
+    for index in np.flatnonzero(walk.critical):
+        op_class = kernel.instructions[index].op_class
+        by_class[op_class] = by_class.get(op_class, 0.0) + float(walk.critical[index]) * walk.scale
+    return DependenceChain(sum(by_class.values()), by_class)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    cycles: float
+    issue_cycles: float
+    waits: NDArray[np.float64]
+    critical: NDArray[np.int64]
+    scale: float
+
+
+def _walk(
+    kernel: Kernel,
+    path: WarpPath,
+    latency_cycles: NDArray[np.float64],
+    interval_cycles: NDArray[np.float64],
+    *,
+    in_order: bool,
+) -> _Walk:
+    from kernelcast.profiling.walking import walk_path  # loads Numba
+
+    bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
+    lengths = bounds[:, 1] - bounds[:, 0]
+    held = int(lengths[path.blocks].sum())
+    walked = min(held, WALKED_INSTRUCTIONS)
+    ids: dict[Register, int] = {}
+    read_start, reads = _registers([_read_by(i) for i in kernel.instructions], ids)
+    write_start, writes = _registers([i.writes for i in kernel.instructions], ids)
+    waits = np.zeros(len(kernel.instructions))
+    critical = np.zeros(len(kernel.instructions), np.int64)
+    result = np.zeros(2)
+    walk_path(
+        np.ascontiguousarray(path.blocks, np.int32),
+        bounds,
+        read_start,
+        reads,
+        write_start,
+        writes,
+        latency_cycles,
+        interval_cycles,
+        in_order,
+        np.zeros(len(ids)),
+        np.full(len(ids), -1, np.int64),
+        np.empty(walked, np.int32),
+        np.empty(walked, np.int32),
+        waits,
+        critical,
+        result,
+    )
+    scale = max(path.instructions, held) / walked if walked else 1.0
+    return _Walk(float(result[0]), float(result[1]), waits, critical, scale)
+
+
+def _read_by(instruction: Instruction) -> tuple[Register, ...]:
+    return instruction.reads + (instruction.writes if instruction.guard else ())
+
+
+def _registers(
+    lists: Sequence[tuple[Register, ...]], ids: dict[Register, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Start of every list, and all of them in a row, registers numbered by `ids`."""
+    start = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    numbers = [ids.setdefault(register, len(ids)) for row in lists for register in row]
+    return start, np.array(numbers, np.int64)

@@ -1,0 +1,47 @@
+"""What each bottleneck means, in a sentence for someone who has not read the models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernelcast.models.base import Bottleneck
+
+MEANING: Mapping[Bottleneck, str] = {
+    Bottleneck.DRAM_BANDWIDTH: "device memory cannot deliver its bytes any faster",
+    Bottleneck.L2_BANDWIDTH: "the L2 cache cannot deliver its bytes any faster",
+    Bottleneck.L1_BANDWIDTH: "the L1 caches cannot serve its sectors any faster",
+    Bottleneck.SHARED_BANDWIDTH: "shared memory cannot serve its accesses any faster",
+    Bottleneck.FP32: "the single-precision units are always busy",
+    Bottleneck.FP64: "the double-precision units are always busy",
+    Bottleneck.INT: "the integer units are always busy",
+    Bottleneck.SFU: "the special-function units (roots, exponents, sines) are always busy",
+    Bottleneck.TENSOR: "the tensor cores are always busy",
+    Bottleneck.LSU: "the load/store units are always busy",
+    Bottleneck.ISSUE: "the schedulers issue an instruction in every cycle they can",
+    Bottleneck.MEMORY_LATENCY: "warps wait for memory, and too few of them run to fill the wait",
+    Bottleneck.ARITHMETIC_LATENCY: (
+        "warps wait for their own results, and too few of them run to fill the wait"
+    ),
+    Bottleneck.MISS_REGISTERS: "no more cache misses can be outstanding",
+    Bottleneck.NOC_BANDWIDTH: "the network between SMs and L2 cannot carry its bytes any faster",
+    Bottleneck.ATOMICS: "atomic operations on the same addresses wait for each other",
+    Bottleneck.BARRIERS: "warps wait for each other at barriers",
+    Bottleneck.INSTRUCTION_FETCH: "instructions cannot be fetched any faster",
+    Bottleneck.LAUNCH_OVERHEAD: "starting the kernel takes longer than running it",
+    Bottleneck.TAIL: "the last wave of blocks leaves most of the chip idle",
+}
+"""Reads on from "bound by ...: "."""
+
+MEMORY_BOUND = frozenset(
+    {
+        Bottleneck.DRAM_BANDWIDTH,
+        Bottleneck.L2_BANDWIDTH,
+        Bottleneck.L1_BANDWIDTH,
+        Bottleneck.NOC_BANDWIDTH,
+        Bottleneck.MEMORY_LATENCY,
+        Bottleneck.MISS_REGISTERS,
+        Bottleneck.LSU,
+        Bottleneck.ATOMICS,
+    }
+)
+"""Bottlenecks that more or worse global memory accesses make worse."""

@@ -1,0 +1,74 @@
+"""The compiler's log turned into one error: the first it reports, with its place and a way out."""
+
+from __future__ import annotations
+
+import re
+
+from kernelcast.errors import CompileError
+from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS
+
+HOST_CODE = (
+    "only device code is compiled: put main() and other host code between "
+    "#ifndef __CUDACC_RTC__ and #endif"
+)
+_AT_LINE = re.compile(r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<what>.*)")
+_AT_END = re.compile(r"At end of source: (?:catastrophic )?error: (?P<what>.*)")
+_BY_TOOL = re.compile(r"(?:nvrtc|ptxas)\b[^\n]*?\s(?:error|fatal)\s*:\s*(?P<what>.*)")
+_MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_HOST_ONLY = re.compile(
+    r"is considered a host function|"
+    r'identifier "cuda(?:Malloc|Free|Mem|Event|Stream|DeviceSynchronize)\w*" is undefined|'
+    r"(?:calling|call to) a __host__ function|kernel launch from __device__"
+)
+_NAME = re.compile(r"#pragma nv_mangled_name (.*)")
+
+
+def compile_error(log: str, name: str) -> CompileError:
+    """The first error of a log; its `log` keeps the whole."""
+    what, where = _first_error(log, name)
+    if where.startswith("__nv_name_map"):
+        asked = _NAME.search(log)
+        return CompileError(
+            what,
+            where=f"{name}: kernel {asked[1].strip() if asked else ''}".rstrip(),
+            hint="name the kernel with its template arguments, for example 'tiled<16>'",
+            log=log,
+        )
+    return CompileError(what, where=where, hint=_hint(log), log=log)
+
+
+def _first_error(log: str, name: str) -> tuple[str, str]:
+    """Message and place; the whole log's first line where no pattern fits."""
+    found = [m for p in (_AT_LINE, _AT_END, _BY_TOOL) if (m := p.search(log))]
+    if not found:
+        return log.strip().partition("\n")[0] or "the compiler gave no reason", name
+    first = min(found, key=lambda match: match.start())
+    groups = first.groupdict()
+    if "is considered a host function" in groups["what"]:
+        groups["what"] = "a function of host code, neither __global__ nor __device__"
+    where = f"{groups['file'].strip()}:{groups['line']}" if "line" in groups else name
+    return groups["what"].strip().rstrip("."), where
+
+
+def _hint(log: str) -> str:
+    if missing := _MISSING_HEADER.search(log):
+        header = missing[1]
+        if header in HOST_HEADERS:
+            return HOST_CODE
+        if header in DEVICE_HEADERS:
+            return (
+                "install NVIDIA's headers: "
+                "pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl"
+            )
+        if header.startswith(("cuda/", "cub/", "thrust/", "nv/")):
+            return "install NVIDIA's headers: pip install nvidia-cuda-cccl"
+        return "give its directory with -I"
+    if _HOST_ONLY.search(log):
+        return HOST_CODE
+    if 'namespace "std" has no member' in log:
+        return "call the device function without std::"
+    if "Unresolved extern" in log:
+        return "define the function in the same file"
+    if "too much shared data" in log:
+        return "make the array smaller or use dynamic shared memory"
+    return ""

@@ -1,0 +1,293 @@
+"""CUDA C++ to PTX and cubin with NVRTC, NVIDIA's run-time compiler, from its PyPI wheels.
+
+It needs neither a GPU nor a driver nor a host compiler. Wheels of several CUDA versions may be
+installed side by side; the newest that knows the target compiles.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import msgspec
+
+from kernelcast.errors import CompileError, InputError, ToolError
+from kernelcast.toolchain.cache import Cache, content_key
+from kernelcast.toolchain.diagnostics import compile_error
+from kernelcast.toolchain.header_shims import HEADER_SHIMS
+from kernelcast.toolchain.includes import include_fingerprint
+from kernelcast.toolchain.wheels import find_in_wheels
+
+LIBRARIES = ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*")
+INSTALL = "install it with: pip install nvidia-cuda-nvrtc"
+_ARCHITECTURE = re.compile(r"sm_(\d+)[a-z]?")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What a user may tell the compiler.
+
+    `defines` are `NAME` or `NAME=VALUE`; `std` is `c++17`, for example; `extra` holds NVRTC's own
+    options, such as `--use_fast_math`.
+    """
+
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    std: str | None = None
+    extra: tuple[str, ...] = ()
+    line_info: bool = True
+
+
+NO_OPTIONS = CompileOptions()
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What one compilation gave. `lowered_names` maps name expressions to mangled names."""
+
+    ptx: str
+    cubin: bytes = field(repr=False)
+    lowered_names: Mapping[str, str]
+    log: str
+    architecture: str
+    nvrtc_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The architecture to compile for; `note` says why, where it is not the chip's own."""
+
+    architecture: str
+    note: str = ""
+
+
+def supported_architectures() -> tuple[int, ...]:
+    """Compute capabilities (major * 10 + minor) of all installed NVRTC libraries, ascending."""
+    return tuple(sorted({a for library in _installed() for a in library.architectures}))
+
+
+def choose_architecture(compute_capability: tuple[int, int]) -> Target:
+    """The target nearest to a chip: its own, else the newest older one, else the oldest of all."""
+    wanted = compute_capability[0] * 10 + compute_capability[1]
+    for library in _installed():
+        if wanted in library.architectures:
+            return Target(f"sm_{wanted}")
+    known = supported_architectures()
+    chosen = max((a for a in known if a < wanted), default=known[0])
+    rank = "newest" if chosen == known[-1] else "oldest" if chosen == known[0] else "nearest"
+    return Target(
+        f"sm_{chosen}",
+        f"compiled for sm_{chosen}, the {rank} target of the installed NVRTC, not for sm_{wanted}",
+    )
+
+
+def compile_cuda(
+    source: str,
+    *,
+    name: str,
+    architecture: str,
+    options: CompileOptions = NO_OPTIONS,
+    name_expressions: Sequence[str] = (),
+    cache: Cache | None = None,
+) -> Compilation:
+    """Compile CUDA C++ for one architecture, for example `sm_90`.
+
+    `name` is the file that messages and line numbers speak of; quoted includes are looked for
+    beside it. `name_expressions` instantiates templates, such as `tiled<16>`. CompileError holds
+    the compiler's first error with its line; ToolError where no installed NVRTC knows the target.
+    """
+    library = _library_for(architecture)
+    directories = (*options.include_dirs, *_header_directories(library.version[0]))
+    shims = _needed_shims((Path(name).parent, *directories))
+    arguments = _arguments(architecture, options, directories)
+    text = source.encode("utf-8", "surrogateescape")
+    fingerprint = include_fingerprint(text, name, directories, shims) if cache else None
+    if cache is None or fingerprint is None:
+        return library.compile(text, name, architecture, arguments, name_expressions, shims)
+    key = content_key(
+        library.identity,
+        name,
+        text,
+        fingerprint,
+        *(f"argument {argument}" for argument in arguments),
+        *(f"name {expression}" for expression in name_expressions),
+        *(f"header {header} {shim}" for header, shim in shims.items()),
+    )
+    if (stored := cache.get("compilation", key)) is not None:
+        return msgspec.msgpack.decode(stored, type=Compilation)
+    result = library.compile(text, name, architecture, arguments, name_expressions, shims)
+    cache.put("compilation", key, msgspec.msgpack.encode(result))
+    return result
+
+
+def _arguments(
+    architecture: str, options: CompileOptions, directories: Sequence[Path]
+) -> tuple[str, ...]:
+    return (
+        f"--gpu-architecture={architecture}",
+        "--ptxas-options=-v",  # the only place that tells spilled bytes
+        *(["--generate-line-info"] if options.line_info else []),
+        *([f"--std={options.std}"] if options.std else []),
+        *(f"--define-macro={definition}" for definition in options.defines),
+        *(f"--include-path={directory}" for directory in directories),
+        *options.extra,
+    )
+
+
+def _header_directories(cuda_major: int) -> tuple[Path, ...]:
+    """NVIDIA's headers of one CUDA version, where their wheels are installed."""
+    if cuda_major >= 13:
+        return find_in_wheels(f"cu{cuda_major}/include", f"cu{cuda_major}/include/cccl")
+    return find_in_wheels("cuda_runtime/include", "cuda_nvcc/include", "cuda_cccl/include")
+
+
+def _needed_shims(directories: Sequence[Path]) -> dict[str, str]:
+    """The stand-ins for headers that no directory holds."""
+    return {
+        header: text
+        for header, text in HEADER_SHIMS.items()
+        if not any((directory / header).is_file() for directory in directories)
+    }
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[Nvrtc, ...]:
+    libraries = [Nvrtc(path) for path in find_in_wheels(*LIBRARIES)]
+    if not libraries:
+        raise ToolError("NVRTC, which compiles CUDA, is not installed", hint=INSTALL)
+    return tuple(sorted(libraries, key=lambda library: library.version, reverse=True))
+
+
+def _library_for(architecture: str) -> Nvrtc:
+    match = _ARCHITECTURE.fullmatch(architecture)
+    if match is None:
+        raise InputError(f"{architecture!r} is not an architecture", hint="give one like sm_90")
+    for library in _installed():
+        if int(match[1]) in library.architectures:
+            return library
+    known = ", ".join(f"sm_{a}" for a in supported_architectures())
+    raise ToolError(
+        f"no installed NVRTC compiles for {architecture}",
+        hint=f"installed ones know {known}; older targets come with nvidia-cuda-nvrtc-cu12 "
+        "(sm_50 on) and nvidia-cuda-nvrtc-cu11 (sm_35 on)",
+    )
+
+
+class Nvrtc:
+    """One NVRTC library, loaded when its functions are first needed.
+
+    Errors: ToolError where the file cannot be loaded.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def _library(self) -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(str(self.path))
+        except OSError as error:
+            raise ToolError(
+                f"cannot load NVRTC: {error}", where=str(self.path), hint=INSTALL
+            ) from error
+
+    @cached_property
+    def version(self) -> tuple[int, int]:
+        """CUDA version, for example (13, 5)."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return major.value, minor.value
+
+    @cached_property
+    def architectures(self) -> tuple[int, ...]:
+        """Targets, as major * 10 + minor, ascending."""
+        count = ctypes.c_int()
+        self._library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+        values = (ctypes.c_int * count.value)()
+        self._library.nvrtcGetSupportedArchs(values)
+        return tuple(sorted(values))
+
+    @cached_property
+    def identity(self) -> str:
+        """Tells one build of the library from another."""
+        return f"{self.path.name} {self.version} {self.path.stat().st_size}"
+
+    def compile(
+        self,
+        source: bytes,
+        name: str,
+        architecture: str,
+        arguments: Sequence[str],
+        name_expressions: Sequence[str],
+        headers: Mapping[str, str],
+    ) -> Compilation:
+        """Run the compiler once; CompileError where it refuses the source."""
+        program = ctypes.c_void_p()
+        self._check(
+            self._library.nvrtcCreateProgram(
+                ctypes.byref(program),
+                ctypes.c_char_p(source),
+                ctypes.c_char_p(_encode(name)),
+                len(headers),
+                _strings(headers.values()),
+                _strings(headers.keys()),
+            )
+        )
+        try:
+            for expression in name_expressions:
+                self._check(self._library.nvrtcAddNameExpression(program, _encode(expression)))
+            status = self._library.nvrtcCompileProgram(program, len(arguments), _strings(arguments))
+            log = self._text(program, "ProgramLog")
+            if status:
+                raise compile_error(log or self._message(status), name)
+            return Compilation(
+                ptx=self._text(program, "PTX"),
+                cubin=self._bytes(program, "CUBIN"),
+                lowered_names={e: self._lowered_name(program, e) for e in name_expressions},
+                log=log,
+                architecture=architecture,
+                nvrtc_version=".".join(map(str, self.version)),
+            )
+        finally:
+            self._library.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _bytes(self, program: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        self._check(self._library[f"nvrtcGet{what}Size"](program, ctypes.byref(size)))
+        buffer = ctypes.create_string_buffer(size.value)
+        self._check(self._library[f"nvrtcGet{what}"](program, buffer))
+        return buffer.raw
+
+    def _text(self, program: ctypes.c_void_p, what: str) -> str:
+        return self._bytes(program, what).rstrip(b"\0").decode("utf-8", "replace")
+
+    def _lowered_name(self, program: ctypes.c_void_p, expression: str) -> str:
+        lowered = ctypes.c_char_p()
+        self._check(
+            self._library.nvrtcGetLoweredName(program, _encode(expression), ctypes.byref(lowered))
+        )
+        return (lowered.value or b"").decode()
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise CompileError(f"NVRTC failed: {self._message(status)}")
+
+    def _message(self, status: int) -> str:
+        describe = self._library.nvrtcGetErrorString
+        describe.restype = ctypes.c_char_p
+        return str(describe(status).decode())
+
+
+def _encode(text: str) -> bytes:
+    if "\0" in text:
+        raise InputError(f"{text!r} holds a NUL character")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _strings(texts: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
+    encoded = [_encode(text) for text in texts]
+    return (ctypes.c_char_p * len(encoded))(*encoded)

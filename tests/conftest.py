@@ -1,0 +1,145 @@
+"""Synthetic kernels and cases whose every count is plain from how they were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
+from kernelcast.ir.kernel import Resources
+from kernelcast.machines.machine import Kind, Machine, Quantity
+from kernelcast.models.base import Case
+from kernelcast.profiling.profile import (
+    AccessProfile,
+    Count,
+    Footprint,
+    Profile,
+    Sample,
+    WarpPath,
+)
+
+
+@dataclass(frozen=True)
+class _Op:
+    """One static instruction that every warp executes `times` times with all lanes.
+
+    `writes` and `reads` name registers; `access` overrides fields of its access profile, as sums
+    over one warp (a coalesced access of 4 B per lane where nothing is said).
+    """
+
+    op_class: OpClass
+    times: int = 1
+    writes: str = ""
+    reads: tuple[str, ...] = ()
+    space: Space | None = None
+    access_bytes: int = 4
+    access: Mapping[str, float] = field(default_factory=dict)
+
+
+MakeCase = Callable[..., Case]
+
+
+@pytest.fixture
+def make_case() -> MakeCase:
+    """Build a case from the fields of `_Op`s: each runs `times` times in a row, in every warp."""
+
+    def make(
+        machine: Machine,
+        fields: Sequence[Mapping[str, Any]],
+        *,
+        blocks: int = 1 << 14,
+        threads: int = 256,
+        footprints: Sequence[Footprint] = (),
+        resources: Resources | None = None,
+        isa: str = "sass",
+    ) -> Case:
+        ops = [_Op(**values) for values in fields]
+        launch = Launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
+        kernel = Kernel(
+            name="synthetic",
+            isa=isa,
+            target="sm_90",
+            parameters=(),
+            instructions=tuple(_instruction(i, op) for i, op in enumerate(ops)),
+            blocks=tuple(BasicBlock(i, i, i + 1, ()) for i in range(len(ops))),
+            resources=resources or Resources(registers=10, source="hand"),
+        )
+        warps = launch.blocks * launch.warps_per_block
+        counts: dict[OpClass, Count] = {}
+        for op in ops:
+            done = Count(op.times * warps, 32 * op.times * warps)
+            counts[op.op_class] = counts.get(op.op_class, Count()) + done
+        path = np.repeat(np.arange(len(ops), dtype=np.int32), [op.times for op in ops])
+        times = np.array([op.times * warps for op in ops], np.float64)
+        profile = Profile(
+            kernel=kernel,
+            launch=launch,
+            sample=Sample(blocks, blocks, 0.0),
+            counts=counts,
+            accesses=tuple(_access(i, op, warps) for i, op in enumerate(ops) if op.space),
+            footprints=tuple(footprints),
+            lines=(),
+            warp=WarpPath(0, 0, path, np.full(len(path), 32, np.int32), len(path)),
+            instruction_warps=times,
+            instruction_threads=32 * times,
+        )
+        return Case(kernel, launch, machine, profile)
+
+    return make
+
+
+def _instruction(index: int, op: _Op) -> Instruction:
+    return Instruction(
+        index=index,
+        opcode=str(op.op_class),
+        modifiers=(),
+        operands=(),
+        op_class=op.op_class,
+        reads=tuple(Register(name, "b32") for name in op.reads),
+        writes=(Register(op.writes, "b32"),) if op.writes else (),
+        space=op.space,
+        access_bytes=op.access_bytes if op.space else 0,
+    )
+
+
+def _access(index: int, op: _Op, warps: int) -> AccessProfile:
+    requests = op.times * warps
+    sectors = op.access_bytes * requests if op.space is not Space.SHARED else 0
+    coalesced = AccessProfile(
+        instruction=index,
+        op_class=op.op_class,
+        space=op.space or Space.GLOBAL,
+        access_bytes=op.access_bytes,
+        location=None,
+        requests=requests,
+        lanes=32 * requests,
+        sectors=sectors,
+        lines=sectors / 4,
+        transactions_cc10=2 * requests,
+        coalesced_cc10=requests,
+        transactions_cc12=2 * requests,
+        coalesced_cc12=requests,
+        bytes_cc12=32 * op.access_bytes * requests,
+        passes=requests if op.space is Space.SHARED else 0,
+        passes_half_warp=2 * requests if op.space is Space.SHARED else 0,
+        ideal_passes=requests if op.space is Space.SHARED else 0,
+    )
+    return replace(coalesced, **{name: value * warps for name, value in op.access.items()})
+
+
+@pytest.fixture
+def set_numbers() -> Callable[..., Machine]:
+    """Replace numbers of a machine by path; None takes one away."""
+
+    def change(machine: Machine, numbers: Mapping[str, float | None]) -> Machine:
+        quantities = {p: q for p, q in machine.quantities.items() if numbers.get(p, 0) is not None}
+        for path, value in numbers.items():
+            if value is not None:
+                quantities[path] = Quantity(value, "", Kind.ASSUMED, "this test")
+        return replace(machine, quantities=quantities)
+
+    return change

@@ -1,0 +1,246 @@
+"""What every machine file that comes with the package must hold, and published values."""
+
+from __future__ import annotations
+
+import csv
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kernelcast.machines.loader import load_machine, machine_names
+from kernelcast.machines.machine import Kind
+from kernelcast.machines.schema import ENTRIES
+
+machine = cache(load_machine)
+everything = pytest.mark.parametrize("name", machine_names())
+modern = pytest.mark.parametrize(
+    "name", [n for n in machine_names() if machine(n).compute_capability >= (7, 0)]
+)
+
+EVERY_CHIP = [
+    "sm.count",
+    "sm.schedulers",
+    "sm.issue_per_cycle",
+    "clock.sm",
+    "dram.size",
+    "dram.bandwidth",
+    "dram.achieved_bandwidth",
+    "shared.banks",
+    "shared.bank_width",
+    "shared.bandwidth",
+    "launch.overhead",
+    "latency.fp32",
+    "latency.int",
+    "latency.int_mul",
+    "latency.sfu",
+    "latency.shared",
+    "latency.dram",
+    "latency.block_replacement",
+    "throughput.fp32",
+    "throughput.int",
+    "throughput.int_mul",
+    "throughput.logic",
+    "throughput.shift",
+    "throughput.bitfield",
+    "throughput.compare",
+    "throughput.convert",
+    "throughput.sfu",
+    "throughput.load",
+    "throughput.store",
+]
+FROM_VOLTA_ON = [
+    "throughput.fp16",
+    "throughput.fp64",
+    "throughput.shuffle",
+    "throughput.tensor",
+    "latency.fp16",
+    "latency.fp64",
+    "latency.logic",
+    "latency.shift",
+    "latency.bitfield",
+    "latency.compare",
+    "latency.convert",
+    "latency.shuffle",
+    "latency.l1",
+    "latency.l2",
+    "l1.size",
+    "l1.bandwidth",
+    "l1.line",
+    "l1.sector",
+    "l2.size",
+    "l2.bandwidth",
+    "l2.line",
+    "occupancy.shared_per_block_optin",
+    "occupancy.shared_carveouts",
+]
+
+
+@everything
+def test_holds_what_the_models_need(name: str) -> None:
+    missing = [path for path in EVERY_CHIP if machine(name).get(path) is None]
+    assert not missing
+
+
+@modern
+def test_chips_from_volta_on_hold_every_class(name: str) -> None:
+    missing = [path for path in FROM_VOLTA_ON if not machine(name).numbers(path)]
+    assert not missing
+
+
+@everything
+def test_sources_can_be_followed(name: str) -> None:
+    for path, quantity in machine(name).quantities.items():
+        assert len(quantity.source) > 10, path
+        for private in (".csv", "stored", "seed", "/work", "file id"):
+            assert private not in quantity.source, path
+
+
+@everything
+def test_numbers_borrowed_from_another_chip_are_assumed(name: str) -> None:
+    for path, quantity in machine(name).quantities.items():
+        if quantity.source.startswith(("as ", "middle of")):
+            assert quantity.kind is Kind.ASSUMED, path
+
+
+@everything
+def test_numbers_agree_with_each_other(name: str) -> None:
+    m = machine(name)
+
+    def occupancy(path: str) -> float:
+        return m.number(f"occupancy.{path}")
+
+    assert occupancy("warps_per_sm") * 32 == occupancy("threads_per_sm")
+    assert occupancy("threads_per_block") <= occupancy("threads_per_sm")
+    carveouts = m.numbers("occupancy.shared_carveouts")
+    assert not carveouts or carveouts[-1] == occupancy("shared_per_sm")
+    optin = m.get("occupancy.shared_per_block_optin")
+    reserved = occupancy("shared_reserved")
+    if optin is not None and m.compute_capability >= (8, 0):
+        assert optin + reserved == occupancy("shared_per_sm")
+    assert 0.6 < m.number("dram.achieved_bandwidth") / m.number("dram.bandwidth") < 1
+    assert m.number("throughput.fp32") <= 32 * 6  # six warps per cycle on Kepler, never more
+    memory = [m.get(f"latency.{level}") for level in ("l1", "l2", "l2_far", "dram")]
+    known = [latency for latency in memory if latency is not None]
+    assert known == sorted(known)
+    banks = m.number("shared.banks") * m.number("shared.bank_width")
+    assert banks / 2 <= m.number("shared.bandwidth") <= banks
+
+
+@everything
+def test_compute_throughput_follows_from_units_and_clock(name: str) -> None:
+    """FP32 FMA rate in Tflop/s as vendors state it, in a range that catches wrong units."""
+    m = machine(name)
+    peak = 2 * m.number("throughput.fp32") * m.number("sm.count") * m.number("clock.sm")
+    assert 0.3e12 < peak < 120e12
+
+
+# ------------------------------------------------------------- published values
+
+
+@pytest.mark.parametrize(
+    ("name", "mem_lat", "mem_thru", "alu_lat", "alu_thru", "issue_thru"),
+    [
+        ("8800-gtx", 444, 0.0268, 20, 0.25, 0.5),
+        ("gtx-280", 434, 0.0277, 24, 0.25, 0.5),
+        ("gtx-480", 513, 0.0599, 18, 1, 1),
+        ("gtx-680", 301, 0.1338, 9, 4, 4),
+        ("gtx-980", 368, 0.0814, 6, 4, 4),
+    ],
+)
+def test_volkov_table_4_1(
+    name: str, mem_lat: float, mem_thru: float, alu_lat: float, alu_thru: float, issue_thru: float
+) -> None:
+    """Volkov 2016, Table 4.1; memory throughput is in instructions of 128 B per cycle and SM."""
+    m = machine(name)
+    per_second = 128 * m.number("sm.count") * m.number("clock.sm")
+    assert m.number("latency.dram") == mem_lat
+    assert m.number("dram.achieved_bandwidth") / per_second == pytest.approx(mem_thru, abs=6e-5)
+    assert m.number("latency.fp32") == alu_lat
+    issue = m.number("sm.issue_per_cycle")
+    assert min(m.number("throughput.fp32") / 32, issue) == alu_thru
+    assert issue == issue_thru
+
+
+def test_volkov_section_6_5_capacity_in_instructions_per_cycle() -> None:
+    """Volkov 2016, section 6.5: 170 GB/s on Kepler are 0.1477 instructions per cycle and SM."""
+    m = machine("gtx-680")
+    per_second = 128 * m.number("sm.count") * m.number("clock.sm")
+    capacity = m.number("volkov.latency_capacity") / per_second
+    assert (m.number("volkov.latency_base"), m.number("volkov.latency_slope")) == (300, 32)
+    assert capacity == pytest.approx(0.1477, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "mem_ld", "uncoalesced", "coalesced"),
+    [("quadro-fx-5600", 420, 10, 4), ("gtx-280", 450, 40, 4)],
+)
+def test_hong_kim_table_6(name: str, mem_ld: int, uncoalesced: int, coalesced: int) -> None:
+    """Hong & Kim 2009, Table 6: fitted, and said to be."""
+    m = machine(name)
+    values = {
+        "mem_ld": mem_ld,
+        "departure_uncoalesced": uncoalesced,
+        "departure_coalesced": coalesced,
+    }
+    for path, value in values.items():
+        quantity = m.quantities[f"mwp_cwp.{path}"]
+        assert (quantity.value, quantity.kind) == (value, Kind.FITTED)
+    assert machine("h100-sxm").get("mwp_cwp.mem_ld") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "tflops", "gigabytes_per_second"),
+    [
+        ("quadro-fx-5600", 0.3456, 76.8),
+        ("v100-sxm2", 15.7, 898),
+        ("a100-sxm-80gb", 19.5, 2039),
+        ("h100-sxm", 66.9, 3350),
+        ("rtx-4090", 82.6, 1010),
+    ],
+)
+def test_vendors_peaks(name: str, tflops: float, gigabytes_per_second: float) -> None:
+    m = machine(name)
+    peak = 2 * m.number("throughput.fp32") * m.number("sm.count") * m.number("clock.sm")
+    assert peak / 1e12 == pytest.approx(tflops, rel=3e-3)
+    assert m.number("dram.bandwidth") / 1e9 == pytest.approx(gigabytes_per_second, rel=1e-3)
+
+
+def test_every_path_of_the_schema_is_used_by_some_machine() -> None:
+    used = {path for name in machine_names() for path in machine(name).quantities}
+    assert set(ENTRIES) == used
+
+
+SHARED = Path(os.environ.get("KERNELCAST_SHARED", Path(__file__).parents[3] / "shared"))
+
+
+def reference_rows() -> list[dict[str, str]]:
+    file = SHARED / "reference" / "gpus.csv"
+    if not file.is_file():
+        pytest.skip(f"no {file}; set KERNELCAST_SHARED to the folder that holds it")
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("gtx-480", "GTX 480"),
+        ("k40c", "Tesla K40c"),
+        ("t4", "Tesla T4"),
+        ("rtx-a4000", "RTX A4000"),
+        ("l40s", "L40S"),
+        ("h200-sxm", "H200 SXM"),
+        ("b200", "B200"),
+        ("rtx-5090", "RTX 5090"),
+    ],
+)
+def test_agrees_with_the_collected_reference(name: str, row: str) -> None:
+    m = machine(name)
+    reference = next(r for r in reference_rows() if r["gpu"] == row)
+    assert m.number("sm.count") == int(reference["sm_count"])
+    assert m.number("dram.bandwidth") == pytest.approx(float(reference["mem_bw_gbs"]) * 1e9)
+    if reference["lat_dram_cycles"]:
+        assert m.number("latency.dram") == float(reference["lat_dram_cycles"])
+    assert m.number("l2.size") == float(reference["l2_kb"]) * 1024

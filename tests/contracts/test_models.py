@@ -1,0 +1,211 @@
+"""What every model owes, whichever models there are: they are found, not listed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kernelcast.errors import MissingNumberError, NotFoundError
+from kernelcast.ir import OpClass, Space
+from kernelcast.machines.loader import load_machine as read_machine
+from kernelcast.machines.loader import machine_names
+from kernelcast.models.base import Bottleneck, Case, Prediction
+from kernelcast.models.registry import default_model_name, load_model, model_names
+from kernelcast.models.throughput import worksheet
+from kernelcast.models.traffic import Estimate
+from kernelcast.profiling.profile import Footprint
+
+load_machine = functools.cache(read_machine)
+MODELS = model_names()
+MACHINES = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "h100-sxm")
+LAWFUL: dict[str, dict[str, Any]] = {"mwp-cwp": {"comp_over_mem_equation": 24}}
+"""Parameters under which a model keeps the laws of speed.
+
+Hong & Kim's equation 23, as printed, leaves most of the computation out where it dominates, and
+then more bandwidth makes a kernel slower.
+"""
+
+Fields = dict[str, Any]
+LOAD: Fields = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("i",)}
+STORE: Fields = {"op_class": OpClass.STORE, "space": Space.GLOBAL, "reads": ("x", "i")}
+ADD: Fields = {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",)}
+EXIT: Fields = {"op_class": OpClass.BRANCH}
+SHARED_STORE: Fields = {"op_class": OpClass.STORE, "space": Space.SHARED, "reads": ("x",)}
+SHARED_LOAD: Fields = {"op_class": OpClass.LOAD, "space": Space.SHARED, "writes": "x"}
+APART = {
+    "sectors": 32,
+    "lines": 32,
+    "transactions_cc10": 32,
+    "coalesced_cc10": 0,
+    "transactions_cc12": 32,
+    "coalesced_cc12": 0,
+    "bytes_cc12": 1024,
+}
+"""A warp whose lanes are all in different lines."""
+
+KERNELS: dict[str, list[Fields]] = {
+    "stream": [LOAD, ADD, STORE, EXIT],
+    "arithmetic": [LOAD, {**ADD, "times": 4000}, STORE, EXIT],
+    "scattered": [{**LOAD, "access": APART}, STORE, EXIT],
+    "tiled": [
+        {**LOAD, "times": 4},
+        {**SHARED_STORE, "times": 4},
+        {"op_class": OpClass.BARRIER, "times": 2},
+        {**SHARED_LOAD, "times": 64, "access": {"passes": 128, "passes_half_warp": 256}},
+        {**ADD, "times": 64},
+        STORE,
+        EXIT,
+    ],
+    "empty": [EXIT],
+}
+GRIDS = (1, 37, 1 << 14)
+
+
+def footprints(kernel: str, blocks: int) -> list[Footprint]:
+    """Two arrays: one read, one written, every sector by one warp."""
+    per_warp = {"scattered": 32, "tiled": 16, "empty": 0}.get(kernel, 4)
+    read, written = per_warp * 8.0 * blocks, (0 if kernel == "empty" else 4) * 8.0 * blocks
+    return [
+        Footprint("x", int(32 * read), True, False, read, read, read),
+        Footprint("y", int(32 * written), False, True, written, written, written, written),
+    ]
+
+
+@pytest.fixture(params=[(k, b) for k in KERNELS for b in GRIDS], ids=lambda p: f"{p[0]}-{p[1]}")
+def build(request, make_case):
+    """Make the case of one kernel and grid on any machine."""
+    kernel, blocks = request.param
+
+    def on(machine) -> Case:
+        arrays = footprints(kernel, blocks)
+        return make_case(machine, KERNELS[kernel], blocks=blocks, footprints=arrays)
+
+    return on
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return load_model(request.param)
+
+
+@pytest.fixture(params=MODELS)
+def lawful(request):
+    return load_model(request.param, **LAWFUL.get(request.param, {}))
+
+
+def test_what_a_prediction_promises(model, build):
+    for machine in map(load_machine, MACHINES):
+        case = build(machine)
+        check_promises(model, case, model.predict(case))
+
+
+def check_promises(model, case: Case, p: Prediction) -> None:
+    assert p.model == model.name
+    assert p.case is case
+    assert 0 < p.time_s < math.inf
+    assert p.time_s == pytest.approx(p.cycles / case.machine.number("clock.sm"))
+    assert math.fsum(part.cycles for part in p.breakdown) == pytest.approx(p.cycles, rel=1e-9)
+    assert all(part.cycles >= 0 for part in (*p.breakdown, *p.bounds))
+    assert p.low_s is None or 0 < p.low_s <= p.time_s * (1 + 1e-12)
+    assert p.high_s is None or p.time_s * (1 - 1e-12) <= p.high_s
+    assert p.bottleneck in Bottleneck
+    assert p.needed_warps is None or p.needed_warps >= 0
+    assert all(p.warnings) and all(p.assumptions)
+    json.dumps(dict(p.terms), allow_nan=False)
+
+
+def test_a_model_says_what_it_is(model):
+    assert dataclasses.is_dataclass(model)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.surely_not_a_parameter = 1
+    assert model.name in MODELS
+    assert model.title and model.source
+    assert model.not_modelled and all(model.not_modelled)
+
+
+@pytest.mark.parametrize("path", ["dram.achieved_bandwidth", "l2.bandwidth", "shared.bandwidth"])
+def test_more_bandwidth_is_never_slower(lawful, build, path, set_numbers):
+    for machine in map(load_machine, MACHINES):
+        value = machine.get(path)
+        if value is None:
+            continue
+        before = lawful.predict(build(machine))
+        after = lawful.predict(build(set_numbers(machine, {path: 1.7 * value})))
+        assert after.time_s <= before.time_s * (1 + 1e-9), machine.name
+
+
+def test_a_faster_clock_never_takes_longer(lawful, build, set_numbers):
+    for machine in map(load_machine, MACHINES):
+        faster = set_numbers(machine, {"clock.sm": 1.3 * machine.number("clock.sm")})
+        before, after = lawful.predict(build(machine)), lawful.predict(build(faster))
+        assert after.time_s <= before.time_s * (1 + 1e-9), machine.name
+
+
+def test_no_refinement_is_faster_than_its_roofs(build):
+    for machine in map(load_machine, MACHINES):
+        case = build(machine)
+        roof, volkov = (load_model(name).predict(case) for name in ("roofline", "volkov"))
+        assert volkov.cycles >= roof.cycles * (1 - 1e-9), machine.name
+
+
+@pytest.mark.parametrize("path", ["sm.count", "clock.sm", "dram.bandwidth", "throughput.fp32"])
+def test_a_missing_number_is_named(model, make_case, path, set_numbers):
+    machine = set_numbers(load_machine("h100-sxm"), {path: None})
+    case = make_case(machine, KERNELS["tiled"], footprints=footprints("tiled", 1 << 14))
+    with pytest.raises(MissingNumberError) as caught:
+        model.predict(case)
+    assert caught.value.path == path
+    assert path in str(caught.value)
+
+
+def test_every_model_works_on_every_machine(model, make_case):
+    for name in machine_names():
+        machine = load_machine(name)
+        case = make_case(machine, KERNELS["tiled"], footprints=footprints("tiled", 1 << 14))
+        assert 1e-6 < model.predict(case).time_s < 1, name
+
+
+def test_the_default_model_is_one_of_them():
+    assert default_model_name() in MODELS
+
+
+def test_unknown_names_are_answered_with_the_nearest():
+    with pytest.raises(NotFoundError) as caught:
+        load_model("rooflin")
+    assert caught.value.nearest == ("roofline",)
+    with pytest.raises(NotFoundError) as caught:
+        load_model("volkov", contentoin=False)
+    assert caught.value.nearest == ("contention",)
+    assert load_model("volkov", contention=False).contention is False
+
+
+def test_only_the_model_asked_for_is_imported():
+    code = (
+        "import sys; from kernelcast.models.registry import load_model, model_names; "
+        "model_names(); load_model('roofline'); "
+        "print([m for m in sys.modules if m.startswith('kernelcast.models.')])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert "kernelcast.models.roofline" in out
+    assert "volkov" not in out and "mwp_cwp" not in out
+
+
+def test_the_estimates_of_traffic_are_ordered(build):
+    case = build(load_machine("h100-sxm"))
+    for level in (case.traffic.l1, case.traffic.l2, case.traffic.dram):
+        assert level.low <= level.central <= level.high
+    rows = [
+        {u.resource: u.cycles_per_warp for u in worksheet(case, e, "this test").uses}
+        for e in Estimate
+    ]
+    for resource in rows[0]:
+        assert rows[0][resource] <= rows[1].get(resource, 0) <= rows[2].get(resource, 0)

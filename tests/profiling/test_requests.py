@@ -1,0 +1,252 @@
+"""What one request costs: sectors, transactions, bank passes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic_traces import FULL, access_kernel, affine, memory, profile, scattered, warp
+
+from kernelcast.execution.address_map import (
+    GLOBAL_BASE,
+    LOCAL_WINDOW,
+    PARAM_WINDOW,
+    SHARED_WINDOW,
+)
+from kernelcast.ir import Space
+from kernelcast.profiling.profile import AccessProfile
+
+DEVICE_COUNTS = (
+    "sectors",
+    "lines",
+    "transactions_cc10",
+    "coalesced_cc10",
+    "transactions_cc12",
+    "coalesced_cc12",
+    "bytes_cc12",
+)
+SHARED_COUNTS = ("passes", "passes_half_warp", "ideal_passes")
+
+
+def request(space, access_bytes, base, stride, mask=FULL) -> AccessProfile:
+    (access,) = profile(
+        access_kernel(space, access_bytes), warp(0, 0), affine(0, base, stride, mask)
+    ).accesses
+    return access
+
+
+@pytest.mark.parametrize(
+    ("access_bytes", "offset", "stride", "expected"),
+    [
+        # sectors, lines, then transactions, coalesced by cc 1.0, the same by cc 1.2, and bytes
+        (4, 0, 4, (4, 1, 2, 1, 2, 1, 128)),
+        (4, 4, 4, (5, 2, 32, 0, 3, 0, 128 + 64 + 32)),
+        (4, 64, 4, (4, 2, 2, 1, 2, 1, 128)),
+        (4, 0, 0, (1, 1, 32, 0, 2, 1, 64)),
+        (4, 0, 8, (8, 2, 32, 0, 2, 1, 256)),
+        (4, 0, 128, (32, 32, 32, 0, 32, 0, 32 * 32)),
+        (4, 124, -4, (4, 1, 32, 0, 2, 1, 128)),
+        (8, 0, 8, (8, 2, 2, 1, 2, 1, 256)),
+        (8, 64, 8, (8, 3, 32, 0, 4, 0, 256)),
+        (16, 0, 16, (16, 4, 4, 1, 4, 0, 512)),
+        (2, 0, 2, (2, 1, 32, 0, 2, 1, 64)),
+        (1, 0, 1, (1, 1, 32, 0, 2, 1, 64)),
+    ],
+)
+def test_global_patterns_by_hand(access_bytes, offset, stride, expected):
+    access = request(Space.GLOBAL, access_bytes, GLOBAL_BASE + 4096 + offset, stride)
+    assert tuple(getattr(access, name) for name in DEVICE_COUNTS) == expected
+    assert access.bytes == 32 * access_bytes
+
+
+@pytest.mark.parametrize("stride", range(1, 65))
+def test_word_stride_conflicts_on_shared_memory_are_the_common_divisor_with_the_banks(stride):
+    # Resios 2011, section 4.9: gcd(32, stride) lanes fall on one bank.
+    access = request(Space.SHARED, 4, 0, 4 * stride)
+    assert access.passes == math.gcd(32, stride)
+    assert access.ideal_passes == 1
+    assert access.passes_half_warp == 2 * math.gcd(16, stride)
+
+
+@pytest.mark.parametrize(
+    ("access_bytes", "stride", "expected"),
+    [
+        (4, 0, (1, 2, 1)),  # one word for all lanes is broadcast
+        (1, 1, (1, 2, 1)),  # four lanes share a word
+        (8, 8, (2, 4, 2)),
+        (8, 16, (4, 8, 2)),
+        (8, 24, (2, 4, 2)),
+        (16, 16, (4, 8, 4)),
+        (16, 64, (16, 32, 4)),
+        (16, 0, (4, 2, 4)),
+    ],
+)
+def test_shared_patterns_by_hand(access_bytes, stride, expected):
+    access = request(Space.SHARED, access_bytes, 0, stride)
+    assert tuple(getattr(access, name) for name in SHARED_COUNTS) == expected
+
+
+def test_inactive_groups_of_lanes_take_no_pass():
+    access = request(Space.SHARED, 8, 0, 8, mask=0xFFFF)
+    assert (access.passes, access.ideal_passes, access.lanes) == (1, 1, 16)
+
+
+def test_same_offset_in_local_memory_is_coalesced_for_all_lanes():
+    # The hardware interleaves the lanes' local memories word by word.
+    access = request(Space.LOCAL, 4, 100, 0)
+    assert tuple(getattr(access, name) for name in DEVICE_COUNTS) == (4, 1, 2, 1, 2, 1, 128)
+
+
+def test_a_wide_local_access_takes_a_line_per_word():
+    access = request(Space.LOCAL, 16, 32, 0)
+    assert (access.sectors, access.lines) == (16, 4)
+
+
+def test_lanes_at_different_local_offsets_are_scattered():
+    access = request(Space.LOCAL, 4, 0, 4)
+    assert (access.sectors, access.lines) == (32, 32)
+
+
+def test_parameters_and_constants_count_requests_only():
+    for space in (Space.PARAM, Space.CONST):
+        access = request(space, 4, 0, 0)
+        assert (access.requests, access.lanes, access.sectors) == (1, 32, 0)
+
+
+def test_generic_lanes_are_counted_in_the_space_they_lead_to():
+    addresses = [GLOBAL_BASE + 4 * i for i in range(8)]
+    addresses += [SHARED_WINDOW + 4 * i for i in range(8)]
+    addresses += [LOCAL_WINDOW + 16] * 8
+    addresses += [PARAM_WINDOW] * 8
+    accesses = profile(
+        access_kernel(Space.GENERIC), warp(0, 0), scattered(0, addresses, FULL ^ 1)
+    ).accesses
+    found = {a.space: (a.requests, a.lanes, a.sectors, a.passes) for a in accesses}
+    assert found == {
+        Space.GLOBAL: (1, 7, 1, 0),
+        Space.SHARED: (1, 8, 0, 1),
+        Space.LOCAL: (1, 8, 1, 0),
+        Space.PARAM: (1, 8, 0, 0),
+    }
+
+
+def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict[str, int]:
+    """The definitions of `AccessProfile`, followed word by word; addresses by active lane."""
+    expected = dict.fromkeys((*DEVICE_COUNTS, *SHARED_COUNTS), 0)
+    expected |= {"requests": 1, "lanes": len(addresses)}
+    if space is Space.SHARED:
+        group = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
+        expected["passes"] = bank_passes(width, addresses, group, 32)
+        expected["passes_half_warp"] = bank_passes(width, addresses, 16, 16)
+        expected["ideal_passes"] = len({lane // group for lane in addresses})
+    if space in (Space.GLOBAL, Space.LOCAL):
+        parts = [addresses]
+        if space is Space.LOCAL:
+            parts = [
+                {lane: (a // 4 + j) * 128 + 4 * lane + a % 4 for lane, a in addresses.items()}
+                for j in range(max(width // 4, 1))
+            ]
+            width = min(width, 4)
+        expected |= device_counts(width, parts)
+    return expected
+
+
+def bank_passes(width: int, addresses: dict[int, int], group: int, banks: int) -> int:
+    words_of = defaultdict(lambda: defaultdict(set))
+    for lane, address in addresses.items():
+        for j in range(max(width // 4, 1)):
+            word = address // 4 + j
+            words_of[lane // group][word % banks].add(word)
+    return sum(max(len(w) for w in group_banks.values()) for group_banks in words_of.values())
+
+
+def device_counts(width: int, parts: list[dict[int, int]]) -> dict[str, int]:
+    pairs = [(lane, address) for part in parts for lane, address in part.items()]
+    halves = sorted({lane // 16 for lane, _ in pairs})
+    segment = 32 * min(width, 4)
+    transactions = 0
+    moved = 0
+    for half in halves:
+        touched = [address for lane, address in pairs if lane // 16 == half]
+        for number in {address // segment for address in touched}:
+            inside = [a for a in touched if a // segment == number]
+            size = segment
+            while size > 32 and len({a // (size // 2) for a in inside}) == 1:
+                size //= 2
+            transactions += 1
+            moved += size
+    strict = 0
+    all_coalesced = True
+    for part in parts:
+        for half in halves:
+            lanes = {lane % 16: address for lane, address in part.items() if lane // 16 == half}
+            starts = {address - k * width for k, address in lanes.items()}
+            aligned = all(start % (16 * width) == 0 for start in starts)
+            if width in (4, 8, 16) and len(starts) == 1 and aligned:
+                strict += 2 if width == 16 else 1
+            else:
+                strict += len(lanes)
+                all_coalesced = False
+    return {
+        "sectors": len({address // 32 for _, address in pairs}),
+        "lines": len({address // 128 for _, address in pairs}),
+        "transactions_cc10": strict,
+        "coalesced_cc10": int(all_coalesced),
+        "transactions_cc12": transactions,
+        "coalesced_cc12": int(transactions == len(halves)),
+        "bytes_cc12": moved,
+    }
+
+
+@st.composite
+def requests(draw):
+    """A space, an access width, a mask, and aligned addresses, affine or not."""
+    space = draw(st.sampled_from([Space.GLOBAL, Space.SHARED, Space.LOCAL]))
+    width = draw(st.sampled_from([1, 2, 4, 8, 16]))
+    mask = draw(st.one_of(st.just(FULL), st.integers(1, FULL)))
+    origin = 1 << 16
+    if draw(st.booleans()):
+        base = origin + width * draw(st.integers(0, 64))
+        stride = width * draw(st.integers(-70, 70))
+        return space, width, mask, [base + stride * lane for lane in range(32)], (base, stride)
+    span = draw(st.sampled_from([1, 4, 40, 400]))
+    places = draw(st.lists(st.integers(0, span), min_size=32, max_size=32))
+    return space, width, mask, [origin + width * p for p in places], None
+
+
+@given(st.lists(requests(), min_size=1, max_size=4))
+def test_every_count_follows_its_definition(drawn):
+    # Each request is counted twice, so that a pattern remembered from before is tried as well.
+    for space, width, mask, addresses, pattern in drawn:
+        shift = GLOBAL_BASE if space is Space.GLOBAL else 0
+        if pattern:
+            record = affine(0, pattern[0] + shift, pattern[1], mask)
+        else:
+            record = scattered(0, [a + shift for a in addresses], mask)
+        (access,) = profile(access_kernel(space, width), warp(0, 0), record, record).accesses
+        active = {lane: a for lane, a in enumerate(addresses) if mask >> lane & 1}
+        expected = expected_counts(space, width, active)
+        assert {name: getattr(access, name) for name in expected} == {
+            name: 2 * count for name, count in expected.items()
+        }
+
+
+@given(st.integers(0, 255), st.sampled_from([-256, -12, 0, 4, 8, 36, 128, 4096]), st.data())
+def test_an_affine_request_counts_as_its_addresses_do(start, stride, data):
+    mask = data.draw(st.integers(1, FULL))
+    arrays = memory(1 << 20)
+    base = GLOBAL_BASE + (1 << 18) + 4 * start
+    as_affine = profile(
+        access_kernel(), warp(0, 0), affine(0, base, stride, mask), arrays=arrays
+    )
+    as_addresses = profile(
+        access_kernel(),
+        warp(0, 0),
+        scattered(0, [base + lane * stride for lane in range(32)], mask),
+        arrays=arrays,
+    )
+    assert as_affine.accesses == as_addresses.accesses
+    assert as_affine.footprints == as_addresses.footprints

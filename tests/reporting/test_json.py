@@ -1,0 +1,111 @@
+import json
+import math
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from kernelcast.profiling.profile import Sample
+from kernelcast.reporting.document import predict_schema
+from kernelcast.reporting.forecast import Forecast
+from kernelcast.reporting.json import document_dict, result_dict
+
+
+def validate(document):
+    jsonschema.validate(document, predict_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_the_document_follows_its_schema(prediction, elsewhere):
+    document = document_dict([prediction, elsewhere])
+    validate(document)
+    json.dumps(document, allow_nan=False)
+
+
+def test_the_schema_refuses_a_document_without_a_time(prediction):
+    document = document_dict([prediction])
+    del document["results"][0]["time_s"]
+    with pytest.raises(jsonschema.ValidationError, match="time_s"):
+        validate(document)
+
+
+def test_the_schema_refuses_an_unknown_bottleneck(prediction):
+    document = document_dict([prediction])
+    document["results"][0]["bottleneck"] = "bad luck"
+    with pytest.raises(jsonschema.ValidationError, match="bad luck"):
+        validate(document)
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(predict_schema())
+
+
+def test_names_that_other_tools_hold_on_to(prediction):
+    document = document_dict([prediction])
+    assert document["schema"] == "kernelcast/predict/1"
+    result = document["results"][0]
+    promised = {
+        "kernel", "launch", "gpu", "model", "isa", "time_s", "cycles", "low_s", "high_s",
+        "bottleneck", "breakdown", "occupancy", "traffic", "counts", "sampled", "assumptions",
+        "not_modelled", "warnings", "provenance",
+    }  # fmt: skip
+    assert promised <= result.keys()
+    assert result["launch"].keys() >= {"grid", "block", "smem", "blocks", "threads"}
+    assert result["breakdown"][0].keys() == {"name", "cycles", "fraction"}
+    assert result["occupancy"].keys() >= {
+        "blocks_per_sm", "warps_per_sm", "relative", "limiter", "waves",
+    }  # fmt: skip
+    assert result["traffic"].keys() >= {"l1_bytes", "l2_bytes", "dram_bytes"}
+    assert result["sampled"].keys() >= {"blocks", "of"}
+
+
+def test_values(prediction):
+    result = result_dict(prediction)
+    assert (result["kernel"], result["gpu"], result["time_s"]) == ("saxpy", "h100-sxm", 5e-6)
+    assert result["bottleneck"] == "dram bandwidth"
+    assert result["launch"]["threads"] == 1 << 20
+    assert result["counts"]["fp32"] == {"warp": 32768.0, "thread": 1048576.0}
+    assert result["traffic"]["global_requested_bytes"] == 3 * 4 * (1 << 20)
+    assert sum(part["cycles"] for part in result["breakdown"]) == result["cycles"]
+    assert sum(part["fraction"] for part in result["breakdown"]) == pytest.approx(1)
+
+
+def test_what_has_no_figure_is_null(prediction):
+    profile = replace(prediction.case.profile, sample=Sample(1, 4096, math.nan))
+    case = replace(prediction.case, profile=profile)
+    unknown = replace(prediction, case=case, high_s=math.inf, terms={"x": math.nan})
+    document = document_dict([unknown])
+    validate(document)
+    result = document["results"][0]
+    assert result["high_s"] is None
+    assert result["sampled"]["spread"] is None
+    assert result["terms"] == {"x": None}
+
+
+def test_one_launch_is_no_workload(prediction, elsewhere):
+    document = document_dict([prediction, elsewhere])
+    assert "total_time_s" not in document
+    assert "totals" not in document
+
+
+def test_a_workload_on_one_gpu_has_a_total(prediction):
+    thrice = replace(prediction.case.launch, repeat=3)
+    repeated = replace(prediction, case=replace(prediction.case, launch=thrice))
+    document = document_dict([prediction, repeated])
+    validate(document)
+    assert document["total_time_s"] == pytest.approx(4 * 5e-6)
+    assert document["totals"] == [
+        {"gpu": "h100-sxm", "model": "roofline", "total_time_s": pytest.approx(4 * 5e-6)}
+    ]
+
+
+def test_a_workload_on_two_gpus_has_two_totals(prediction, elsewhere):
+    document = document_dict([prediction, prediction, elsewhere, elsewhere])
+    validate(document)
+    assert "total_time_s" not in document
+    assert [t["gpu"] for t in document["totals"]] == ["h100-sxm", "a100-sxm-80gb"]
+
+
+def test_a_forecast_prints_its_report_and_turns_into_the_same_dictionary(prediction):
+    forecast = Forecast.of(prediction)
+    assert str(forecast).startswith("saxpy<<<4096, 256>>> on h100-sxm: 5.00 us")
+    assert forecast.as_dict() == result_dict(prediction)
