@@ -1,8 +1,8 @@
 """The whole path from a file to a forecast, one function per step.
 
-    load, workload    a file               -> Kernel, Workload      frontends, toolchain, isas
-    case, cases       they, and GPUs       -> Profile -> Case       execution, profiling, machines
-    predict, explain  a case               -> Forecast, Explanation models, reporting
+load, workload    a file               -> Kernel, Workload      frontends, toolchain, isas
+case, cases       they, and GPUs       -> Profile -> Case       execution, profiling, machines
+predict, explain  a case               -> Forecast, Explanation models, reporting
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
-from kernelcast.frontends.workloads import LaunchFlags, Workload, read_workload
+from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
 from kernelcast.ir import Array, Kernel, Launch
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
@@ -26,7 +26,7 @@ from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.base import Case
 from kernelcast.models.registry import default_model_name, load_model, model_names
 from kernelcast.profiling.profile import Profile
-from kernelcast.profiling.run import Sampling, profile_launch
+from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
 from kernelcast.reporting.explanation import Explanation
 from kernelcast.reporting.forecast import Forecast
 from kernelcast.toolchain.cache import Cache
@@ -35,6 +35,7 @@ from kernelcast.toolchain.nvrtc import CompileOptions
 __all__ = [
     "Array",
     "Build",
+    "Case",
     "CompileOptions",
     "Explanation",
     "Forecast",
@@ -52,7 +53,7 @@ class Build:
     """How a source becomes code: compiler options, a register count in place of the compiler's,
     and the cache of compiled code."""
 
-    options: CompileOptions = CompileOptions()
+    options: CompileOptions = field(default_factory=CompileOptions)
     registers: int | None = None
     cache: Cache | None = field(default_factory=Cache)
 
@@ -100,7 +101,7 @@ def kernels(
     return tuple(_kernel(module, name) for name in names)
 
 
-def workload(file: str | Path, flags: LaunchFlags = LaunchFlags()) -> Workload:
+def workload(file: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
     """The launches that a source file or workload file asks for, changed by flags.
 
     Raises InputError where the file cannot be read or neither says a launch.
@@ -113,7 +114,8 @@ def case(
     launch: Launch,
     gpu: str | Machine = DEFAULT_GPU,
     *,
-    sampling: Sampling = Sampling(),
+    sampling: Sampling = ENOUGH,
+    build: Build | None = None,
     base_dir: Path | None = None,
 ) -> Case:
     """Execute one launch and put its profile beside the GPU.
@@ -124,7 +126,8 @@ def case(
     """
     chip = machine(gpu)
     kernel, launch = _fitted(kernel, launch, chip)
-    (profile,) = _execute([(kernel, launch)], base_dir, sampling)
+    cache = (build or Build()).cache
+    (profile,) = _execute([(kernel, launch)], base_dir, sampling, cache)
     return Case(kernel, launch, chip, profile)
 
 
@@ -133,7 +136,7 @@ def cases(
     machines: Sequence[Machine],
     *,
     build: Build | None = None,
-    sampling: Sampling = Sampling(),
+    sampling: Sampling = ENOUGH,
 ) -> tuple[Case, ...]:
     """One case per launch and machine, in that order.
 
@@ -141,6 +144,7 @@ def cases(
     execution. Raises as `load` and `case` do.
     """
     assert work.source is not None
+    build = build or Build()
     data = read_file(work.source)
     names = [launch.kernel for launch in work.launches]
     modules: dict[tuple[int, int], LoadedModule] = {}
@@ -149,18 +153,16 @@ def cases(
     for chip in machines:
         module = modules.get(chip.compute_capability)
         if module is None:
-            module = _open(work.source, data, chip, names, build or Build())
+            module = _open(work.source, data, chip, names, build)
             modules[chip.compute_capability] = module
-        runs = [
-            _fitted(_kernel(module, launch.kernel), launch, chip) for launch in work.launches
-        ]
+        runs = [_fitted(_kernel(module, launch.kernel), launch, chip) for launch in work.launches]
         code = tuple(_code(kernel) for kernel, _ in runs)
         if code not in executed:
-            executed[code] = _execute(runs, work.base_dir, sampling)
+            executed[code] = _execute(runs, work.base_dir, sampling, build.cache)
         rows.append(
             [
-                Case(kernel, launch, chip, replace(profile, kernel=kernel))
-                for (kernel, launch), profile in zip(runs, executed[code], strict=True)
+                _case(kernel, launch, chip, executed[code][: at + 1])
+                for at, (kernel, launch) in enumerate(runs)
             ]
         )
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
@@ -203,6 +205,24 @@ def _kernel(module: LoadedModule, name: str) -> Kernel:
     return replace(kernel, warnings=(*kernel.warnings, *module.notes))
 
 
+def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Profile]) -> Case:
+    """The case of a launch; its profile is the last, after those of earlier launches."""
+    *earlier, own = profiles
+    partial = {
+        array.label
+        for profile in earlier
+        for array in profile.footprints
+        if array.written and not profile.sample.is_exact
+    }
+    if stale := [label for label in launch.args if label in partial]:
+        warning = (
+            f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
+            "use --exact where addresses or branches depend on it"
+        )
+        kernel = replace(kernel, warnings=(*kernel.warnings, warning))
+    return Case(kernel, launch, chip, replace(own, kernel=kernel))
+
+
 def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Launch]:
     """The launch with its arguments in the kernel's order, and the kernel with what to warn of.
 
@@ -224,13 +244,16 @@ def _code(kernel: Kernel) -> tuple[object, ...]:
 
 
 def _execute(
-    runs: Sequence[tuple[Kernel, Launch]], base_dir: Path | None, sampling: Sampling
+    runs: Sequence[tuple[Kernel, Launch]],
+    base_dir: Path | None,
+    sampling: Sampling,
+    cache: Cache | None,
 ) -> list[Profile]:
     profiles: list[Profile] = []
     memory: Memory | None = None
     for kernel, launch in runs:
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
-        profiles.append(profile_launch(kernel, launch, memory, sampling))
+        profiles.append(profile_launch(kernel, launch, memory, sampling, cache))
     return profiles
 
 

@@ -6,8 +6,10 @@ import dataclasses
 import functools
 import json
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,3 +211,13 @@ def test_the_estimates_of_traffic_are_ordered(build):
     ]
     for resource in rows[0]:
         assert rows[0][resource] <= rows[1].get(resource, 0) <= rows[2].get(resource, 0)
+
+
+def test_the_example_of_the_documentation_is_a_model(make_case):
+    page = Path(__file__).parents[2] / "docs" / "how-to-add-a-model.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    scope: dict[str, Any] = {"__name__": "my_model"}
+    exec(code, scope)
+    example = scope["MyModel"](scale=2.0)
+    case = make_case(load_machine("h100-sxm"), KERNELS["stream"])
+    check_promises(example, case, example.predict(case))

@@ -179,3 +179,11 @@ def test_an_override_holds_exactly_the_values_in_range(path: str, value: float) 
         assert not allowed
     else:
         assert allowed and machine.number(path) == value
+
+
+def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "how-to-add-a-gpu.md"
+    example = guide.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    machine = load_machine(write(tmp_path, example))
+    assert machine.number("sm.count") == 80
+    assert machine.number("throughput.fp32") == 128

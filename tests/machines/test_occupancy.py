@@ -138,6 +138,12 @@ def test_a_block_must_fit_every_pascal_to_run_on_gp100() -> None:
     assert blocks("p100-pcie", 672, 88, 0) == 0
 
 
+def test_the_check_per_block_counts_whole_partitions() -> None:
+    # 20 warps x 3072 registers are 61440 of a block's 65536; 21 warps are checked as 24: 73728.
+    assert blocks("k80", 640, 96, 0) == 2
+    assert blocks("k80", 672, 96, 0) == 0
+
+
 def test_carveout_preference_is_rounded_up_to_a_size_the_chip_has() -> None:
     ten = 10 * 1024
     assert blocks("t4", 64, 16, ten) == 6

@@ -47,20 +47,37 @@ def test_an_array_cannot_be_outgrown():
     assert extrapolate_distinct(1000, 1000, 10, 1000, 5000) == 5000
 
 
-@pytest.mark.parametrize("columns", [16, 64, 128])
-@pytest.mark.parametrize("wanted", [64, 256])
-def test_tiled_matrix_multiplication_finds_the_rows_and_columns_it_shares(columns, wanted):
-    # Each block reads a row of tiles of A and a column of tiles of B. All blocks together read
-    # all of both; a sample that the product shares must find it within 15 %.
-    per_strip = 32
-    for strip_of in (lambda b: b // columns, lambda b: b % columns):
-        touched = [
-            set(range(strip_of(b) * per_strip, (strip_of(b) + 1) * per_strip))
-            for b in range(columns * columns)
-        ]
-        sampled = list(sample_blocks(len(touched), wanted))
-        truth = len(set().union(*touched))
-        assert extrapolated(touched, sampled, 10**9) == pytest.approx(truth, rel=0.15)
+def strips(columns: int) -> dict[str, list[set[int]]]:
+    """Sectors of A and B that each block of a tiled matrix multiplication reads.
+
+    A block reads a row of tiles of A and a column of tiles of B; all blocks together read all.
+    """
+    blocks = range(columns * columns)
+    return {
+        "A": [set(range(b // columns * 32, b // columns * 32 + 32)) for b in blocks],
+        "B": [set(range(b % columns * 32, b % columns * 32 + 32)) for b in blocks],
+    }
+
+
+@pytest.mark.parametrize(("columns", "wanted"), [(16, 64), (64, 256), (128, 512)])
+@pytest.mark.parametrize("matrix", ["A", "B"])
+def test_tiled_matrix_multiplication_is_found_from_random_blocks(columns, wanted, matrix):
+    # Nothing but the sharing seen in the sample tells that the array does not go on.
+    touched = strips(columns)[matrix]
+    sampled = random.Random(7).sample(range(len(touched)), wanted)
+    estimate = extrapolated(touched, sampled, 10**9)
+    assert estimate == pytest.approx(columns * 32, rel=0.15)
+
+
+@pytest.mark.parametrize(("columns", "wanted"), [(16, 64), (64, 64), (128, 64), (128, 512)])
+@pytest.mark.parametrize("matrix", ["A", "B"])
+def test_tiled_matrix_multiplication_is_found_from_the_blocks_that_are_sampled(
+    columns, wanted, matrix
+):
+    touched = strips(columns)[matrix]
+    sampled = list(sample_blocks(len(touched), wanted))
+    estimate = extrapolated(touched, sampled, columns * 32)
+    assert estimate == pytest.approx(columns * 32, rel=0.15)
 
 
 def test_random_gathers_from_a_known_pool_are_recovered():

@@ -73,9 +73,7 @@ def kernel() -> Kernel:
 @pytest.fixture
 def launch() -> Launch:
     array = Array("f32", (ELEMENTS,))
-    return Launch(
-        grid=(ELEMENTS // 256, 1, 1), block=(256, 1, 1), args={"x": array, "y": array}
-    )
+    return Launch(grid=(ELEMENTS // 256, 1, 1), block=(256, 1, 1), args={"x": array, "y": array})
 
 
 @pytest.fixture

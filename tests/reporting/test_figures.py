@@ -26,7 +26,13 @@ def test_seconds(value, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0 B"), (512.0, "512 B"), (805e6, "805 MB"), (3.35e12, "3.35 TB"), (999_999.0, "1.00 MB")],
+    [
+        (0.0, "0 B"),
+        (512.0, "512 B"),
+        (805e6, "805 MB"),
+        (3.35e12, "3.35 TB"),
+        (999_999.0, "1.00 MB"),
+    ],
 )
 def test_size(value, text):
     assert figures.size(value) == text

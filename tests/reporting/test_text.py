@@ -89,23 +89,31 @@ def test_a_comparison_names_the_fastest_first(prediction, elsewhere):
     lines = plain_text(render_comparison([elsewhere, prediction])).splitlines()
     assert lines[:2] == [
         "saxpy<<<4096, 256>>> is fastest on h100-sxm: 5.00 us, bound by dram bandwidth",
-        "2.00 times as fast as a100-sxm-80gb, by roofline",
+        "2.00 times as fast as a100-sxm-80gb, by the roofline model.",
     ]
 
 
 def test_a_comparison_has_one_row_per_gpu(prediction, elsewhere):
     text = plain_text(render_comparison([prediction, elsewhere]))
+    head, *rows = [line.split() for line in text.splitlines() if line.startswith("  ")]
+    assert head[:2] == ["GPU", "time"]
+    assert [(row[0], row[3]) for row in rows] == [("h100-sxm", "1.00"), ("a100-sxm-80gb", "2.00")]
+
+
+def test_gpus_are_compared_by_one_model_at_a_time(prediction, elsewhere):
+    slower = [replace(p, model="mwp-cwp", time_s=10 * p.time_s) for p in (prediction, elsewhere)]
+    text = plain_text(render_comparison([prediction, elsewhere, *slower]))
     rows = [line.split() for line in text.splitlines() if line.startswith("  ")][1:]
-    assert [(row[0], row[4]) for row in rows] == [("h100-sxm", "1.00"), ("a100-sxm-80gb", "2.00")]
+    assert [row[4] for row in rows] == ["1.00", "2.00", "1.00", "2.00"]
 
 
 def test_models_that_disagree_are_shown_as_a_span(prediction):
     other = replace(prediction, model="mwp-cwp", time_s=7e-6)
-    first = plain_text(render_comparison([prediction, other])).splitlines()[0]
-    assert first == (
-        "saxpy<<<4096, 256>>> on h100-sxm: 5.00 us to 7.00 us, "
-        "bound by dram bandwidth, by roofline and mwp-cwp"
-    )
+    lines = plain_text(render_comparison([prediction, other])).splitlines()
+    assert lines[:2] == [
+        "saxpy<<<4096, 256>>> on h100-sxm: 5.00 us to 7.00 us, bound by dram bandwidth",
+        "By the models roofline and mwp-cwp.",
+    ]
 
 
 def test_a_workload_counts_repeats(prediction):
@@ -113,3 +121,4 @@ def test_a_workload_counts_repeats(prediction):
     repeated = replace(prediction, case=replace(prediction.case, launch=thrice))
     text = plain_text(render_comparison([prediction, repeated]))
     assert text.startswith("The workload of 4 launches on h100-sxm: 20.0 us")
+    assert text.splitlines()[-1].split() == ["h100-sxm", "roofline", "20.0", "us"]

@@ -65,19 +65,20 @@ def test_an_entry_moved_to_another_key_is_a_miss(tmp_path: Path) -> None:
     assert cache.get("object", "wrong") is None
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_read_only_directory_only_stops_writing(tmp_path: Path) -> None:
+def test_a_read_only_directory_only_stops_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Cache(tmp_path).put("object", "old", b"data")
-    for directory in [tmp_path, *(p for p in tmp_path.rglob("*") if p.is_dir())]:
-        directory.chmod(0o500)
-    try:
-        cache = Cache(tmp_path)
-        cache.put("object", "new", b"data")
-        assert cache.get("object", "old") == b"data"
-        assert cache.get("object", "new") is None
-    finally:
-        for directory in [tmp_path, *(p for p in tmp_path.rglob("*") if p.is_dir())]:
-            directory.chmod(0o700)
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    for module, name in ((cache_module.tempfile, "mkstemp"), (os, "utime"), (Path, "mkdir")):
+        monkeypatch.setattr(module, name, read_only)
+    cache = Cache(tmp_path)
+    cache.put("object", "new", b"data")
+    assert cache.get("object", "old") == b"data"
+    assert cache.get("object", "new") is None
 
 
 def test_a_directory_that_cannot_exist_behaves_like_an_empty_one(tmp_path: Path) -> None:

@@ -21,12 +21,14 @@ def layout_order(successors: Edges, entry: int = 0) -> list[int]:
     the edges to the header cut, the component falls into its inner loops and plain blocks, which
     are ordered the same way (Bourdoncle 1993, weak topological orders).
     """
+    outside = len(successors)  # a block before the entry, which may itself be a loop's header
+    successors = [*successors, (entry,)]
     predecessors: list[list[int]] = [[] for _ in successors]
     for block, targets in enumerate(successors):
         for target in targets:
             predecessors[target].append(block)
     order: list[int] = []
-    pending = [(_reachable(successors, entry), entry)]
+    pending = [(_reachable(successors, outside), outside)]
     while pending:
         region, header = pending.pop()
         if len(region) == 1:
@@ -34,7 +36,7 @@ def layout_order(successors: Edges, entry: int = 0) -> list[int]:
             continue
         parts = _sorted_components(successors, region, header)
         pending += [(part, _header(part, predecessors, region, header)) for part in reversed(parts)]
-    return order
+    return order[1:]
 
 
 def _reachable(successors: Edges, entry: int) -> set[int]:

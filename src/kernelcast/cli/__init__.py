@@ -1,0 +1,1 @@
+"""The command line: one module per sub-command, which parses, calls the library and prints."""

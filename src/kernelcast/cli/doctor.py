@@ -41,8 +41,10 @@ def command(output: Output) -> None:
 def findings() -> Iterator[Finding]:
     """Examine every part of the installation."""
     yield Finding(
-        "kernelcast", True, f"{version('kernelcast')} on Python {sys.version.split()[0]}, "
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
+        "kernelcast",
+        True,
+        f"{version('kernelcast')} on Python {sys.version.split()[0]}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
     yield from _compilers()
     yield _disassembler()
@@ -109,16 +111,17 @@ def _data() -> Finding:
     from kernelcast.models.registry import model_names
 
     models = model_names()
-    return Finding(
-        "forecasts", True, f"{len(machine_names())} GPUs; models: {', '.join(models)}"
-    )
+    return Finding("forecasts", True, f"{len(machine_names())} GPUs; models: {', '.join(models)}")
 
 
 def _view(found: list[Finding]) -> RenderableType:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    from kernelcast.reporting.layout import columns
+
+    names = ("part", "state", "detail")
+    table = columns(*names, left=names)
+    table.columns[2].no_wrap = False
     for finding in found:
         state = Text("ok", style="green") if finding.works else Text("missing", style="red")
         advice = f"; {finding.advice}" if finding.advice else ""

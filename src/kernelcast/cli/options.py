@@ -79,16 +79,18 @@ def complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list[
     """Shell completion of kernels in the file already typed."""
     from kernelcast.frontends.declarations import declared_kernels
     from kernelcast.frontends.loading import read_file
-    from kernelcast.frontends.ptx import entry_names
+    from kernelcast.frontends.ptx import read_ptx
 
     file = ctx.params.get("file")
     if not file:
         return []
     try:
         text = read_file(file).decode("utf-8", "replace")
+        names = [kernel.name for kernel in declared_kernels(text)]
+        if not names:
+            names = list(read_ptx(text, name=file).labels.values())
     except KernelcastError:
         return []
-    names = [kernel.name for kernel in declared_kernels(text)] or entry_names(text)
     return [CompletionItem(n) for n in names if n.startswith(typed)]
 
 
@@ -155,7 +157,7 @@ class ModelFlags:
         chosen: list[str] = []
         for name in self.model:
             if name == "all":
-                chosen += model_names()
+                chosen += [default_model_name(), *model_names()]
             else:
                 chosen.append(default_model_name() if name == "default" else name)
         return tuple(dict.fromkeys(chosen))
@@ -271,7 +273,7 @@ launch_options = gathered(
         "args",
         metavar="NAME=VALUE",
         multiple=True,
-        help="A kernel argument, in the kernel's order: n=1024, 'A=f32[n,n] random(1)'. Repeatable.",
+        help="A kernel argument, in order: n=1024, 'A=f32[n,n] random(1)'. Repeatable.",
     ),
 )
 """`--grid --block --smem --arg`, as `launch: LaunchOptions`."""

@@ -76,7 +76,7 @@ def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name:
     base = expression.partition("<")[0].strip().rpartition("::")[2]
     known = {kernel.name for kernel in declared}
     if known and base not in known:
-        raise NotFoundError("kernel", expression, known, where=name)
+        raise NotFoundError("kernel", base, known, where=name)
 
 
 def _spilled_bytes(log: str) -> dict[str, int]:

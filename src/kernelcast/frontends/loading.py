@@ -151,9 +151,11 @@ def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            several = ", ".join(dict.fromkeys(labels[key] for key in found))
-            if len({labels[key] for key in found}) < len(found):
-                several = ", ".join(found)
+            names = [labels[key] for key in found]
+            several = ", ".join(
+                key if names.count(label) > 1 else label
+                for key, label in zip(found, names, strict=True)
+            )
             raise InputError(
                 f"{len(found)} kernels to choose from: {several}",
                 where=where,

@@ -28,25 +28,24 @@ def load_latency(case: Case, estimate: Estimate, dram: float) -> tuple[float, tu
     """Mean cycles of a load from global memory, and what was assumed.
 
     The latencies of the L1 cache, the L2 cache and the DRAM (`dram` cycles), weighted by the shares
-    of requested bytes that each serves. A cache whose latency is unknown answers like the next
-    level.
+    of requested bytes that each serves. Where the L2 cache has a near and a far partition, half of
+    its loads go to each. A cache whose latency is unknown answers like the next level.
     """
-    machine = case.machine
+    get = case.machine.get
     from_l1, from_l2, from_dram = case.traffic.shares(estimate)
-    l2 = machine.get("latency.l2")
-    l1 = machine.get("latency.l1")
+    near, far, l1 = get("latency.l2"), get("latency.l2_far"), get("latency.l1")
+    l2 = dram if near is None else near if far is None else (near + far) / 2
     notes = []
-    if l2 is None:
-        l2 = dram
-        if from_l2:
-            notes.append("loads from the L2 cache take as long as from the DRAM: no latency.l2")
-    if l1 is None:
-        l1 = l2
-        if from_l1:
-            notes.append("loads from the L1 cache take as long as from the L2: no latency.l1")
+    if from_l2 and near is None:
+        notes.append("loads from the L2 cache take as long as from the DRAM: no latency.l2")
+    elif from_l2 and far is not None:
+        notes.append("loads from the L2 cache go to its near and its far partition alike")
+    if from_l1 and l1 is None:
+        notes.append("loads from the L1 cache take as long as from the L2: no latency.l1")
     if from_l1 or from_l2:
         notes.append("every load takes the mean latency of the levels that serve the bytes")
-    return from_l1 * l1 + from_l2 * l2 + from_dram * dram, tuple(notes)
+    mean = from_l1 * (l2 if l1 is None else l1) + from_l2 * l2 + from_dram * dram
+    return mean, tuple(notes)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class Waves:
 
     def throughput(self, warps: float) -> float:
         """x at n = `warps`."""
+        if not self.latency.terms:
+            return warps / max(self.latency.a, warps * self.cycles_per_warp)
         bound = 1 / self.cycles_per_warp
         return float(contended_throughput(warps, self.latency.latency, bound))
 

@@ -54,7 +54,7 @@ class ProfileBuilder:
         self._regions, sectors = tables.region_table(memory)
         self._accesses = np.zeros((len(self._rows), c.ACCESS_COLUMNS), np.int64)
         self._warp_instructions = np.zeros((len(blocks), launch.warps_per_block), np.int64)
-        self._stamps = np.zeros((2, sectors), np.int32)
+        self._stamps = tables.sector_stamps(sectors)
         self._log = np.empty((PATH_ENTRIES, c.LOG_COLUMNS), np.int32)
         self._states = tables.initial_states(self._executed, launch.warps_per_block)
 

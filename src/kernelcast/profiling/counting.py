@@ -74,14 +74,16 @@ STATE = np.dtype(
         ("open_count", np.int64, MAX_WARPS),
         ("open_mask", np.int64, (MAX_WARPS, WARP_LANES + 1)),
         ("open_block", np.int64, (MAX_WARPS, WARP_LANES + 1)),
-        # Affine requests seen before: shape, stride and mask, -1 at first; their counts and lines.
+        # Requests seen before: shape, pattern and mask, -1 at first; their counts and lines.
         ("memo_key", np.int64, (MEMO_ENTRIES, 3)),
+        ("memo_delta", np.int64, (MEMO_ENTRIES, WARP_LANES)),
         ("memo_counts", np.int64, (MEMO_ENTRIES, ACCESS_COLUMNS)),
         ("memo_size", np.int64, MEMO_ENTRIES),
         ("memo_line", np.int64, (MEMO_ENTRIES, WARP_LANES)),
         ("memo_sectors", np.int64, (MEMO_ENTRIES, WARP_LANES)),
         # The request being counted.
         ("address", np.int64, WARP_LANES),
+        ("delta", np.int64, WARP_LANES),
         ("generic", np.int64, WARP_LANES),
         ("offset", np.int64, WARP_LANES),
         ("counts", np.int64, ACCESS_COLUMNS),
@@ -311,49 +313,70 @@ def _touch(line, sectors, region, effect, regions, stamps, ordinal):
 
 
 @njit(_nrt=False)
+def _relative_pattern(mask, state):
+    """Fill `delta` with the way from the first active lane's address; return that, and a hash."""
+    address, delta = state.address, state.delta
+    base = address[_popcount((mask & -mask) - 1)]
+    hashed = np.int64(0)
+    for lane in range(WARP_LANES):
+        delta[lane] = (address[lane] - base) * ((mask >> lane) & 1)
+        hashed += delta[lane] * (2 * lane + 1)
+    return base, hashed
+
+
+@njit(_nrt=False)
+def _memo_entry(shape, pattern, mask, is_affine, state):
+    """Where the counts of a pattern stand or would, and whether they do."""
+    hashed = ((shape * 31 + pattern) * 31 + mask) * _HASH_FACTOR
+    entry = hashed >> 40 & (MEMO_ENTRIES - 1)
+    key = state.memo_key[entry]
+    is_known = key[0] == shape and key[1] == pattern and key[2] == mask
+    if is_known and not is_affine:
+        known, delta = state.memo_delta[entry], state.delta
+        differing = np.int64(0)
+        for lane in range(WARP_LANES):
+            differing |= known[lane] ^ delta[lane]
+        is_known = differing == 0
+    return entry, is_known
+
+
+@njit(_nrt=False)
 def _record_request(
     row, mask, is_affine, base, stride, width, space, effect, accesses, regions, stamps, state
 ):
     """Count one request in one space; False where it leaves every array.
 
-    Affine requests are `base + lane * stride`; their pattern is counted once and remembered. The
-    addresses of others stand in `address`.
+    Affine requests are `base + lane * stride`; the addresses of others stand in `address`. Every
+    pattern is counted once and remembered, since a loop repeats few of them.
     """
-    entry = MEMO_ENTRIES
+    pattern = stride
+    if not is_affine:
+        base, pattern = _relative_pattern(mask, state)
     base_line = base >> 8 << 1
-    if is_affine:
-        shape = (base & (_PERIOD - 1)) | width << 8 | space << 16
-        hashed = ((shape * 31 + stride) * 31 + mask) * _HASH_FACTOR
-        entry = hashed >> 40 & (MEMO_ENTRIES - 1)
-        key = state.memo_key[entry]
-        if key[0] != shape or key[1] != stride or key[2] != mask:
-            key[0] = shape
-            key[1] = stride
-            key[2] = mask
-            for lane in range(WARP_LANES):
+    shape = (base & (_PERIOD - 1)) | width << 8 | space << 16 | np.int64(is_affine) << 20
+    entry, is_known = _memo_entry(shape, pattern, mask, is_affine, state)
+    if not is_known:
+        state.memo_key[entry, 0] = shape
+        state.memo_key[entry, 1] = pattern
+        state.memo_key[entry, 2] = mask
+        for lane in range(WARP_LANES):
+            if is_affine:
                 state.address[lane] = base + lane * stride
-            lines = _count_request(mask, width, space, state)
-            state.memo_size[entry] = lines
-            for column in range(ACCESS_COLUMNS):
-                state.memo_counts[entry, column] = state.counts[column]
-            for i in range(lines):
-                state.memo_line[entry, i] = state.line[i] - base_line
-                state.memo_sectors[entry, i] = state.line_sectors[i]
-        for column in range(ACCESS_COLUMNS):
-            accesses[row, column] += state.memo_counts[entry, column]
-        lines = state.memo_size[entry]
-    else:
+            else:
+                state.memo_delta[entry, lane] = state.delta[lane]
         lines = _count_request(mask, width, space, state)
+        state.memo_size[entry] = lines
         for column in range(ACCESS_COLUMNS):
-            accesses[row, column] += state.counts[column]
+            state.memo_counts[entry, column] = state.counts[column]
+        for i in range(lines):
+            state.memo_line[entry, i] = state.line[i] - base_line
+            state.memo_sectors[entry, i] = state.line_sectors[i]
+    for column in range(ACCESS_COLUMNS):
+        accesses[row, column] += state.memo_counts[entry, column]
     region = np.int64(0)
-    for i in range(lines):
-        if is_affine:
-            line = base_line + state.memo_line[entry, i]
-            sectors = state.memo_sectors[entry, i]
-        else:
-            line = state.line[i]
-            sectors = state.line_sectors[i]
+    for i in range(state.memo_size[entry]):
+        line = base_line + state.memo_line[entry, i]
+        sectors = state.memo_sectors[entry, i]
         region = _touch(line, sectors, region, effect, regions, stamps, state.ordinal)
         if region < 0:
             return False

@@ -62,8 +62,9 @@ def extrapolate_distinct(
         Sectors of the array: no more can be touched.
 
     The pool of `pool_size`, evaluated at the whole grid. Exact where all blocks were executed,
-    where blocks share nothing, and where all touch the same; between, it supposes that the sampled
-    blocks are as good as drawn at random: blocks a whole row of the grid apart are not.
+    where blocks share nothing, and where all touch the same. Between, it supposes blocks drawn at
+    random. A stratified sample holds fewer neighbours than that: where only neighbours share, the
+    estimate is too high, and the size of the array is what bounds it.
     """
     if sampled >= blocks:
         return float(distinct)

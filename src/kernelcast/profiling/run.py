@@ -9,14 +9,14 @@ from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Trace
 from kernelcast.ir import Kernel, Launch
-from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Profile
+from kernelcast.toolchain.cache import Cache
 
 FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 """Blocks of a sample whose size is not given; a grid of the fewest or less is executed whole."""
 
-THREAD_INSTRUCTIONS = 300_000_000
-"""What a sample may cost where its size is not given: a fraction of a second of the engine."""
+THREAD_INSTRUCTIONS = 80_000_000
+"""What a sample may cost where its size is not given: about 0.3 s to execute and count."""
 
 PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
@@ -34,10 +34,18 @@ class Sampling:
     budget: int | None = None
 
 
+ENOUGH = Sampling()
+"""As many blocks as seem enough."""
+
+
 def profile_launch(
-    kernel: Kernel, launch: Launch, memory: Memory, sampling: Sampling = Sampling()
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    sampling: Sampling = ENOUGH,
+    cache: Cache | None = None,
 ) -> Profile:
-    """Execute the launch on `memory` and profile it.
+    """Execute the launch on `memory` and profile it; `cache` keeps machine code.
 
     Raises
     ------
@@ -47,23 +55,32 @@ def profile_launch(
     UnsupportedError
         If the kernel holds an instruction that cannot be executed.
     """
+    from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+
+    pilot: Trace | None = None
     if sampling.exact or launch.blocks <= FEWEST_BLOCKS:
-        chosen, pilot = tuple(range(launch.blocks)), None
+        chosen = tuple(range(launch.blocks))
     elif sampling.blocks is not None:
-        chosen, pilot = sample_blocks(launch.blocks, sampling.blocks), None
+        chosen = sample_blocks(launch.blocks, sampling.blocks)
     else:
         first = sample_blocks(launch.blocks, PILOT_BLOCKS)
-        pilot = execute(kernel, launch, memory, blocks=first, budget=sampling.budget)
+        pilot = execute(kernel, launch, memory, blocks=first, budget=sampling.budget, cache=cache)
         chosen = _sample_with(first, launch.blocks, affordable_blocks(pilot))
     builder = ProfileBuilder(kernel, launch, memory, chosen)
-    done = ()
+    done: tuple[int, ...] = ()
     seconds = 0.0
     if pilot is not None:
         builder.consume(pilot.words)
         done, seconds = pilot.blocks, pilot.seconds
     rest = tuple(block for block in chosen if block not in done)
     trace = execute(
-        kernel, launch, memory, blocks=rest, budget=sampling.budget, sink=builder.consume
+        kernel,
+        launch,
+        memory,
+        blocks=rest,
+        budget=sampling.budget,
+        sink=builder.consume,
+        cache=cache,
     )
     return builder.finish(executor=trace.executor, seconds=seconds + trace.seconds)
 

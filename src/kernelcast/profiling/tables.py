@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -104,6 +106,19 @@ def region_table(memory: Memory) -> tuple[Table, int]:
         row[c.FIRST_SECTOR] = sectors
         sectors += array_sectors(region.size_bytes)
     return table, sectors
+
+
+def sector_stamps(sectors: int) -> NDArray[np.int32]:
+    """`counting.TOUCHED` and `STORED` for every sector, 0; pages never touched cost nothing.
+
+    A sample touches an array here and there: huge pages would clear and hold all of it.
+    """
+    pages = mmap.mmap(-1, max(2 * sectors * np.dtype(np.int32).itemsize, 1))
+    advice = getattr(mmap, "MADV_NOHUGEPAGE", None)
+    if advice is not None:
+        with contextlib.suppress(OSError):  # kernels built without huge pages refuse
+            pages.madvise(advice)
+    return np.frombuffer(pages, np.int32, 2 * sectors).reshape(2, sectors)
 
 
 def array_sectors(size_bytes: int) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
+from rich.console import RenderableType
 
 from kernelcast.ir import Kernel, Space
 from kernelcast.profiling.profile import AccessProfile, Profile
 from kernelcast.reporting.figures import digits, percent
+from kernelcast.reporting.layout import bullets, section
 
 SECTOR_BYTES = 32
 
@@ -23,10 +23,8 @@ _WORTH_SHARE = 0.01
 
 def render_accesses(profile: Profile) -> RenderableType | None:
     """One line per wasteful access; None where there is none."""
-    found = [Text(f"- {text}") for text in wasteful_accesses(profile)]
-    if not found:
-        return None
-    return Group(Text("Accesses that waste bandwidth", style="bold"), Padding(Group(*found), (0, 0, 0, 2)))
+    found = list(wasteful_accesses(profile))
+    return section("Accesses that waste bandwidth", bullets(found)) if found else None
 
 
 def wasteful_accesses(profile: Profile) -> Iterator[str]:
@@ -64,4 +62,6 @@ def least_sectors(access: AccessProfile) -> float:
 
 def _name(kernel: Kernel, access: AccessProfile) -> str:
     instruction = kernel.instructions[access.instruction]
-    return f"{access.location}: {instruction.name}" if access.location else str(instruction)
+    if access.location is None:
+        return str(instruction)
+    return f"{Path(access.location.file).name}:{access.location.line}: {instruction.name}"

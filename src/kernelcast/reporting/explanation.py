@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.models.base import Prediction
@@ -15,6 +13,7 @@ from kernelcast.profiling.profile import AccessProfile, Profile
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.figures import digits, grouped, percent
 from kernelcast.reporting.json import result_dict
+from kernelcast.reporting.layout import columns, facts, section, spaced
 from kernelcast.reporting.text import render_forecast
 
 
@@ -38,10 +37,13 @@ class Explanation(Prediction):
 def render_explanation(prediction: Prediction) -> RenderableType:
     """The forecast, then the terms of the equations and what each instruction does."""
     profile = prediction.case.profile
-    parts: list[RenderableType] = [render_forecast(prediction, lines=len(profile.lines))]
-    if prediction.terms:
-        parts += [Text(), _terms(prediction)]
-    return Group(*parts, Text(), _instructions(profile))
+    return spaced(
+        [
+            render_forecast(prediction, lines=len(profile.lines)),
+            _terms(prediction) if prediction.terms else None,
+            _instructions(profile),
+        ]
+    )
 
 
 def explanation_dict(prediction: Prediction) -> dict[str, Any]:
@@ -79,24 +81,15 @@ def explanation_dict(prediction: Prediction) -> dict[str, Any]:
 
 
 def _terms(prediction: Prediction) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = facts()
     for name, value in prediction.terms.items():
-        table.add_row(Text(name), value if isinstance(value, str) else digits(value, 5))
-    title = Text(f"Terms of the {prediction.model} model", style="bold")
-    return Group(title, Padding(table, (0, 0, 0, 2)))
+        table.add_row(Text(name), Text(value if isinstance(value, str) else digits(value, 5)))
+    return section(f"Terms of the {prediction.model} model", table)
 
 
 def _instructions(profile: Profile) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name, justify in (
-        ("line", "left"),
-        ("instruction", "left"),
-        ("class", "left"),
-        ("warps", "right"),
-        ("lanes", "right"),
-        ("access", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    words = ("line", "instruction", "class")
+    table = columns(*words, "warps", "lanes", "access", left=(*words, "access"))
     # A generic access may lead to several spaces: the one it leads to most often stands for it.
     accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
     for i in profile.kernel.instructions:
@@ -110,7 +103,7 @@ def _instructions(profile: Profile) -> RenderableType:
             percent(lanes),
             Text(_pattern(accesses[i.index])) if i.index in accesses else "",
         )
-    return Group(Text("Instructions", style="bold"), Padding(table, (0, 0, 0, 2)))
+    return section("Instructions", table)
 
 
 def _pattern(access: AccessProfile) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from kernelcast.execution.arguments import signature
 from kernelcast.ir import Kernel
 from kernelcast.reporting.figures import grouped
+from kernelcast.reporting.layout import indented
 
 
 def render_kernels(kernels: Sequence[Kernel]) -> RenderableType:
@@ -20,7 +20,7 @@ def render_kernels(kernels: Sequence[Kernel]) -> RenderableType:
     for kernel in kernels:
         parts += [Text(signature(kernel), style="bold")]
         lines = [_resources(kernel), _code(kernel), *(f"warning: {w}" for w in kernel.warnings)]
-        parts += [Padding(Text(line), (0, 0, 0, 2)) for line in lines]
+        parts += [indented(Text(line)) for line in lines]
     return Group(*parts)
 
 

@@ -7,18 +7,15 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from kernelcast.models.base import Model
+from kernelcast.reporting.layout import bullets, columns, section
 
 
 def render_models(models: Sequence[Model], default: str) -> RenderableType:
     """One line per model."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("model", "", "title"):
-        table.add_column(name)
+    table = columns("model", "", "title", left=("model", "", "title"))
     for model in models:
         table.add_row(model.name, "default" if model.name == default else "", Text(model.title))
     return table
@@ -35,8 +32,7 @@ def render_model(model: Model) -> RenderableType:
         ("Not modelled", list(model.not_modelled)),
     ):
         if texts:
-            body = Group(*(Text(f"- {text}") for text in texts))
-            parts += [Text(title, style="bold"), Padding(body, (0, 0, 0, 2))]
+            parts.append(section(title, bullets(texts)))
     return Group(*parts)
 
 

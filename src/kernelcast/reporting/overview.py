@@ -11,9 +11,7 @@ from kernelcast.reporting.comparison import render_comparison, verdict
 from kernelcast.reporting.text import answer, render_forecast
 
 
-def render_overview(
-    predictions: Sequence[Prediction], *, brief: bool = False
-) -> RenderableType:
+def render_overview(predictions: Sequence[Prediction], *, brief: bool = False) -> RenderableType:
     """The report on one prediction, or the comparison of several; `brief` keeps the answer only."""
     if len(predictions) == 1:
         return answer(predictions[0]) if brief else render_forecast(predictions[0])

@@ -5,18 +5,15 @@ from __future__ import annotations
 import linecache
 from pathlib import Path
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.ir import Location
 from kernelcast.models.base import Bottleneck, Prediction
 from kernelcast.profiling.profile import LineProfile, Profile
 from kernelcast.reporting.figures import digits, percent
+from kernelcast.reporting.layout import columns, section
 from kernelcast.reporting.plain_words import MEMORY_BOUND
-
-_SOURCE_COLUMNS = 60
 
 
 def render_lines(prediction: Prediction, most: int) -> RenderableType | None:
@@ -27,10 +24,10 @@ def render_lines(prediction: Prediction, most: int) -> RenderableType | None:
         return None
     instructions = profile.total.warp
     sectors = sum(line.sectors for line in profile.lines)
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("line", "instructions", "sectors", "per request", "bank conflicts"):
-        table.add_column(name, justify="left" if name == "line" else "right", no_wrap=True)
-    table.add_column("source", no_wrap=True, overflow="ellipsis")
+    table = columns(
+        "line", "instructions", "sectors", "per request", "bank conflicts", left=["line"]
+    )
+    table.add_column("source")
     for line in ranked[:most]:
         place = line.location
         table.add_row(
@@ -39,10 +36,9 @@ def render_lines(prediction: Prediction, most: int) -> RenderableType | None:
             percent(line.sectors / sectors) if line.sectors else "",
             digits(line.sectors / line.requests) if line.sectors and line.requests else "",
             _conflicts(line),
-            Text(source_text(place)[:_SOURCE_COLUMNS]),
+            Text(source_text(place), no_wrap=True, overflow="ellipsis"),
         )
-    title = Text("Source lines that cost most", style="bold")
-    return Group(title, Padding(table, (0, 0, 0, 2)))
+    return section("Source lines that cost most", table)
 
 
 def ranked_lines(profile: Profile, bottleneck: Bottleneck) -> list[LineProfile]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from kernelcast.ir import Space
@@ -15,6 +12,7 @@ from kernelcast.models.base import Part, Prediction
 from kernelcast.models.registry import load_model
 from kernelcast.reporting.accesses import render_accesses
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
+from kernelcast.reporting.layout import bullets, columns, facts, section, spaced
 from kernelcast.reporting.plain_words import MEANING
 from kernelcast.reporting.source_lines import render_lines
 from kernelcast.reporting.titles import launch_title
@@ -34,42 +32,17 @@ def answer(prediction: Prediction) -> Text:
 
 def render_forecast(prediction: Prediction, *, lines: int = 5) -> RenderableType:
     """One prediction in full; `lines` bounds the source lines listed."""
-    sections = [
-        Group(answer(prediction), _meaning(prediction)),
-        _breakdown(prediction),
-        _bounds(prediction),
-        _circumstances(prediction),
-        render_lines(prediction, lines),
-        render_accesses(prediction.case.profile),
-        _remarks(prediction),
-    ]
-    return spaced(section for section in sections if section is not None)
-
-
-def spaced(sections: Iterable[RenderableType]) -> Group:
-    """Sections with an empty line between them."""
-    parts: list[RenderableType] = []
-    for section in sections:
-        parts += [Text(), section] if parts else [section]
-    return Group(*parts)
-
-
-def heading(text: str) -> Text:
-    """The title of a section."""
-    return Text(text, style="bold")
-
-
-def indented(body: RenderableType) -> Padding:
-    """A section's body."""
-    return Padding(body, (0, 0, 0, 2))
-
-
-def columns(*names: str) -> Table:
-    """A plain table: the first column of words, the others of figures."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for at, name in enumerate(names):
-        table.add_column(name, justify="right" if at else "left", no_wrap=True)
-    return table
+    return spaced(
+        [
+            Group(answer(prediction), _meaning(prediction)),
+            _breakdown(prediction),
+            _bounds(prediction),
+            _circumstances(prediction),
+            render_lines(prediction, lines),
+            render_accesses(prediction.case.profile),
+            _remarks(prediction),
+        ]
+    )
 
 
 def _meaning(prediction: Prediction) -> Text:
@@ -82,23 +55,24 @@ def _meaning(prediction: Prediction) -> Text:
 
 
 def _breakdown(prediction: Prediction) -> RenderableType:
-    table = columns("", "cycles", "time", "share")
+    table = columns("", "cycles", "time", "share", left=[""])
     for part in (*prediction.breakdown, Part("sum", prediction.cycles)):
+        if part.cycles == 0:
+            continue
         share = part.cycles / prediction.cycles if prediction.cycles else 0.0
         time = seconds(share * prediction.time_s)
         table.add_row(Text(part.name), grouped(part.cycles), time, percent(share))
-    return Group(heading("Where the time goes"), indented(table))
+    return section("Where the time goes", table)
 
 
 def _bounds(prediction: Prediction) -> RenderableType | None:
     if not prediction.bounds:
         return None
     longest = max(bound.cycles for bound in prediction.bounds)
-    table = columns("", "cycles", "")
-    table.columns[2].justify = "left"
+    table = columns("", "cycles", " ", left=["", " "])
     for bound in sorted(prediction.bounds, key=lambda b: -b.cycles):
         table.add_row(Text(bound.name), grouped(bound.cycles), _bar(bound, longest))
-    return Group(heading("What each resource would take if it were alone"), indented(table))
+    return section("What each resource would take if it were alone", table)
 
 
 def _bar(bound: Part, longest: float) -> Text:
@@ -106,14 +80,13 @@ def _bar(bound: Part, longest: float) -> Text:
 
 
 def _circumstances(prediction: Prediction) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
+    table = facts()
+    table.columns[0].style = "bold"
     for name, text in (
         ("Occupancy", _occupancy(prediction)),
         ("Work", _work(prediction)),
         ("Traffic", _traffic(prediction)),
-        ("Executed", _sample(prediction)),
+        ("Executed", sample_words(prediction)),
         ("Code", _code(prediction)),
     ):
         table.add_row(name, Text(text))
@@ -163,7 +136,8 @@ def _traffic(prediction: Prediction) -> str:
     return ", ".join(parts) or "no memory is accessed"
 
 
-def _sample(prediction: Prediction) -> str:
+def sample_words(prediction: Prediction) -> str:
+    """How many blocks were executed of how many, and how far they differ."""
     sample = prediction.case.profile.sample
     if sample.is_exact:
         return f"all {grouped(sample.of)} blocks"
@@ -195,7 +169,7 @@ def _remarks(prediction: Prediction) -> RenderableType:
         (f"Not modelled by {prediction.model}", load_model(prediction.model).not_modelled),
     ):
         if texts:
-            parts += [heading(title), indented(Group(*(Text(f"- {t}") for t in texts)))]
+            parts.append(section(title, bullets(texts)))
     overrides = case.machine.overrides
     changed = f"; set by hand: {', '.join(overrides)}" if overrides else ""
     parts.append(Text(f"{case.machine.title} ({case.machine.name}.toml){changed}", style="dim"))

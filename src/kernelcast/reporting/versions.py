@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from kernelcast.models.base import Prediction
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.json import document_dict
+from kernelcast.reporting.layout import columns, indented
 from kernelcast.reporting.titles import launch_title
 from kernelcast.reporting.totals import totals
 
@@ -52,9 +51,8 @@ def _time(predictions: Sequence[Prediction]) -> float:
 
 
 def _table(versions: Versions) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("file", "launch", "model", "time", "bound by", "occupancy"):
-        table.add_column(name, justify="right" if name == "time" else "left", no_wrap=True)
+    words = ("file", "launch", "model", "bound by", "occupancy")
+    table = columns(*words[:3], "time", *words[3:], left=words)
     for file, predictions in versions.items():
         for p in predictions:
             held = p.case.occupancy
@@ -67,4 +65,4 @@ def _table(versions: Versions) -> RenderableType:
                 str(p.bottleneck),
                 f"{held.warps_per_sm} warps ({percent(held.relative)})",
             )
-    return Padding(table, (0, 0, 0, 2))
+    return indented(table)

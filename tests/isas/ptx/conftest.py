@@ -16,10 +16,12 @@ _TEMPLATE = """.version 8.0
 {top}
 .visible .entry k({parameters})
 {{
-.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<19>; .reg .b64 %rd<19>; .reg .f32 %f<9>; .reg .f64 %fd<9>;
+.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<19>; .reg .b64 %rd<19>; {floats}
 {body}
 }}
 """
+
+_FLOATS = ".reg .f32 %f<9>; .reg .f64 %fd<9>;"
 
 BuildKernel = Callable[..., Kernel]
 ReadInstruction = Callable[[str], Instruction]
@@ -30,7 +32,7 @@ def build() -> BuildKernel:
     """Make a kernel `k` of statements; the first one stands on line 8 where `top` is one line."""
 
     def make(body: str, parameters: str = "", top: str = "") -> Kernel:
-        text = _TEMPLATE.format(body=body, parameters=parameters, top=top)
+        text = _TEMPLATE.format(body=body, floats=_FLOATS, parameters=parameters, top=top)
         return parse_ptx(text, "test.ptx").kernel("k", source="test.cu")
 
     return make

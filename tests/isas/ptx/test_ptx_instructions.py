@@ -65,6 +65,7 @@ Build = Callable[..., Kernel]
         ("ld.global.u32 %r1, [array+4];", Address(Symbol("array"), 4)),
         ("ld.global.u32 %r1, [4096];", Address(None, 4096)),
         ("ld.param.u64 %rd1, [parameter+0];", Address(Symbol("parameter"), 0)),
+        ("mov.b32 %r1, { %r2 };", Register("r2", "b32")),
         ("and.pred %p1, !%p2, %p3;", Negated(Register("p2", "pred"))),
     ],
 )

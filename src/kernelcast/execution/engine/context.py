@@ -11,9 +11,6 @@ BARRIERS = 16
 class Slot(IntEnum):
     """Index of each slot; pointers are host addresses, counts are unsigned."""
 
-    def _generate_next_value_(name, start, count, last_values):  # type: ignore[no-untyped-def,override] # noqa: N805
-        return count
-
     GLOBAL_DELTA = auto()  # host address = device address + this
     SHARED = auto()
     SHARED_BYTES = auto()
@@ -58,13 +55,24 @@ class Slot(IntEnum):
     FAULT_LANE = auto()
     FAULT_ADDRESS = auto()
     FAULT = auto()  # a Fault
-    ARRIVED = auto()  # BARRIERS slots: threads that have arrived
-    EXPECTED = ARRIVED + BARRIERS  # BARRIERS slots: threads to wait for, 0 for all
-    POPULATION = EXPECTED + BARRIERS  # BARRIERS slots: lanes whose predicate was true
-    LANES = POPULATION + BARRIERS  # BARRIERS slots: lanes that voted
-    POPULATION_RESULT = LANES + BARRIERS
-    LANES_RESULT = POPULATION_RESULT + BARRIERS
-    END = LANES_RESULT + BARRIERS
+
+
+_ARRAYS = max(Slot) + 1
+
+
+class BarrierArray(IntEnum):
+    """Where each array of BARRIERS slots starts, one entry per named barrier."""
+
+    ARRIVED = _ARRAYS  # threads that have arrived
+    EXPECTED = _ARRAYS + BARRIERS  # threads to wait for, 0 for all
+    POPULATION = _ARRAYS + 2 * BARRIERS  # lanes whose predicate was true
+    LANES = _ARRAYS + 3 * BARRIERS  # lanes that voted
+    POPULATION_RESULT = _ARRAYS + 4 * BARRIERS  # the same of the barrier completed last
+    LANES_RESULT = _ARRAYS + 5 * BARRIERS
+
+
+SLOTS = _ARRAYS + len(BarrierArray) * BARRIERS
+"""Size of the context."""
 
 
 class WarpStatus(IntEnum):

@@ -13,6 +13,7 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.engine.context import (
     BARRIERS,
+    BarrierArray,
     Fault,
     RunResult,
     Slot,
@@ -122,7 +123,8 @@ warp_waits:
   br label %warp_next
 
 warp_next:
-  %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ], [ %left_now, %warp_waits ]
+  %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ],
+                        [ %left_now, %warp_waits ]
   %w_next = add i64 %w, 1
   %more_warps = icmp ult i64 %w_next, %warps
   br i1 %more_warps, label %warp_head, label %round_done
@@ -298,7 +300,8 @@ in_param:
 
 in_window:
   %window_host = phi i64 [ %shared, %in_shared ], [ %local_lane, %in_local ], [ %param, %in_param ]
-  %window_bytes = phi i64 [ %shared_bytes, %in_shared ], [ %local_bytes, %in_local ], [ %param_bytes, %in_param ]
+  %window_bytes = phi i64 [ %shared_bytes, %in_shared ], [ %local_bytes, %in_local ],
+                          [ %param_bytes, %in_param ]
   %window_end = add i64 %within, %bytes
   %window_fits = icmp ule i64 %window_end, %window_bytes
   %window_address = add i64 %window_host, %within
@@ -360,7 +363,8 @@ fault_misaligned:
 fault_read_only:
   br label %fault
 fault:
-  %code = phi i64 [ {outside}, %fault_outside ], [ {misaligned}, %fault_misaligned ], [ {read_only}, %fault_read_only ]
+  %code = phi i64 [ {outside}, %fault_outside ], [ {misaligned}, %fault_misaligned ],
+                  [ {read_only}, %fault_read_only ]
   {store_code}
   {store_instruction}
   %lane64 = zext i32 %l to i64
@@ -441,14 +445,14 @@ def driver_ir() -> str:
         load_barrier_count=slots.load(Slot.BARRIER_COUNT),
         drain=slots.load(Slot.DRAIN, "ptr"),
         warp_kind=RecordKind.WARP << KIND_SHIFT,
-        arrived=int(Slot.ARRIVED),
-        expected=int(Slot.EXPECTED),
-        population=int(Slot.POPULATION),
-        lanes=int(Slot.LANES),
-        population_result=int(Slot.POPULATION_RESULT),
-        lanes_result=int(Slot.LANES_RESULT),
+        arrived=int(BarrierArray.ARRIVED),
+        expected=int(BarrierArray.EXPECTED),
+        population=int(BarrierArray.POPULATION),
+        lanes=int(BarrierArray.LANES),
+        population_result=int(BarrierArray.POPULATION_RESULT),
+        lanes_result=int(BarrierArray.LANES_RESULT),
         barriers=BARRIERS,
-        barrier_bytes=8 * (int(Slot.END) - int(Slot.ARRIVED)),
+        barrier_bytes=8 * BARRIERS * len(BarrierArray),
         fresh=int(WarpStatus.FRESH),
         ready=int(WarpStatus.READY),
         waiting=int(WarpStatus.WAITING),

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelcast.errors import UnsupportedError
+from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Fault, Slot, WarpResult
 from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir, slot_pointer
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.values import Value, element_bits, ptx_type, vector
 from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
 from kernelcast.ir import (
@@ -46,7 +46,10 @@ class LoweredKernel:
 class InstructionSet(Protocol):
     """What an ISA adds to the control flow."""
 
-    opcodes: Mapping[str, Callable[[Lowering, Instruction], None]]
+    @property
+    def opcodes(self) -> Mapping[str, Callable[[Lowering, Instruction], None]]:
+        """How to lower each opcode that neither branches nor waits."""
+        ...
 
     def arrive(self, lowering: Lowering, barrier: Instruction) -> tuple[str, str]:
         """Lower the arrival at a barrier; its number and thread count (0: all) as i64 text."""
@@ -263,15 +266,14 @@ class Lowering:
         self._deliver_reductions()
         size = 4 * len(self.kernel.blocks)
         b.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        b.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr %pending, ptr %state, i64 {size}, i1 false)"
-        )
+        b.line(f"call void @llvm.memcpy.p0.p0.i64(ptr %pending, ptr %state, i64 {size}, i1 false)")
         self._fill("%state", size)
         b.line("br label %scan_from_start")
 
     def _deliver_reductions(self) -> None:
         """Write the results of `bar.red` in the lanes that waited for them."""
-        for self.position in self._reductions:
+        for position in self._reductions:
+            self.position = position
             pointer = self._reduction_pointer(self.position)
             self.mask = self.b.scalar(f"load i32, ptr {pointer}")
             self.b.line(f"store i32 0, ptr {pointer}")
@@ -640,4 +642,3 @@ def _uses_carry(instruction: Instruction) -> bool:
 def _saved_registers(kernel: Kernel, shared: dict[str, str]) -> dict[str, str]:
     """Registers that may be read after a barrier."""
     return shared
-

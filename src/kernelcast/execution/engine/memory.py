@@ -80,9 +80,7 @@ def _affine(lw: Lowering, address: Value, mask: str) -> tuple[str, str, str]:
     return base, stride, b.scalar(f"icmp eq i32 {wrong}, 0")
 
 
-def _log(
-    lw: Lowering, address: Value, mask: str, base: str, stride: str, is_affine: str
-) -> None:
+def _log(lw: Lowering, address: Value, mask: str, base: str, stride: str, is_affine: str) -> None:
     b = lw.b
     position = lw.log_position()
     wide = b.scalar(f"zext i32 {mask} to i64")
@@ -103,9 +101,7 @@ def _log(
     b.line(f"store {vector('i64')} {address.text}, ptr {second}, align 8")
     b.line(f"br label %{logged}")
     b.label(logged)
-    size = b.scalar(
-        f"phi i64 [ {_AFFINE_BYTES}, %{affine} ], [ {_RAW_BYTES}, %{raw} ]"
-    )
+    size = b.scalar(f"phi i64 [ {_AFFINE_BYTES}, %{affine} ], [ {_RAW_BYTES}, %{raw} ]")
     lw.advance_log(b.scalar(f"add i64 {position}, {size}"))
 
 
@@ -137,9 +133,7 @@ def _bad_lanes(lw: Lowering, offset: Value, limit: str, size_bytes: int, mask: s
     return b.scalar(f"and i32 {beyond}, {mask}")
 
 
-def _check_window(
-    lw: Lowering, address: Value, space: Space, size_bytes: int, mask: str
-) -> Value:
+def _check_window(lw: Lowering, address: Value, space: Space, size_bytes: int, mask: str) -> Value:
     b = lw.b
     base_slot, bytes_slot = {
         Space.SHARED: (Slot.SHARED, Slot.SHARED_BYTES),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import BudgetError, DeadlockError, ExecutionError, UnsupportedError
 from kernelcast.execution.address_map import WARP_LANES
-from kernelcast.execution.engine.context import Fault, RunResult, Slot
+from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
 from kernelcast.execution.engine.jit import MachineCode, machine_code
 from kernelcast.execution.engine.lowering import LoweredKernel, Lowering
 from kernelcast.execution.engine.ptx import Ptx
@@ -101,7 +101,7 @@ class _Session:
         self.kernel, self.launch, self.memory = kernel, launch, memory
         self.budget, self.sink, self.code = budget, sink, code
         self.error: BaseException | None = None
-        self.slots = np.zeros(Slot.END, np.uint64)
+        self.slots = np.zeros(SLOTS, np.uint64)
         self.log = np.zeros((LOG_BYTES + lowered.headroom_bytes) // 8, np.uint64)
         self.drain = _Callback(self._drain)
         self._keep: list[NDArray[np.generic]] = []

@@ -54,7 +54,8 @@ def integer_from_float(values: Lanes, source: str, result: str, rounding: str) -
 def float_from_exact(values: Lanes, result: str, rounding: str) -> Lanes:
     """Round numbers, integers or floats, to a floating-point type in the given direction."""
     if values.dtype == object:
-        nearest_input = np.array([_odd_f64(v) for v in values.tolist()])
+        to_f64 = float if result == "f64" else _odd_f64
+        nearest_input = np.array([to_f64(v) for v in values.tolist()])
     else:
         nearest_input = values if is_float_array(values) else values.astype(np.float64)
     bits = encode(result, nearest_input)

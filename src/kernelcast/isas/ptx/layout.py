@@ -18,34 +18,29 @@ from kernelcast.isas.ptx.inlining import Draft, Label, Target
 from kernelcast.isas.ptx.opcodes import Flow, known_form
 from kernelcast.isas.ptx.operands import Scope
 
-_Labels = dict[Label, int]
+_Stream = list[Draft | Label]
 
 
-def lay_out(
-    stream: list[Draft | Label], source: str
-) -> tuple[tuple[Instruction, ...], tuple[BasicBlock, ...]]:
+def lay_out(stream: _Stream, source: str) -> tuple[tuple[Instruction, ...], tuple[BasicBlock, ...]]:
     """Cut a stream into basic blocks, order them and number the instructions.
 
     Raises ParseError, located in `source`, at a branch to a label that does not exist.
     """
-    bodies, labels = _cut(stream, source)
-    successors = [_successors(at, bodies, labels, source) for at in range(len(bodies))]
+    targets = _resolve_targets(stream, source)
+    bodies, labels = _cut(stream, set(targets.values()))
+    body_of = {target: labels[label] for target, label in targets.items()}
+    successors = [_successors(at, bodies, body_of) for at in range(len(bodies))]
     order = layout_order(successors)
     place = {body: index for index, body in enumerate(order)}
-    references = [BlockRef(place.get(body, -1)) for body in range(len(bodies))]
     instructions: list[Instruction] = []
     blocks = []
     for index, body in enumerate(order):
         start = len(instructions)
         for draft in bodies[body]:
-            operands = draft.operands
-            if draft.form.flow in (Flow.BRANCH, Flow.TABLE):
-                operands = tuple(
-                    references[_block_of(o, labels, draft.line, source)]
-                    if isinstance(o, Target)
-                    else o
-                    for o in operands
-                )
+            operands = [
+                BlockRef(place[body_of[_key(o)]]) if isinstance(o, Target) else o
+                for o in draft.operands
+            ]
             instructions.append(_instruction(len(instructions), draft, operands))
         blocks.append(
             BasicBlock(index, start, len(instructions), tuple(place[s] for s in successors[body]))
@@ -53,28 +48,62 @@ def lay_out(
     return tuple(instructions), tuple(blocks)
 
 
-def _cut(stream: list[Draft | Label], source: str) -> tuple[list[list[Draft]], _Labels]:
-    """Bodies of the basic blocks in text order, and the block that each label names."""
-    bodies: list[list[Draft]] = [[]]
-    labels: _Labels = {}
-    last_line = 0
+def _key(target: Target) -> Label:
+    """A branch's target before it is looked up: the name, and the scope it is named in."""
+    return Label(target.scope.number, target.name)
+
+
+def _resolve_targets(stream: _Stream, source: str) -> dict[Label, Label]:
+    """The label that each target names: the one of its name in the nearest scope."""
+    labels: set[Label] = set()
     for item in stream:
         if isinstance(item, Label):
-            if bodies[-1]:
-                bodies.append([])
             if item in labels:
                 raise ParseError(f"label {item.name!r} is defined twice", where=source)
-            labels[item] = len(bodies) - 1
-            continue
-        bodies[-1].append(item)
-        last_line = item.line
-        if item.form.flow is not Flow.NEXT:
-            bodies.append([])
-    if not bodies[-1] and len(bodies) > 1 and len(bodies) - 1 not in labels.values():
+            labels.add(item)
+    return {
+        _key(operand): _nearest(operand, labels, f"{source}:{item.line}")
+        for item in stream
+        if isinstance(item, Draft) and item.form.flow in (Flow.BRANCH, Flow.TABLE)
+        for operand in item.operands
+        if isinstance(operand, Target)
+    }
+
+
+def _nearest(target: Target, labels: set[Label], where: str) -> Label:
+    scope: Scope | None = target.scope
+    while scope is not None:
+        label = Label(scope.number, target.name)
+        if label in labels:
+            return label
+        scope = scope.parent
+    raise ParseError(f"unknown label {target.name!r}", where=where)
+
+
+def _cut(stream: _Stream, named: set[Label]) -> tuple[list[list[Draft]], dict[Label, int]]:
+    """Bodies of the basic blocks in text order, and the body that each named label begins.
+
+    Labels that no branch names, as compilers write them for debuggers, cut nothing.
+    """
+    bodies: list[list[Draft]] = [[]]
+    begins: dict[Label, int] = {}
+    line = 0
+    for item in stream:
+        if isinstance(item, Draft):
+            bodies[-1].append(item)
+            line = item.line
+            if item.form.flow is not Flow.NEXT:
+                bodies.append([])
+        elif item in named:
+            if bodies[-1]:
+                bodies.append([])
+            begins[item] = len(bodies) - 1
+    entered = len(bodies) == 1 or bool(bodies[-1]) or len(bodies) - 1 in begins.values()
+    if not entered and not _goes_on(bodies[-2][-1]):
         bodies.pop()
-    if not bodies[-1] or _goes_on(bodies[-1][-1]):
-        bodies[-1].append(Draft(known_form("ret"), (), None, last_line, None))
-    return bodies, labels
+    elif not bodies[-1] or _goes_on(bodies[-1][-1]):
+        bodies[-1].append(Draft(known_form("ret"), (), None, line, None))
+    return bodies, begins
 
 
 def _goes_on(last: Draft) -> bool:
@@ -82,39 +111,20 @@ def _goes_on(last: Draft) -> bool:
     return last.guard is not None or last.form.flow in (Flow.NEXT, Flow.WAIT)
 
 
-def _successors(
-    at: int, bodies: list[list[Draft]], labels: _Labels, source: str
-) -> tuple[int, ...]:
-    """Blocks that may follow: the next one in the text first, where control may pass to it."""
+def _successors(at: int, bodies: list[list[Draft]], body_of: dict[Label, int]) -> tuple[int, ...]:
+    """Bodies that may follow: the next one in the text first, where control may pass to it."""
     last = bodies[at][-1]
     following = [at + 1] if _goes_on(last) else []
-    following += [
-        _block_of(o, labels, last.line, source) for o in last.operands if isinstance(o, Target)
-    ]
+    following += [body_of[_key(o)] for o in last.operands if isinstance(o, Target)]
     return tuple(dict.fromkeys(following))
 
 
-def _block_of(target: object, labels: _Labels, line: int, source: str) -> int:
-    """The block that a branch names: the label of that name in the nearest scope."""
-    assert isinstance(target, Target)
-    scope: Scope | None = target.scope
-    while scope is not None:
-        block = labels.get(Label(scope.number, target.name))
-        if block is not None:
-            return block
-        scope = scope.parent
-    raise ParseError(f"unknown label {target.name!r}", where=f"{source}:{line}")
-
-
-def _instruction(index: int, draft: Draft, operands: tuple[Operand | Target, ...]) -> Instruction:
+def _instruction(index: int, draft: Draft, operands: list[Operand]) -> Instruction:
     form, _, guard, line, location = draft
     reads: list[Register] = [] if guard is None else [guard.register]
     writes: list[Register] = []
-    resolved: list[Operand] = []
     destinations = form.destinations
     for position, operand in enumerate(operands):
-        assert not isinstance(operand, Target)
-        resolved.append(operand)
         registers = writes if position < destinations else reads
         if isinstance(operand, Register):
             registers.append(operand)
@@ -129,7 +139,7 @@ def _instruction(index: int, draft: Draft, operands: tuple[Operand | Target, ...
         index=index,
         opcode=form.opcode,
         modifiers=form.modifiers,
-        operands=tuple(resolved),
+        operands=tuple(operands),
         op_class=form.op_class,
         guard=guard,
         reads=tuple(reads),

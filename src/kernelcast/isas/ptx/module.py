@@ -18,9 +18,10 @@ _HEADER = re.compile(
     r"(?:\((?P<results>[^()]*)\)\s*)?"
     r"(?P<name>[A-Za-z_$%][\w$]*)\s*"
     r"(?:\((?P<formals>[^()]*)\)\s*)?"
-    r"(?P<directives>[^;]*)(?P<prototype>;?)\s*",
+    r"(?P<directives>(?:\.\w+[^;.]*)*)(?P<prototype>;?)\s*",
     re.DOTALL,
 )
+_COMMENTS = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _THREADS = re.compile(r"\.(?:maxntid|reqntid)\s+(\d[\d\s,]*)")
 _VARIABLE_HEADS = frozenset(
     (".global", ".const", ".shared", ".local", ".visible", ".extern", ".weak", ".common")
@@ -75,10 +76,10 @@ def read_module(text: str, source: str) -> Module:
     between the commas of an instruction is read when a kernel is made of it.
     """
     builder = _Builder(source)
-    statements = scan(text, source)
-    if not statements or statements[0].head != ".version":
-        line = statements[0].line if statements else 1
+    if not text.startswith(".version", start := _end_of_comments(text)):
+        line = 1 + text.count("\n", 0, start)
         raise ParseError("expected '.version' at the start", where=builder.where(line))
+    statements = scan(text, source)
     at = 0
     while at < len(statements):
         statement = statements[at]
@@ -96,6 +97,11 @@ def read_module(text: str, source: str) -> Module:
         variables=builder.variables,
         files=builder.files,
     )
+
+
+def _end_of_comments(text: str) -> int:
+    found = _COMMENTS.match(text)
+    return found.end() if found else 0
 
 
 def _read_directive(builder: _Builder, statement: Statement) -> None:
@@ -126,7 +132,7 @@ def _read_function(builder: _Builder, statements: list[Statement], at: int) -> i
     where = builder.where(header.line)
     found = _HEADER.fullmatch(header.arguments)
     if found is None:
-        raise ParseError("expected a name and parameters of a function", where=where)
+        raise ParseError("expected a name, parameters and directives of a function", where=where)
     body = None
     if not found["prototype"]:
         end = _closing_brace(statements, at, builder)

@@ -144,7 +144,8 @@ def _read(text: str, scope: Scope, where: str) -> Operand:
     if first == "[" and text[-1] == "]":
         return _address(text[1:-1].strip(), scope, where)
     if first == "{" and text[-1] == "}":
-        return _vector(text[1:-1].split(","), scope, where)
+        vector = _vector(text[1:-1].split(","), scope, where)
+        return vector if len(vector.elements) > 1 else vector.elements[0]
     if _PAIR.fullmatch(text):
         return _vector(text.split("|"), scope, where)
     if first == "!":

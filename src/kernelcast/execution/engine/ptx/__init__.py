@@ -28,20 +28,23 @@ def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
     return lower
 
 
+_OPCODES: dict[str, Lower] = {
+    **integer.OPCODES,
+    **floating.OPCODES,
+    **{name: _by_type(integer.INTEGER[name], floating.FLOAT[name]) for name in floating.FLOAT},
+    **selection.OPCODES,
+    **conversions.OPCODES,
+    **moves.OPCODES,
+    **memory.OPCODES,
+    **warp.OPCODES,
+    **barriers.OPCODES,
+}
+
+
 class Ptx:
     """The PTX instruction set."""
 
-    opcodes: dict[str, Lower] = {  # noqa: RUF012
-        **integer.OPCODES,
-        **floating.OPCODES,
-        **{name: _by_type(integer.INTEGER[name], floating.FLOAT[name]) for name in floating.FLOAT},
-        **selection.OPCODES,
-        **conversions.OPCODES,
-        **moves.OPCODES,
-        **memory.OPCODES,
-        **warp.OPCODES,
-        **barriers.OPCODES,
-    }
+    opcodes = _OPCODES
 
     def arrive(self, lowering: Lowering, barrier: Instruction) -> tuple[str, str]:
         """Lower the arrival at a barrier."""

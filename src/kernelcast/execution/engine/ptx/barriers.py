@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelcast.execution.engine.context import BARRIERS, Slot
+from kernelcast.execution.engine.context import BARRIERS, BarrierArray, Slot
 from kernelcast.execution.engine.driver import slot_pointer
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, resize
@@ -51,7 +51,7 @@ def arrive_and_wait(lw: Lowering, i: Instruction) -> tuple[str, str]:
             mask = b.mask_of(guard)
         holds = b.mask_of(read(lw, i.operands[-1], PRED))
         holds = b.scalar(f"and i32 {holds}, {mask}")
-        for slot, lanes in ((Slot.POPULATION, holds), (Slot.LANES, mask)):
+        for slot, lanes in ((BarrierArray.POPULATION, holds), (BarrierArray.LANES, mask)):
             population = b.call("llvm.ctpop.i32", "i32", [("i32", lanes)])
             pointer = _indexed(lw, slot, number)
             old = b.scalar(f"load i64, ptr {pointer}")
@@ -60,7 +60,7 @@ def arrive_and_wait(lw: Lowering, i: Instruction) -> tuple[str, str]:
     return number, count
 
 
-def _indexed(lw: Lowering, slot: Slot, number: str) -> str:
+def _indexed(lw: Lowering, slot: BarrierArray, number: str) -> str:
     base = lw.b.scalar(slot_pointer(slot))
     return lw.b.scalar(f"getelementptr i64, ptr {base}, i64 {number}")
 
@@ -69,8 +69,8 @@ def deliver(lw: Lowering, i: Instruction) -> None:
     """Write `bar.red`'s result: how many predicates held, whether all did, or whether any."""
     b = lw.b
     number = lw.slot(Slot.BARRIER_RESUMED)
-    population = b.scalar(f"load i64, ptr {_indexed(lw, Slot.POPULATION_RESULT, number)}")
-    lanes = b.scalar(f"load i64, ptr {_indexed(lw, Slot.LANES_RESULT, number)}")
+    population = b.scalar(f"load i64, ptr {_indexed(lw, BarrierArray.POPULATION_RESULT, number)}")
+    lanes = b.scalar(f"load i64, ptr {_indexed(lw, BarrierArray.LANES_RESULT, number)}")
     if "popc" in i.modifiers:
         count = b.scalar(f"trunc i64 {population} to i32")
         lw.set_register(_target(lw, i), b.splat(count, "i32"))

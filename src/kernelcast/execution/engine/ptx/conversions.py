@@ -99,7 +99,8 @@ def _int_to_float(
         return b.cast(convert, value, "double")
     if to.bits == 32 and mode == "rn":
         result = b.cast(convert, value, "float")
-    elif exact_in_double:
+    elif exact_in_double or (to.name == "f16" and mode == "rn"):
+        # Beyond 2^53, where the f64 would be rounded, an f16 is infinite anyway.
         result = _narrow(lw, b.cast(convert, value, "double"), mode, to)
     else:
         raise lw.unsupported(f"conversion of 64-bit integers to {to.name} with .{mode}")

@@ -43,9 +43,7 @@ def from_float(lw: Lowering, value: Value, kind: PtxType) -> Value:
 def _to_bfloat16(lw: Lowering, value: Value) -> Value:
     b = lw.b
     bits = b.as_bits(value)
-    odd = b.binary(
-        "and", b.binary("lshr", bits, b.constant("i32", 16)), b.constant("i32", 1)
-    )
+    odd = b.binary("and", b.binary("lshr", bits, b.constant("i32", 16)), b.constant("i32", 1))
     rounded = b.binary("add", b.binary("add", bits, b.constant("i32", 0x7FFF)), odd)
     nan = b.compare("uno", value, value)
     rounded = b.select(nan, b.constant("i32", 0x7FFF_0000), rounded)

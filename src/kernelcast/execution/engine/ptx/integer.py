@@ -161,9 +161,7 @@ def quotient(lw: Lowering, kind: PtxType, a: Value, c: Value) -> Value:
     if kind.bits <= 32:
         to_float, to_int = ("sitofp", "fptosi") if kind.signed else ("uitofp", "fptoui")
         divisor = b.select(zero, one, c)
-        exact = b.binary(
-            "fdiv", b.cast(to_float, a, "double"), b.cast(to_float, divisor, "double")
-        )
+        exact = b.binary("fdiv", b.cast(to_float, a, "double"), b.cast(to_float, divisor, "double"))
         # The one quotient out of range, -2^31 / -1, wraps when it is cut from 64 bits.
         whole = b.cast("trunc", b.cast(to_int, exact, "i64"), a.type)
     else:
@@ -373,9 +371,7 @@ def _low_ones(lw: Lowering, element: str, count: Value) -> Value:
     near = b.lanewise("umin", "i32", count, b.constant("i32", bits - 1))
     ones = b.binary("shl", b.constant(element, -1), resize(b, near, element))
     ones = b.invert(ones)
-    return b.select(
-        b.compare("ult", count, b.constant("i32", bits)), ones, b.constant(element, -1)
-    )
+    return b.select(b.compare("ult", count, b.constant("i32", bits)), ones, b.constant(element, -1))
 
 
 def bfi(lw: Lowering, i: Instruction) -> None:

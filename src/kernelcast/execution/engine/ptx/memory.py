@@ -127,9 +127,7 @@ def st(lw: Lowering, i: Instruction) -> None:
     sources = _elements(i.operands[1])
     element = f"i{kind.bits * kind.lanes}"
     size = element_bits(element) // 8
-    values = [
-        lw.b.cast("bitcast", read(lw, operand, kind), element) for operand in sources
-    ]
+    values = [lw.b.cast("bitcast", read(lw, operand, kind), element) for operand in sources]
     address = address_of(lw, i.operands[0])
 
     def body(at: Access) -> None:
@@ -290,9 +288,7 @@ def _float_add(
     return b.scalar(f"bitcast {kind.llvm} {total} to {element}")
 
 
-def _small_float_add(
-    lw: Lowering, kind: PtxType, element: str, old: str, operand: str
-) -> str:
+def _small_float_add(lw: Lowering, kind: PtxType, element: str, old: str, operand: str) -> str:
     """f16, bf16 and their pairs, by the vector code in lane 0."""
     b = lw.b
     scalar = ptx_type(f"{kind.kind}{kind.bits}")
@@ -302,9 +298,7 @@ def _small_float_add(
         strict=True,
     )
     sums = [
-        from_float(
-            lw, b.binary("fadd", to_float(lw, x, scalar), to_float(lw, y, scalar)), scalar
-        )
+        from_float(lw, b.binary("fadd", to_float(lw, x, scalar), to_float(lw, y, scalar)), scalar)
         for x, y in pairs
     ]
     total = sums[0] if kind.lanes == 1 else pack(lw, sums, kind)
@@ -312,4 +306,3 @@ def _small_float_add(
 
 
 OPCODES = {"ld": ld, "ldu": ld, "st": st, "atom": atom, "red": red}
-

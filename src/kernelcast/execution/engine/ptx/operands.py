@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Slot
@@ -118,11 +121,9 @@ def write(
     if operand is None:
         return
     if isinstance(operand, Vector):
-        for part, element in zip(
-            unpack(lw, value, len(operand.elements)), operand.elements, strict=True
-        ):
-            assert not isinstance(element, Immediate)
-            write(lw, instruction, element, part)
+        parts = unpack(lw, value, len(operand.elements))
+        for part, target in zip(parts, operand.elements, strict=True):
+            write(lw, instruction, target, part)
         return
     if not isinstance(operand, Register):
         raise lw.unsupported(f"destination {operand}")
@@ -181,14 +182,17 @@ def _thread_index(lw: Lowering, dimension: str) -> Value:
 
 
 def _lane_mask(b: Builder, relation: str) -> Value:
-    holds = {
-        "eq": lambda lane, bit: bit == lane,
-        "le": lambda lane, bit: bit <= lane,
-        "lt": lambda lane, bit: bit < lane,
-        "ge": lambda lane, bit: bit >= lane,
-        "gt": lambda lane, bit: bit > lane,
-    }[relation]
     masks = [
-        sum(1 << bit for bit in range(WARP_LANES) if holds(lane, bit)) for lane in range(WARP_LANES)
+        sum(1 << bit for bit in range(WARP_LANES) if _HOLDS[relation](bit, lane))
+        for lane in range(WARP_LANES)
     ]
     return Value("<" + ", ".join(f"i32 {mask}" for mask in masks) + ">", "i32")
+
+
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "le": operator.le,
+    "lt": operator.lt,
+    "ge": operator.ge,
+    "gt": operator.gt,
+}

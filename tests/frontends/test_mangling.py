@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelcast.frontends.mangling import source_name
+from kernelcast.toolchain.nvrtc import compile_cuda
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("saxpy", "saxpy"),
+        ("_Z5saxpyifPKfPf", "saxpy"),
+        ("_Z5tiledILi16EEviPKfS1_Pf", "tiled<16>"),
+        ("_ZN3lib5innerE", "lib::inner"),
+        ("_ZN3lib5tiledIfLi4EEEvPT_", "lib::tiled<float, 4>"),
+        ("_Z1kIfLin4ELb1EEvPT_", "k<float, -4, true>"),
+        ("_Z1kIPKfEvT_", "k<float const*>"),
+        ("_Z1kIN3lib3VecIdEEEvT_", "k<lib::Vec<double>>"),
+        ("_Z1kILj8ELm9EEvv", "k<8u, 9ul>"),
+        ("_ZN36_GLOBAL__N__00000000_4_k_cu_6b44dfc24anonEPi", "anon"),
+        ("_ZL6hiddenPi", "hidden"),
+    ],
+)
+def test_names_as_the_source_has_them(mangled: str, name: str) -> None:
+    assert source_name(mangled) == name
+
+
+@pytest.mark.parametrize(
+    "mangled", ["_Z", "_Z9", "_Z99k", "_Z1kILi", "_Z1kIXsrT_1nEEvv", "_ZN1kI", "_ZN0", "_Z1kIS_Evv"]
+)
+def test_what_is_not_understood_stays_mangled(mangled: str) -> None:
+    assert source_name(mangled) == mangled
+
+
+@given(st.text("ZNIELPKfij019k_", max_size=30))
+def test_any_text_has_a_name(text: str) -> None:
+    assert source_name("_Z" + text)
+
+
+def test_the_compiler_understands_the_names_we_read() -> None:
+    """Asked for a kernel by the name read from its mangled one, NVRTC gives the same one back."""
+    source = """
+    template <typename T> struct Vec { T x; };
+    namespace lib {
+    template <typename T, int N, bool B> __global__ void many(T* x) { *x = T(); }
+    __global__ void plain(int* x) { *x = 1; }
+    }"""
+    wanted = ["lib::many<float, -3, true>", "lib::many<Vec<unsigned int>, 7, false>", "lib::plain"]
+    lowered = compile_cuda(
+        source, name="k.cu", architecture="sm_90", name_expressions=wanted
+    ).lowered_names
+    assert [source_name(mangled) for mangled in lowered.values()] == wanted

@@ -1,0 +1,80 @@
+"""The engine does what the reference does: on generated kernels, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from ptx_programs import Program, programs
+
+from kernelcast.errors import ExecutionError
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.reference import run_reference
+from kernelcast.execution.trace import Words, by_warp, decode
+from kernelcast.ir import Kernel
+from kernelcast.isas.ptx.reader import parse_ptx
+
+engine = pytest.importorskip("kernelcast.execution.engine.run", reason="needs the engine")
+
+BUDGET = 100_000
+
+
+def memory_of(kernel: Kernel, program: Program) -> Memory:
+    memory = Memory.build(kernel, program.launch)
+    memory.array("in")[:] = program.words
+    return memory
+
+
+def outcome_of_reference(kernel: Kernel, program: Program) -> tuple[object, ...]:
+    memory = memory_of(kernel, program)
+    try:
+        words, warps, threads = run_reference(
+            kernel, program.launch, memory, range(program.launch.blocks), budget=BUDGET
+        )
+    except ExecutionError as error:
+        return (str(error),)
+    return observed(memory, words), warps, threads
+
+
+def outcome_of_engine(kernel: Kernel, program: Program) -> tuple[object, ...]:
+    memory = memory_of(kernel, program)
+    chunks: list[Words] = []
+    try:
+        run = engine.run_engine(
+            kernel,
+            program.launch,
+            memory,
+            range(program.launch.blocks),
+            budget=BUDGET,
+            sink=lambda words: chunks.append(words.copy()),
+        )
+    except ExecutionError as error:
+        return (str(error),)
+    words = np.concatenate(chunks) if chunks else np.empty(0, np.uint64)
+    return observed(memory, words), run.warp_instructions, run.thread_instructions
+
+
+def observed(memory: Memory, words: Words) -> tuple[object, object]:
+    """The memory image, with one NaN for all, and the records of every warp."""
+    image = {r.label: canonical(memory, r.label, r.type) for r in memory.regions}
+    return image, by_warp(decode(words))
+
+
+def canonical(memory: Memory, label: str, type_name: str) -> bytes:
+    values = memory.array(label).copy()
+    if type_name == "bf16":
+        values[(values & 0x7FFF) > 0x7F80] = 0x7FC0
+    elif type_name.startswith("f"):
+        values[np.isnan(values)] = np.nan
+    return values.tobytes()
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(programs())
+def test_engine_and_reference_agree_on_memory_and_trace(program: Program) -> None:
+    kernel = parse_ptx(program.text, "generated.ptx").kernel()
+    assert outcome_of_engine(kernel, program) == outcome_of_reference(kernel, program)
