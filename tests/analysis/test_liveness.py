@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelcast.analysis.liveness import live_registers
@@ -133,6 +133,7 @@ def lives_before(kernel: Kernel, register: Register, at: int) -> bool:
     return False
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_point_of_the_program_holds_more(rng: random.Random) -> None:
     kernel = random_kernel(rng)

@@ -157,7 +157,10 @@ def test_no_refinement_is_faster_than_its_roofs(build):
         assert volkov.cycles >= roof.cycles * (1 - 1e-9), machine.name
 
 
-@pytest.mark.parametrize("path", ["sm.count", "clock.sm", "dram.bandwidth", "throughput.fp32"])
+@pytest.mark.parametrize(
+    "path",
+    ["sm.count", "sm.issue_per_cycle", "clock.sm", "dram.bandwidth", "throughput.fp32"],
+)
 def test_a_missing_number_is_named(model, make_case, path, set_numbers):
     machine = set_numbers(load_machine("h100-sxm"), {path: None})
     case = make_case(machine, KERNELS["tiled"], footprints=footprints("tiled", 1 << 14))
@@ -217,7 +220,7 @@ def test_the_example_of_the_documentation_is_a_model(make_case):
     page = Path(__file__).parents[2] / "docs" / "how-to-add-a-model.md"
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     scope: dict[str, Any] = {"__name__": "my_model"}
-    exec(code, scope)
+    exec(compile(code, str(page), "exec", dont_inherit=True), scope)
     example = scope["MyModel"](scale=2.0)
     case = make_case(load_machine("h100-sxm"), KERNELS["stream"])
     check_promises(example, case, example.predict(case))

@@ -112,9 +112,7 @@ def test_the_estimate_lies_between_the_sample_and_what_is_possible(drawn, sharin
 def test_the_estimate_grows_with_the_grid_and_with_what_the_sample_found(drawn, low, high):
     per_block, sampled, more = drawn
     assume(low <= high and sampled > 1)
-    fewer, most = (
-        per_block + int(share * (sampled - 1) * per_block) for share in (low, high)
-    )
+    fewer, most = (per_block + int(share * (sampled - 1) * per_block) for share in (low, high))
     total = per_block * sampled
 
     def estimate(distinct: int, blocks: int) -> float:

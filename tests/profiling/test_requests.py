@@ -133,6 +133,17 @@ def test_generic_lanes_are_counted_in_the_space_they_lead_to():
     }
 
 
+def test_patterns_that_fall_on_one_place_of_the_memory_are_told_apart():
+    # Weighted by 1, 3, 5..., the ways of these lanes from the first one sum up alike.
+    base = GLOBAL_BASE + 4096
+    one_away = [base, base + 320, *[base] * 30]
+    two_away = [base, base + 640, base - 192, *[base] * 29]
+    for first, second in ((one_away, two_away), (two_away, one_away)):
+        records = [scattered(0, first), scattered(0, second)]
+        (access,) = profile(access_kernel(), warp(0, 0), *records).accesses
+        assert access.sectors == 2 + 3
+
+
 def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict[str, int]:
     """The definitions of `AccessProfile`, followed word by word; addresses by active lane."""
     expected = dict.fromkeys((*DEVICE_COUNTS, *SHARED_COUNTS), 0)
@@ -239,9 +250,7 @@ def test_an_affine_request_counts_as_its_addresses_do(start, stride, data):
     mask = data.draw(st.integers(1, FULL))
     arrays = memory(1 << 20)
     base = GLOBAL_BASE + (1 << 18) + 4 * start
-    as_affine = profile(
-        access_kernel(), warp(0, 0), affine(0, base, stride, mask), arrays=arrays
-    )
+    as_affine = profile(access_kernel(), warp(0, 0), affine(0, base, stride, mask), arrays=arrays)
     as_addresses = profile(
         access_kernel(),
         warp(0, 0),

@@ -1,11 +1,13 @@
 """Random but valid PTX kernels, as text.
 
 Registers are kept in pools by what they hold, so that the bits of a NaN, which may differ between
-executors, never reach an integer. Every pool is stored to an array of its own type at the end.
+executors, never reach an integer. At the end every register is stored to an array of its own type.
+A kernel computes in a few pools only: what takes time is its compilation.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +47,10 @@ def _table(text: str) -> list[tuple[str, str, str]]:
         pools, _, names = line.strip().partition(": ")
         rows += [(name, pools[0], pools[1:]) for name in names.split()]
     return rows
+
+
+def _within(rows: list[tuple[str, str, str]], pools: set[str]) -> list[tuple[str, str, str]]:
+    return [row for row in rows if {row[1], *row[2]} <= pools]
 
 
 OPERATIONS = _table("""
@@ -168,6 +174,10 @@ class _Writer:
 
     def __init__(self, draw: st.DrawFn, *, full_warps: bool) -> None:
         self.draw = draw
+        chosen = draw(st.permutations("lhfdexgyw"))[:3]
+        self.operations = _within(OPERATIONS, {"r", "p", *chosen})
+        self.predicates = _within(PREDICATES, {"r", "p", *chosen})
+        self.selections = _within(SELECTIONS, {"r", "p", *chosen})
         self.lines: list[str] = []
         self.labels = 0
         self.loops = 0
@@ -209,7 +219,7 @@ class _Writer:
 
 
 def _operation(w: _Writer) -> None:
-    name, target, sources = w.pick(OPERATIONS)
+    name, target, sources = w.pick(w.operations)
     operands = ", ".join([w.register(target), *(w.source(s) for s in sources)])
     w.emit(f"{w.guard()}{name} {operands}")
 
@@ -220,7 +230,7 @@ def _lop3(w: _Writer) -> None:
 
 
 def _predicate(w: _Writer) -> None:
-    name, _, sources = w.pick(PREDICATES)
+    name, _, sources = w.pick(w.predicates)
     operands = ", ".join(w.register(s) for s in sources)
     w.emit(f"{w.guard()}{name} {w.register('p')}, {operands}")
 
@@ -234,7 +244,7 @@ def _combined_predicate(w: _Writer) -> None:
 
 
 def _selection(w: _Writer) -> None:
-    name, target, sources = w.pick(SELECTIONS)
+    name, target, sources = w.pick(w.selections)
     operands = ", ".join([w.register(target), *(w.register(s) for s in sources)])
     w.emit(f"{w.guard()}{name} {operands}")
 
@@ -516,7 +526,15 @@ def _statements(w: _Writer, depth: int, count: int) -> None:
             w.pick(_SIMPLE)(w)
 
 
-def _prologue(w: _Writer) -> None:
+def _registers(lines: list[str]) -> list[tuple[str, int]]:
+    """The pool and number of every register of a pool that the lines name."""
+    return sorted({(m[1], int(m[2])) for line in lines for m in _POOLED.finditer(line)})
+
+
+_POOLED = re.compile(r"%([rlhfdexgyw])(\d)\b")
+
+
+def _prologue(w: _Writer, used: list[tuple[str, int]]) -> None:
     for name in ("in", "scratch", "sumf", "sumd", "sumx", *(f"out_{pool}" for pool in POOLS)):
         w.emit(f"ld.param.u64 %{name}, [{name}]")
     w.emit("mov.u32 %t0, %ctaid.x")
@@ -531,21 +549,20 @@ def _prologue(w: _Writer) -> None:
     w.emit("and.b32 %t1, %t1, 63")
     w.emit("mul.wide.u32 %a0, %t1, 8")
     w.emit("add.s64 %a0, %a0, %in")
-    offset = 0
-    for pool, (type_name, count, _) in POOLS.items():
-        for at in range(count):
-            w.emit(f"ld.global.{type_name} %{pool}{at}, [%a0+{offset}]")
-            offset += 8
+    for place, (pool, at) in enumerate(used):
+        w.emit(f"ld.global.{POOLS[pool][0]} %{pool}{at}, [%a0+{8 * place}]")
     for at in range(4):
         w.emit(f"setp.lt.s32 %p{at}, %r{at}, {(at - 1) << 29}")
 
 
-def _epilogue(w: _Writer) -> None:
+def _epilogue(w: _Writer, used: list[tuple[str, int]]) -> None:
     for pool, (type_name, count, _) in POOLS.items():
+        numbers = [at for p, at in used if p == pool]
         size = _WIDTHS[pool] // 8
-        w.emit(f"mul.wide.u32 %a0, %gid, {size * count}")
-        w.emit(f"add.s64 %a0, %a0, %out_{pool}")
-        for at in range(count):
+        if numbers:
+            w.emit(f"mul.wide.u32 %a0, %gid, {size * count}")
+            w.emit(f"add.s64 %a0, %a0, %out_{pool}")
+        for at in numbers:
             w.emit(f"st.global.{type_name} [%a0+{at * size}], %{pool}{at}")
     w.emit("ret")
 
@@ -556,9 +573,12 @@ def programs(draw: st.DrawFn) -> Program:
     threads = draw(st.sampled_from((32, 64, 40)))
     blocks = draw(st.integers(1, 2))
     writer = _Writer(draw, full_warps=threads % 32 == 0)
-    _prologue(writer)
     _statements(writer, 0, 12)
-    _epilogue(writer)
+    body, writer.lines = writer.lines, []
+    used = _registers([*body, "%r0 %r1 %r2 %r3"])
+    _prologue(writer, used)
+    writer.lines += body
+    _epilogue(writer, used)
     names = ["in", "scratch", "sumf", "sumd", "sumx", *(f"out_{pool}" for pool in POOLS)]
     parameters = ", ".join(f".param .u64 {name}" for name in names)
     registers = [f"\t.reg .{t} %{pool}<{count}>;" for pool, (t, count, _) in POOLS.items()]

@@ -14,7 +14,14 @@ from typing import Any
 
 import click
 
-from kernelcast.errors import KernelcastError, NotFoundError
+from kernelcast.errors import (
+    CompileError,
+    KernelcastError,
+    NotFoundError,
+    ParseError,
+    ToolError,
+    UnsupportedError,
+)
 
 PROGRAM = "kernelcast"
 COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
@@ -120,6 +127,20 @@ def usage_message(error: click.ClickException) -> str:
     return f"{message}; see {context.command_path} --help"
 
 
+def message(error: KernelcastError) -> str:
+    """What is wrong, where, and what to do; a general step where the error knows none."""
+    if error.hint:
+        return str(error)
+    steps: tuple[tuple[type[KernelcastError], str], ...] = (
+        (CompileError, "correct the source; --debug shows all that the compiler said"),
+        (ParseError, "correct the text there"),
+        (UnsupportedError, "use a kernel without it"),
+        (ToolError, f"see {PROGRAM} doctor"),
+        (KernelcastError, f"see {PROGRAM} COMMAND --help"),
+    )
+    return f"{error}; {next(step for kind, step in steps if isinstance(error, kind))}"
+
+
 def complain(text: str) -> int:
     """Write one line to standard error; the exit status of bad input."""
     click.echo(one_line(text), err=True)
@@ -155,10 +176,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in arguments:
             traceback.print_exc()
+            click.echo(getattr(error, "log", ""), err=True)
         if isinstance(error, click.ClickException):
             return complain(f"error: {usage_message(error)}")
         if isinstance(error, KernelcastError):
-            return complain(f"error: {error}")
+            return complain(f"error: {message(error)}")
         if isinstance(error, MemoryError):
             return complain("error: not enough memory; use smaller arrays or --sample fewer blocks")
         return complain(

@@ -81,7 +81,8 @@ def complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list[
     from kernelcast.frontends.loading import read_file
     from kernelcast.frontends.ptx import read_ptx
 
-    file = ctx.params.get("file")
+    # While the option has no value yet, click leaves the arguments before it unassigned.
+    file = ctx.params.get("file") or next(iter(ctx.args), None)
     if not file:
         return []
     try:

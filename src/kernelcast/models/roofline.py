@@ -47,7 +47,8 @@ class Roofline:
         Raises
         ------
         MissingNumberError
-            If the machine lacks `sm.count`, `clock.sm`, `throughput.fp32` or `dram.bandwidth`.
+            If the machine lacks `sm.count`, `sm.issue_per_cycle`, `clock.sm`, `throughput.fp32`
+            or `dram.bandwidth`.
         """
         sheet = worksheet(case, Estimate.CENTRAL, f"model {self.name}")
         start, warning = launch_overhead(case)

@@ -98,7 +98,8 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     Raises
     ------
     MissingNumberError
-        If the machine lacks `sm.count`, `clock.sm`, `throughput.fp32` or `dram.bandwidth`.
+        If the machine lacks `sm.count`, `sm.issue_per_cycle`, `clock.sm`, `throughput.fp32` or
+        `dram.bandwidth`.
     """
     machine = case.machine
     sms = int(machine.number("sm.count", needed_by))
@@ -108,7 +109,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     left_out: list[str] = []
     for rows, missing in (
         _pipes(case, counts),
-        _issue(case, counts),
+        _issue(case, counts, needed_by),
         _shared(case),
         _l1(case, estimate),
         _l2(case, estimate, sms),
@@ -210,10 +211,8 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
     return uses, left_out
 
 
-def _issue(case: Case, counts: Mapping[OpClass, float]) -> Rows:
-    rate = case.machine.get("sm.issue_per_cycle")
-    if rate is None:
-        return [], ["issue slots: no sm.issue_per_cycle"]
+def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
+    rate = case.machine.number("sm.issue_per_cycle", needed_by)
     cycles = issue_cycles_per_warp(sum(counts.values()), 0.0, _reissued_per_warp(case), rate)
     return [Use(Bottleneck.ISSUE, cycles)], []
 

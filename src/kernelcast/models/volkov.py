@@ -68,6 +68,11 @@ class Waves:
         """The reciprocal of the throughput bound."""
         return max(self.sm_cycles, self.chip_cycles)
 
+    @property
+    def needed_warps(self) -> float:
+        """The n from which on the throughput bound binds, without load on memory."""
+        return self.latency.a / self.cycles_per_warp
+
     def throughput(self, warps: float) -> float:
         """x at n = `warps`."""
         if not self.latency.terms:
@@ -136,8 +141,9 @@ class Volkov:
         Raises
         ------
         MissingNumberError
-            If the machine lacks `sm.count`, `clock.sm`, `throughput.fp32`, `dram.bandwidth`,
-            `latency.fp32`, or `latency.dram` or `latency.shared` where the kernel loads from there.
+            If the machine lacks `sm.count`, `sm.issue_per_cycle`, `clock.sm`, `throughput.fp32`,
+            `dram.bandwidth`, `latency.fp32`, or `latency.dram` or `latency.shared` where the
+            kernel loads from there.
         """
         view = self._view(case, Estimate.CENTRAL)
         waves, sheet = view.waves, view.sheet
@@ -175,7 +181,7 @@ class Volkov:
                 *view.path.notes,
             ),
             warnings=(*sheet.left_out, *view.path.warnings, *warning),
-            needed_warps=waves.latency.a / waves.cycles_per_warp,
+            needed_warps=waves.needed_warps,
         )
 
     def _view(self, case: Case, estimate: Estimate) -> _View:
@@ -222,7 +228,7 @@ class _View:
             return Bottleneck.LAUNCH_OVERHEAD
         if waves.cycles > 2 * waves.steady_cycles:
             return Bottleneck.TAIL
-        if waves.resident_warps / waves.latency.a < 1 / waves.cycles_per_warp:
+        if waves.resident_warps < waves.needed_warps:
             waits = self.path.memory_share > 0.5
             return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ARITHMETIC_LATENCY
         return self.sheet.busiest.resource

@@ -5,17 +5,17 @@ Import this module only where a trace is to be counted: it loads Numba.
 
 The tables that the loop reads and writes are few arrays, one row per thing, whose columns are
 named below; everything of fixed size is in one record of `STATE`. Few and plain on purpose: the
-compiler's time grows with every array that is handed on. Nothing is allocated, hence `_nrt=False`:
-without it Numba counts references to every array at every call, three times the work.
+compiler's time grows with every array that is handed on.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import from_dtype, njit, types
+from numba import from_dtype, types
 
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
+from kernelcast.profiling.compilation import compiled, inlined, inner
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
 """Codes of the state spaces; the first four are those a generic address can lead to."""
@@ -110,7 +110,7 @@ _PERIOD = 256
 is larger, nor is a row of banks."""
 
 
-@njit(_nrt=False)
+@inner
 def _popcount(bits):
     bits = bits - ((bits >> 1) & 0x55555555)
     bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
@@ -118,7 +118,7 @@ def _popcount(bits):
     return ((bits * 0x01010101) >> 24) & 0xFF
 
 
-@njit(_nrt=False)
+@inner
 def _hash_slot(key, state):
     """The slot that holds `key`, or the empty one where it belongs."""
     keys = state.hash_key
@@ -128,7 +128,7 @@ def _hash_slot(key, state):
     return slot
 
 
-@njit(_nrt=False)
+@inner
 def _bank_passes(mask, words, group_lanes, banks, state):
     """Passes in which `banks` banks of 4 B serve `words` words of every lane, group by group."""
     keys, used_slots, load, address = (
@@ -161,7 +161,7 @@ def _bank_passes(mask, words, group_lanes, banks, state):
     return passes
 
 
-@njit(_nrt=False)
+@inner
 def _count_shared(mask, width, state):
     counts = state.counts
     words = max(width >> 2, 1)
@@ -173,7 +173,7 @@ def _count_shared(mask, width, state):
         counts[IDEAL_PASSES] += (mask >> first) & ((1 << group_lanes) - 1) != 0
 
 
-@njit(_nrt=False)
+@inner
 def _count_transactions_cc10(mask, width, state):
     """Add the transactions of one word per lane; return whether all half-warps were coalesced."""
     address = state.address
@@ -198,7 +198,7 @@ def _count_transactions_cc10(mask, width, state):
     return all_coalesced
 
 
-@njit(_nrt=False)
+@inner
 def _count_segments_cc12(half, width, state):
     """Add the segments of one line that a half-warp asks for by the bits of `half`."""
     if half == 0:
@@ -211,7 +211,7 @@ def _count_segments_cc12(half, width, state):
         counts[BYTES_CC12] += state.segment_bytes[asked]
 
 
-@njit(_nrt=False)
+@inner
 def _count_lines(mask, width, is_local, state):
     """Fill counts, `line` and `line_sectors` of a request; return how many lines it has."""
     address, offset, counts = state.address, state.offset, state.counts
@@ -261,7 +261,7 @@ def _count_lines(mask, width, is_local, state):
     return lines
 
 
-@njit(_nrt=False)
+@inner
 def _count_request(mask, width, space, state):
     """Fill `counts` from `address`; return how many lines of global memory stand in `line`."""
     counts = state.counts
@@ -277,7 +277,7 @@ def _count_request(mask, width, space, state):
     return 0
 
 
-@njit(_nrt=False)
+@inlined
 def _stamp(sectors, first, stamps, stamp, sums, in_block, in_sample):
     """Stamp some sectors of a line, and count those that are new to the block and the sample."""
     while sectors:
@@ -290,7 +290,7 @@ def _stamp(sectors, first, stamps, stamp, sums, in_block, in_sample):
         sectors ^= lowest
 
 
-@njit(_nrt=False)
+@inlined
 def _touch(line, sectors, region, effect, regions, stamps, ordinal):
     """Mark some sectors of a line as touched; return its region, or -1 where there is none."""
     address = line << 7
@@ -312,7 +312,7 @@ def _touch(line, sectors, region, effect, regions, stamps, ordinal):
     return region
 
 
-@njit(_nrt=False)
+@inner
 def _relative_pattern(mask, state):
     """Fill `delta` with the way from the first active lane's address; return that, and a hash."""
     address, delta = state.address, state.delta
@@ -324,7 +324,7 @@ def _relative_pattern(mask, state):
     return base, hashed
 
 
-@njit(_nrt=False)
+@inlined
 def _memo_entry(shape, pattern, mask, is_affine, state):
     """Where the counts of a pattern stand or would, and whether they do."""
     hashed = ((shape * 31 + pattern) * 31 + mask) * _HASH_FACTOR
@@ -340,7 +340,7 @@ def _memo_entry(shape, pattern, mask, is_affine, state):
     return entry, is_known
 
 
-@njit(_nrt=False)
+@inlined
 def _record_request(
     row, mask, is_affine, base, stride, width, space, effect, accesses, regions, stamps, state
 ):
@@ -383,7 +383,7 @@ def _record_request(
     return True
 
 
-@njit(_nrt=False)
+@inlined
 def _record_access(instruction, mask, is_affine, base, stride, accesses, regions, stamps, state):
     """Count one access, a generic one by the spaces that its lanes lead to."""
     space = instruction[SPACE]
@@ -431,7 +431,7 @@ def _record_access(instruction, mask, is_affine, base, stride, accesses, regions
     return in_array
 
 
-@njit(_nrt=False)
+@inlined
 def _enter_block(block, mask, blocks, warp_instructions, state):
     """Count one BLOCK record and close the branches whose lanes reappear in it."""
     warp = state.warp
@@ -458,7 +458,7 @@ def _enter_block(block, mask, blocks, warp_instructions, state):
     state.open_count[warp] = count
 
 
-@njit(_nrt=False)
+@inner
 def _enter_warp(warp, index, executed, warps, state):
     """Go to a warp; False where launch or sample do not hold it."""
     if warp >= warps:
@@ -500,7 +500,7 @@ _SIGNATURE = types.int64(
 )
 
 
-@njit(_SIGNATURE, cache=True, nogil=True, _nrt=False)
+@compiled(_SIGNATURE)
 def count_records(
     words,
     at,

@@ -6,14 +6,16 @@ Import this module only where a path is to be walked: it loads Numba.
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import types
+
+from kernelcast.profiling.compilation import compiled
 
 _INT32 = types.int32[::1]
 _INT64 = types.int64[::1]
 _FLOAT = types.float64[::1]
 
 
-@njit(
+@compiled(
     types.void(
         _INT32,
         types.Array(types.int64, 2, "C"),
@@ -31,9 +33,7 @@ _FLOAT = types.float64[::1]
         _FLOAT,
         _INT64,
         _FLOAT,
-    ),
-    cache=True,
-    nogil=True,
+    )
 )
 def walk_path(
     path,

@@ -133,7 +133,7 @@ def _provenance(case: Case) -> ProvenancePart:
         machine_overrides=list(machine.overrides),
         source=kernel.source,
         target=kernel.target,
-        toolchain=kernel.version,
+        toolchain=f"{kernel.isa.upper()} {kernel.version}".strip(),
         resources=kernel.resources.source,
         trace=case.profile.executor,
         seconds=case.profile.seconds,

@@ -137,14 +137,14 @@ def _traffic(prediction: Prediction) -> str:
 
 
 def sample_words(prediction: Prediction) -> str:
-    """How many blocks were executed of how many, and how far they differ."""
+    """How many blocks were executed of how many, and the error of the instruction count."""
     sample = prediction.case.profile.sample
     if sample.is_exact:
-        return f"all {grouped(sample.of)} blocks"
+        return "the only block" if sample.of == 1 else f"all {grouped(sample.of)} blocks"
     spread = "unknown" if math.isnan(sample.spread) else percent(sample.spread)
     return (
         f"{grouped(sample.blocks)} of {grouped(sample.of)} blocks, evenly spread; "
-        f"standard error of the instruction count: {spread}"
+        f"standard error {spread}"
     )
 
 

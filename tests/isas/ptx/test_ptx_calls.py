@@ -215,11 +215,12 @@ def test_calls_that_do_not_fit(build: Build) -> None:
         build("call twice, (%f1);", top=TWICE)
 
 
-def test_exponential_inlining_is_stopped(build: Build) -> None:
+def test_exponential_inlining_is_stopped(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernelcast.isas.ptx.inlining._MAX_INSTRUCTIONS", 1000)
     chain = ".func f0 () { .reg .b32 %r<2>; mov.u32 %r1, 1; }\n" + "\n".join(
         f".func f{n} () {{ {f'call f{n - 1};' * 8} }}" for n in range(1, 9)
     )
-    with pytest.raises(UnsupportedError, match="inlined"):
+    with pytest.raises(UnsupportedError, match="exceeds 1000 instructions with f0 inlined"):
         build("call f8;", top=chain)
 
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelcast.errors import ParseError, UnsupportedError
@@ -281,6 +281,7 @@ def test_what_is_expected_is_said_with_the_line(one: Read, text: str, message: s
     assert str(caught.value) == f"test.ptx:8: {message}"
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**63), 2**64 - 1))
 def test_integers_are_read_in_every_base(value: int) -> None:
     sign, digits = ("-", -value) if value < 0 else ("", value)
@@ -288,6 +289,7 @@ def test_integers_are_read_in_every_base(value: int) -> None:
         assert literal(sign + text) == Immediate(value), text
 
 
+@settings(deadline=None)
 @given(st.floats(width=32, allow_nan=False))
 def test_decimal_floats_are_rounded_to_the_instructions_type(value: float) -> None:
     text = f"{abs(value):.60e}" if abs(value) != float("inf") else "1.0e999"
