@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ extern "C" __global__ void copy(int n, const float* x, float* y) {
 }
 """
 COPY_ARGS = ("--arg", "n=1024", "--arg", "x=f32[1024]", "--arg", "y=f32[1024]")
+NO_FILE = 'y=f32[4] file("no.npy")'
 COPY_LAUNCH = ("--grid", "4", "--block", "256", *COPY_ARGS)
 
 MMA = """
@@ -44,6 +44,7 @@ extern "C" __global__ void wait(float* y) {
     y[threadIdx.x] = 1.0f;
 }
 """
+BROKEN_PTX = ".version 8.0\n.target sm_90\n.entry k( {"
 LAUNCH_BLOCK = """/* kernelcast
 [[launch]]
 kernel = "copy"
@@ -200,7 +201,7 @@ CASES = [
         ".cubin",
     ),
     Bad("empty file", predict(*COPY_LAUNCH), "the file is empty", "give CUDA", ""),
-    Bad("binary junk", predict(*COPY_LAUNCH), "unknown format", "give CUDA", os.urandom(16) + b"\0"),
+    Bad("binary junk", predict(*COPY_LAUNCH), "unknown format", "give CUDA", bytes(range(256))),
     Bad("text that is no kernel", predict(*COPY_LAUNCH), "no kernel found", "give CUDA", "hello\n"),
     Bad("directory as file", ("predict", "DIRECTORY", *COPY_LAUNCH), "directory", "", None),
     Bad(
@@ -259,7 +260,14 @@ CASES = [
         "--kernel",
         COPY + COPY.replace("copy", "again"),
     ),
-    Bad("broken PTX", predict(*COPY_LAUNCH), "", "", ".version 8.0\n.target sm_90\n.entry k( {", ".ptx"),
+    Bad(
+        "broken PTX",
+        predict(*COPY_LAUNCH),
+        "",
+        "",
+        ".version 8.0\n.target sm_90\n.entry k( {",
+        ".ptx",
+    ),
     Bad("SASS", predict(*COPY_LAUNCH, "--isa", "sass"), "SASS is not executed", "use --isa ptx"),
     Bad(
         "all blocks and a sample",
@@ -270,7 +278,12 @@ CASES = [
     ),
     Bad("a sample of none", predict(*COPY_LAUNCH, "--sample", "0"), "0 is not in the range", "see"),
     Bad("three versions", ("compare", "FILE", "FILE", "FILE"), "3 files", "one or two"),
-    Bad("one version twice", ("compare", "FILE", "FILE", *COPY_LAUNCH), "same file twice", "give two"),
+    Bad(
+        "one version twice",
+        ("compare", "FILE", "FILE", *COPY_LAUNCH),
+        "same file twice",
+        "give two",
+    ),
     Bad(
         "explain on two GPUs",
         ("explain", "FILE", *COPY_LAUNCH, "--gpu", "l4,t4"),
@@ -279,7 +292,9 @@ CASES = [
     ),
     Bad(
         "array file that is not there",
-        predict("--grid", "4", "--block", "256", *COPY_ARGS[:4], "--arg", 'y=f32[4] file("no.npy")'),
+        predict(
+            "--grid", "4", "--block", "256", *COPY_ARGS[:4], "--arg", 'y=f32[4] file("no.npy")'
+        ),
         "no such file",
         "",
         place="no.npy",

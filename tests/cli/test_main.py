@@ -96,9 +96,7 @@ def failing(error):
 def fail_with(monkeypatch):
     def install(error):
         monkeypatch.setattr(main_module, "command_summaries", lambda: {"fail": "fails"})
-        monkeypatch.setattr(
-            main_module.CommandsByFile, "get_command", lambda *_: failing(error)
-        )
+        monkeypatch.setattr(main_module.CommandsByFile, "get_command", lambda *_: failing(error))
 
     return install
 

@@ -27,9 +27,9 @@ HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 
 def storage(name: str) -> str:
     """The array type that holds a PTX type."""
-    return {"f16x2": "b32", "bf16x2": "b32", "pred": "u32", "f16": "b16", "bf16": "b16"}.get(
-        name, name
-    )
+    if name.endswith("x2"):
+        return "b32"
+    return {"pred": "u32", "f16": "b16", "bf16": "b16"}.get(name, name)
 
 
 def _integer() -> Iterator[Form]:
@@ -67,6 +67,18 @@ def _integer() -> Iterator[Form]:
         for b in ("u32", "s32"):
             yield Form(f"dp4a.{a}.{b} {{d}}, {{a}}, {{b}}, {{c}};", "s32", (a, b, "s32"))
 
+    for half in ("lo", "hi"):
+        for a in ("u32", "s32"):
+            text = f"dp2a.{half}.{a}.s32 {{d}}, {{a}}, {{b}}, {{c}};"
+            yield Form(text, "s32", (a, "s32", "s32"))
+    for mode in ("wrap", "clamp"):
+        yield Form(f"bmsk.{mode}.b32 {{d}}, {{a}}, {{b}};", "b32", ("b32", "b32"))
+        for t in ("u32", "s32"):
+            yield Form(f"szext.{mode}.{t} {{d}}, {{a}}, {{b}};", t, (t, "u32"))
+    for t in ("u16x2", "s16x2"):
+        for op in ("add", "min", "max"):
+            yield Form(f"{op}.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
+
 
 def _bits() -> Iterator[Form]:
     for t in BITS:
@@ -87,7 +99,8 @@ def _bits() -> Iterator[Form]:
     for side in ("l", "r"):
         for mode in ("wrap", "clamp"):
             yield Form(f"shf.{side}.{mode}.b32 {{d}}, {{a}}, {{b}}, {{c}};", "b32", b32)
-    yield Form("prmt.b32 {d}, {a}, {b}, {c};", "b32", b32)
+    for mode in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"):
+        yield Form(f"prmt.b32{mode} {{d}}, {{a}}, {{b}}, {{c}};", "b32", b32)
     yield Form("mov.b64 {d}, {{{a}, {b}}};", "b64", ("b32", "b32"))
     yield Form("{{ .reg .b32 q; mov.b64 {{q, {d}}}, {a}; }}", "b32", ("b64",))
 
@@ -216,13 +229,10 @@ def all_forms() -> dict[str, list[Form]]:
 
 def _register(name: str) -> str:
     """The type of register that holds an operand; 8-bit ones live in 16 bits."""
-    narrow = {"s8": "b16", "u8": "b16", "f16x2": "b32", "bf16x2": "b32", "f16": "b16"}
-    narrow |= {"bf16": "b16", "pred": "pred"}
+    narrow = {"s8": "b16", "u8": "b16", "f16": "b16", "bf16": "b16", "pred": "pred"}
+    if name.endswith("x2"):
+        return "b32"
     return narrow.get(name) or name.replace("u", "b").replace("s", "b")
-
-
-def _bytes(name: str) -> int:
-    return int(storage(name).lstrip("subf")) // 8
 
 
 def kernel_text(forms: list[Form], threads: int) -> str:

@@ -30,7 +30,9 @@ REGISTERS = ".reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .f32 %f<8>; .reg .pred %p
 
 def kernel_of(body: str, *, module: str = "", parameters: str = "") -> Kernel:
     """A kernel with parameter `out`, %r0 = tid.x, %rd0 = out and %rd2 = &out[tid.x]."""
-    entry = f".visible .entry k(.param .u64 out{parameters}) {{\n{REGISTERS}{THREAD}{body}\nret;\n}}"
+    entry = (
+        f".visible .entry k(.param .u64 out{parameters}) {{\n{REGISTERS}{THREAD}{body}\nret;\n}}"
+    )
     return parse_ptx(HEAD + module + entry).kernel("k")
 
 
@@ -54,7 +56,9 @@ def run(
 
 def masks(trace: Trace, warp: int = 0) -> list[tuple[int, int]]:
     """(basic block, mask) in the order a warp entered them."""
-    return [(r.id, r.mask) for r in trace.records() if r.warp == warp and r.kind == RecordKind.BLOCK]
+    return [
+        (r.id, r.mask) for r in trace.records() if r.warp == warp and r.kind == RecordKind.BLOCK
+    ]
 
 
 def test_lanes_of_a_branch_rejoin_after_it() -> None:

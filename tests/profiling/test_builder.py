@@ -109,6 +109,12 @@ def test_lanes_that_exit_under_a_guard_are_no_divergent_branch():
     assert (found.branches, found.divergent_branches) == (0, 0)
 
 
+def test_a_branch_that_nobody_left_is_forgotten_with_its_block():
+    records = [warp(0, 0), enter(0), warp(1, 0), enter(2, 0xF)]
+    found = profile(branching_kernel(), *records, blocks=(0, 1), grid=2)
+    assert (found.branches, found.divergent_branches) == (1, 0)
+
+
 @st.composite
 def divergent_walks(draw):
     """A random flow graph and the trace of a warp through it, in the documented order.

@@ -44,6 +44,7 @@ def request(space, access_bytes, base, stride, mask=FULL) -> AccessProfile:
         # sectors, lines, then transactions, coalesced by cc 1.0, the same by cc 1.2, and bytes
         (4, 0, 4, (4, 1, 2, 1, 2, 1, 128)),
         (4, 4, 4, (5, 2, 32, 0, 3, 0, 128 + 64 + 32)),
+        (4, 32, 4, (4, 2, 32, 0, 3, 0, 128 + 32 + 32)),
         (4, 64, 4, (4, 2, 2, 1, 2, 1, 128)),
         (4, 0, 0, (1, 1, 32, 0, 2, 1, 64)),
         (4, 0, 8, (8, 2, 32, 0, 2, 1, 256)),

@@ -87,7 +87,7 @@ OPERATIONS = _table("""
     ffff: fma.rn.f32 fma.rn.ftz.f32 fma.rn.sat.f32 mad.rn.f32
     ff: sqrt.rn.f32 rcp.rn.f32 sqrt.rn.ftz.f32 neg.f32 abs.f32 neg.ftz.f32 mov.f32
     ff: cvt.rni.f32.f32 cvt.rzi.f32.f32 cvt.rmi.ftz.f32.f32 cvt.rpi.f32.f32 cvt.sat.f32.f32
-    frf: set.gt.f32.s32
+    frr: set.gt.f32.s32
     ddd: add.f64 sub.f64 mul.f64 div.rn.f64 min.f64 max.f64
     dddd: fma.rn.f64
     dd: sqrt.rn.f64 neg.f64 abs.f64 cvt.rni.f64.f64 cvt.rmi.f64.f64

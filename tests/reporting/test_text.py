@@ -14,6 +14,11 @@ def text_of(prediction):
     return plain_text(render_forecast(prediction))
 
 
+def paragraph(text, number):
+    """The words of each line of a section, counted from 0."""
+    return [line.split() for line in text.split("\n\n")[number].splitlines()]
+
+
 def test_the_first_line_answers_the_question(prediction):
     first = text_of(prediction).splitlines()[0]
     assert first == "saxpy<<<4096, 256>>> on h100-sxm: 5.00 us, bound by dram bandwidth"
@@ -95,7 +100,7 @@ def test_a_comparison_names_the_fastest_first(prediction, elsewhere):
 
 def test_a_comparison_has_one_row_per_gpu(prediction, elsewhere):
     text = plain_text(render_comparison([prediction, elsewhere]))
-    head, *rows = [line.split() for line in text.splitlines() if line.startswith("  ")]
+    head, *rows = paragraph(text, 1)
     assert head[:2] == ["GPU", "time"]
     assert [(row[0], row[3]) for row in rows] == [("h100-sxm", "1.00"), ("a100-sxm-80gb", "2.00")]
 
@@ -103,7 +108,7 @@ def test_a_comparison_has_one_row_per_gpu(prediction, elsewhere):
 def test_gpus_are_compared_by_one_model_at_a_time(prediction, elsewhere):
     slower = [replace(p, model="mwp-cwp", time_s=10 * p.time_s) for p in (prediction, elsewhere)]
     text = plain_text(render_comparison([prediction, elsewhere, *slower]))
-    rows = [line.split() for line in text.splitlines() if line.startswith("  ")][1:]
+    _, *rows = paragraph(text, 1)
     assert [row[4] for row in rows] == ["1.00", "2.00", "1.00", "2.00"]
 
 
@@ -121,4 +126,11 @@ def test_a_workload_counts_repeats(prediction):
     repeated = replace(prediction, case=replace(prediction.case, launch=thrice))
     text = plain_text(render_comparison([prediction, repeated]))
     assert text.startswith("The workload of 4 launches on h100-sxm: 20.0 us")
-    assert text.splitlines()[-1].split() == ["h100-sxm", "roofline", "20.0", "us"]
+    assert paragraph(text, 2)[-1] == ["h100-sxm", "roofline", "20.0", "us"]
+
+
+def test_a_comparison_says_what_was_executed_and_warns_once(prediction, elsewhere):
+    text = plain_text(render_comparison([prediction, elsewhere]))
+    assert "64 of 4 096 blocks" in text
+    assert text.count("no noc.bandwidth") == 1
+    assert "h100-sxm, a100-sxm-80gb: no noc.bandwidth" in text

@@ -176,7 +176,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in arguments:
             traceback.print_exc()
-            click.echo(getattr(error, "log", ""), err=True)
+            if isinstance(error, CompileError):
+                click.echo(error.log, err=True)
         if isinstance(error, click.ClickException):
             return complain(f"error: {usage_message(error)}")
         if isinstance(error, KernelcastError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelcast.execution.engine.lowering import Lowering
-from kernelcast.execution.engine.ptx.operands import read, resize, type_of, write
+from kernelcast.execution.engine.ptx.operands import pack, read, resize, type_of, unpack, write
 from kernelcast.execution.engine.values import (
     PtxType,
     Value,
@@ -20,8 +20,24 @@ def sources(lw: Lowering, i: Instruction, kind: PtxType) -> list[Value]:
     return [read(lw, operand, kind) for operand in i.operands[1:]]
 
 
+def _packed(lw: Lowering, i: Instruction, name: str) -> None:
+    """An operation on both halves of a packed pair."""
+    b = lw.b
+    kind = type_of(i)
+    a, c = (unpack(lw, read(lw, o, kind), kind.lanes) for o in i.operands[1:])
+    if name in ("min", "max"):
+        intrinsic = ("s" if kind.signed else "u") + name
+        halves = [b.lanewise(intrinsic, x.type, x, y) for x, y in zip(a, c, strict=True)]
+    else:
+        halves = [b.binary(name, x, y) for x, y in zip(a, c, strict=True)]
+    write(lw, i, i.operands[0], pack(lw, halves, kind))
+
+
 def add(lw: Lowering, i: Instruction) -> None:
     """`add`, with carry-out for `.cc` and saturation for `.sat.s32`."""
+    if type_of(i).lanes > 1:
+        _packed(lw, i, "add")
+        return
     a, c = sources(lw, i, type_of(i))
     if "sat" in i.modifiers:
         write(lw, i, i.operands[0], lw.b.lanewise("sadd.sat", a.type, a, c))
@@ -207,6 +223,9 @@ def neg(lw: Lowering, i: Instruction) -> None:
 def extreme(lw: Lowering, i: Instruction) -> None:
     """Integer `min` and `max`."""
     kind = type_of(i)
+    if kind.lanes > 1:
+        _packed(lw, i, i.opcode)
+        return
     a, c = sources(lw, i, kind)
     name = ("s" if kind.signed else "u") + i.opcode
     write(lw, i, i.operands[0], lw.b.lanewise(name, a.type, a, c))
@@ -393,12 +412,34 @@ def bfi(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.binary("or", moved, kept))
 
 
+_PERMUTATIONS = {
+    "f4e": (0x3210, 0x4321, 0x5432, 0x6543),
+    "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
+    "rc8": (0x0000, 0x1111, 0x2222, 0x3333),
+    "ecl": (0x3210, 0x3211, 0x3222, 0x3333),
+    "ecr": (0x0000, 0x1110, 0x2210, 0x3210),
+    "rc16": (0x1010, 0x3232, 0x1010, 0x3232),
+}
+"""Selectors of the modes of `prmt`, by the low two bits of c (PTX ISA, `prmt`)."""
+
+
+def _chosen(lw: Lowering, index: Value, table: tuple[int, ...]) -> Value:
+    """The entry of a table of four that the low two bits of `index` name."""
+    b = lw.b
+    low = b.binary("and", index, b.constant("i32", 3))
+    result = b.constant("i32", table[0])
+    for number, entry in enumerate(table[1:], 1):
+        here = b.compare("eq", low, b.constant("i32", number))
+        result = b.select(here, b.constant("i32", entry), result)
+    return result
+
+
 def prmt(lw: Lowering, i: Instruction) -> None:
     """`prmt`: four bytes chosen from {b, a} by four nibbles; bit 3 spreads the sign."""
     b = lw.b
-    if i.modifiers != ("b32",):
-        raise lw.unsupported("a prmt mode")
     low, high, selector = sources(lw, i, ptx_type("b32"))
+    if i.modifiers[-1] in _PERMUTATIONS:
+        selector = _chosen(lw, selector, _PERMUTATIONS[i.modifiers[-1]])
     pair = b.binary(
         "or",
         b.binary("shl", b.cast("zext", high, "i64"), b.constant("i64", 32)),
@@ -426,11 +467,61 @@ def dp4a(lw: Lowering, i: Instruction) -> None:
     for number in range(4):
         parts = []
         for value, kind in zip((a, c), types, strict=True):
-            up = b.binary("shl", value, b.constant("i32", 24 - 8 * number))
-            down = "ashr" if kind == "s32" else "lshr"
-            parts.append(b.binary(down, up, b.constant("i32", 24)))
+            parts.append(_field(lw, value, 8 * number, 8, kind == "s32"))
         total = b.binary("add", total, b.binary("mul", *parts))
     write(lw, i, i.operands[0], total)
+
+
+def dp2a(lw: Lowering, i: Instruction) -> None:
+    """`dp2a`: c plus the products of two 16-bit halves with the low or high two bytes."""
+    b = lw.b
+    wide, narrow = (m for m in i.modifiers if m in ("u32", "s32"))
+    a, c, total = sources(lw, i, ptx_type("b32"))
+    first = 2 if "hi" in i.modifiers else 0
+    for number in range(2):
+        half = _field(lw, a, 16 * number, 16, wide == "s32")
+        byte = _field(lw, c, 8 * (first + number), 8, narrow == "s32")
+        total = b.binary("add", total, b.binary("mul", half, byte))
+    write(lw, i, i.operands[0], total)
+
+
+def _field(lw: Lowering, value: Value, position: int, length: int, signed: bool) -> Value:
+    """A field of constant place, extended to 32 bits."""
+    b = lw.b
+    up = b.binary("shl", value, b.constant("i32", 32 - position - length))
+    return b.binary("ashr" if signed else "lshr", up, b.constant("i32", 32 - length))
+
+
+def _limited(lw: Lowering, i: Instruction, value: Value) -> Value:
+    """An amount wrapped or clamped to 32."""
+    b = lw.b
+    if "wrap" in i.modifiers:
+        return b.binary("and", value, b.constant("i32", 31))
+    return b.lanewise("umin", "i32", value, b.constant("i32", 32))
+
+
+def bmsk(lw: Lowering, i: Instruction) -> None:
+    """`bmsk`: `b` ones from bit `a` on."""
+    b = lw.b
+    position, length = (_limited(lw, i, v) for v in sources(lw, i, ptx_type("u32")))
+    near = b.lanewise("umin", "i32", position, b.constant("i32", 31))
+    ones = b.binary("shl", _low_ones(lw, "i32", length), near)
+    beyond = b.compare("ugt", position, b.constant("i32", 31))
+    write(lw, i, i.operands[0], b.select(beyond, b.constant("i32", 0), ones))
+
+
+def szext(lw: Lowering, i: Instruction) -> None:
+    """`szext`: the low `b` bits of a, extended by their sign or by zeros."""
+    b = lw.b
+    kind = type_of(i)
+    a = read(lw, i.operands[1], kind)
+    width = _limited(lw, i, read(lw, i.operands[2], ptx_type("u32")))
+    unused = b.binary("sub", b.constant("i32", 32), width)
+    near = b.lanewise("umin", "i32", unused, b.constant("i32", 31))
+    up = b.binary("shl", a, near)
+    field = b.binary("ashr" if kind.signed else "lshr", up, near)
+    empty = b.compare("eq", width, b.constant("i32", 0))
+    write(lw, i, i.operands[0], b.select(empty, b.constant("i32", 0), field))
 
 
 OPCODES = {
@@ -458,6 +549,9 @@ OPCODES = {
     "bfi": bfi,
     "prmt": prmt,
     "dp4a": dp4a,
+    "dp2a": dp2a,
+    "bmsk": bmsk,
+    "szext": szext,
 }
 """Opcodes that act on integers only; those shared with floats are in `arithmetic`."""
 

@@ -52,6 +52,11 @@ def isspacep(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], inside)
 
 
+def createpolicy(lw: Lowering, i: Instruction) -> None:
+    """A cache policy: any number does, since none is obeyed."""
+    write(lw, i, i.operands[0], lw.b.constant("i64", 0))
+
+
 def nothing(lw: Lowering, i: Instruction) -> None:
     """Hints, fences and waits: without effect where one thread of the CPU runs everything."""
 
@@ -60,6 +65,7 @@ OPCODES = {
     "mov": mov,
     "cvta": cvta,
     "isspacep": isspacep,
+    "createpolicy": createpolicy,
     **dict.fromkeys(
         (
             "membar",

@@ -1,0 +1,67 @@
+"""Thread instructions per second of the engine on one core, its address log switched on."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.measured import Measured
+from kernelcast import api
+from kernelcast.execution.execute import Sink, execute
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.sampling import sample_blocks
+from kernelcast.frontends.launch_check import check_launch
+from kernelcast.ir import Kernel, Launch
+from kernelcast.profiling.builder import ProfileBuilder
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+REPEATS = 5
+
+# Example, blocks executed, promised millions of thread instructions per second.
+CASES = (
+    ("saxpy.cu", 16384, 2000),
+    ("matmul_naive.cu", 64, 2000),
+    ("spmv_csr.cu", 1024, 1000),
+)
+
+
+def measure() -> Iterator[Measured]:
+    for file, blocks, promised in CASES:
+        kernel, launch, memory = prepared(EXAMPLES / file)
+        chosen = sample_blocks(launch.blocks, blocks)
+        engine = rate(kernel, launch, memory, chosen, "engine", REPEATS)
+        yield Measured(f"engine, {file}", engine, "M thread instructions/s", promised)
+        if file == "spmv_csr.cu":
+            few = sample_blocks(launch.blocks, 64)
+            reference = rate(kernel, launch, memory, few, "reference", 3)
+            yield Measured("  over the reference interpreter", engine / reference, "times", 10)
+        builder = ProfileBuilder(kernel, launch, memory, chosen)
+        counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume)
+        yield Measured("  executed and counted", counted, "M thread instructions/s")
+
+
+def prepared(file: Path) -> tuple[Kernel, Launch, Memory]:
+    work = api.workload(file)
+    kernel = api.load(file, kernel=work.launches[0].kernel)
+    launch = check_launch(kernel, work.launches[0])
+    return kernel, launch, Memory.build(kernel, launch)
+
+
+def rate(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: Sequence[int],
+    executor: str,
+    repeats: int,
+    sink: Sink = lambda words: None,
+) -> float:
+    """Median rate in millions; the engine's own time, without its compilation."""
+
+    def once() -> float:
+        trace = execute(kernel, launch, memory, blocks=blocks, executor=executor, sink=sink)
+        return trace.thread_instructions / trace.seconds / 1e6
+
+    once()
+    return statistics.median(once() for _ in range(repeats))
