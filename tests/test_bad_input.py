@@ -18,6 +18,13 @@ extern "C" __global__ void copy(int n, const float* x, float* y) {
 }
 """
 COPY_ARGS = ("--arg", "n=1024", "--arg", "x=f32[1024]", "--arg", "y=f32[1024]")
+TWO_LAUNCHES = """grid = 1
+block = 32
+args = { n = 32, x = "f32[32]", y = "f32[32]" }
+[[launch]]
+grid = 2
+block = 32
+args = { n = 32, x = "f32[32]", y = "f32[32]" }"""
 NO_FILE = 'y=f32[4] file("no.npy")'
 COPY_LAUNCH = ("--grid", "4", "--block", "256", *COPY_ARGS)
 
@@ -289,6 +296,19 @@ CASES = [
         ("explain", "FILE", *COPY_LAUNCH, "--gpu", "l4,t4"),
         "one GPU expected",
         "",
+    ),
+    Bad(
+        "explain on a launch that is not there",
+        ("explain", "FILE", *COPY_LAUNCH, "--launch", "2"),
+        "no launch 2",
+        "the last is 1",
+    ),
+    Bad(
+        "explain on one of two launches",
+        ("explain", "FILE"),
+        "2 launches",
+        "choose one with --launch",
+        LAUNCH_BLOCK.format(TWO_LAUNCHES) + COPY,
     ),
     Bad(
         "array file that is not there",

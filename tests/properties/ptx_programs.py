@@ -60,8 +60,8 @@ OPERATIONS = _table("""
     rrr: set.lt.u32.s32 set.ge.s32.u32 add.u16x2 min.s16x2 max.u16x2
     rrrr: mad.lo.u32 mad.hi.s32 mad24.lo.s32 sad.s32 sad.u32 dp4a.s32.u32 dp4a.u32.u32
     rrrr: dp2a.lo.s32.s32 dp2a.hi.u32.s32 shf.l.wrap.b32 shf.r.clamp.b32 shf.l.clamp.b32
-    rrrr: bfe.u32 bfe.s32 prmt.b32 prmt.f4e.b32 prmt.b4e.b32 prmt.rc8.b32 prmt.ecl.b32
-    rrrr: prmt.ecr.b32 prmt.rc16.b32 slct.u32.s32
+    rrrr: bfe.u32 bfe.s32 prmt.b32 prmt.b32.f4e prmt.b32.b4e prmt.b32.rc8 prmt.b32.ecl
+    rrrr: prmt.b32.ecr prmt.b32.rc16 slct.u32.s32
     rrrrr: bfi.b32
     rr: not.b32 neg.s32 abs.s32 cnot.b32 popc.b32 clz.b32 brev.b32 bfind.s32 bfind.shiftamt.u32
     rr: mov.b32 cvt.u8.u32 cvt.s8.s32 cvt.s16.s32 cvt.u32.u16 cvt.sat.s8.s32 cvt.sat.u16.s32
@@ -111,7 +111,7 @@ OPERATIONS = _table("""
     fg: cvt.f32.bf16
     df: cvt.f64.f32 cvt.ftz.f64.f32
     dr: cvt.rn.f64.u32 cvt.rn.f64.s32
-    dl: cvt.rn.f64.s64 cvt.rm.f64.u64
+    dl: cvt.rn.f64.s64 cvt.rn.f64.u64
     ef: cvt.rn.f16.f32 cvt.rz.f16.f32 cvt.rm.f16.f32 cvt.rp.f16.f32 cvt.rn.sat.f16.f32
     er: cvt.rn.f16.s32 cvt.rz.f16.u32
     ed: cvt.rn.f16.f64
@@ -516,7 +516,7 @@ def _statements(w: _Writer, depth: int, count: int) -> None:
             _loop(w, depth)
         elif choice == 2 and depth < 2:
             _table_branch(w, depth)
-        elif choice == 3 and depth == 0:
+        elif choice == 3 and (depth == 0 or w.below(4) == 0):
             _barrier(w)
         elif choice == 4 and depth == 0 and w.full_warps:
             _shuffle(w)

@@ -70,7 +70,7 @@ def test_a_grid_executed_whole_is_not_called_a_sample(prediction):
     profile = replace(prediction.case.profile, sample=Sample(4096, 4096, 0.0))
     exact = replace(prediction, case=replace(prediction.case, profile=profile))
     assert "all 4 096 blocks" in text_of(exact)
-    assert "evenly spread" not in text_of(exact)
+    assert "drawn at random" not in text_of(exact)
 
 
 def test_a_spread_that_cannot_be_told_is_not_shown_as_a_number(prediction):

@@ -24,6 +24,13 @@ from kernelcast.errors import InputError
 
 @click.command("explain")
 @file_argument
+@click.option(
+    "--launch",
+    "number",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The launch to explain, counted from 1, where FILE has several.",
+)
 @gpu_options()
 @model_options()
 @launch_options
@@ -32,6 +39,7 @@ from kernelcast.errors import InputError
 @output_options
 def command(
     file: str,
+    number: int | None,
     gpus: GpuFlags,
     models: ModelFlags,
     launch: LaunchOptions,
@@ -48,11 +56,10 @@ def command(
     if len(models.names()) > 1:
         raise InputError("one model expected", where="--model", hint="name one of them")
     cases = study(file, gpus, source, launch, sampling)
-    if len(cases) > 1:
-        kernels = ", ".join(dict.fromkeys(c.kernel.label for c in cases))
-        raise InputError(
-            f"{len(cases)} launches", where=file, hint=f"choose one with --kernel: {kernels}"
-        )
-    (found,) = forecasts(cases, models, output)
+    if number is None and len(cases) > 1:
+        raise InputError(f"{len(cases)} launches", where=file, hint="choose one with --launch N")
+    if number is not None and number > len(cases):
+        raise InputError(f"no launch {number}", where=file, hint=f"the last is {len(cases)}")
+    (found,) = forecasts([cases[(number or 1) - 1]], models, output)
     view = answer(found) if output.quiet else render_explanation(found)
     output.show(view, explanation_dict(found))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Trace
+from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.profile import Profile
 from kernelcast.toolchain.cache import Cache
+
+if TYPE_CHECKING:
+    from kernelcast.profiling.builder import ProfileBuilder
 
 FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 """Blocks of a sample whose size is not given; a grid of the fewest or less is executed whole."""
@@ -20,6 +24,9 @@ THREAD_INSTRUCTIONS = 80_000_000
 
 PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
+
+PILOT_BYTES = 64 << 20
+"""Most words of a pilot's trace to keep; beyond, its blocks are dear whatever follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +62,77 @@ def profile_launch(
     UnsupportedError
         If the kernel holds an instruction that cannot be executed.
     """
-    from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+    total = launch.blocks
+    known = _known_size(total, sampling)
+    first = sample_blocks(total, known or PILOT_BLOCKS)
+    sample = _Sample(kernel, launch, memory)
+    if known:
+        sample.choose(known)
 
-    pilot: Trace | None = None
-    if sampling.exact or launch.blocks <= FEWEST_BLOCKS:
-        chosen = tuple(range(launch.blocks))
-    elif sampling.blocks is not None:
-        chosen = sample_blocks(launch.blocks, sampling.blocks)
-    else:
-        first = sample_blocks(launch.blocks, PILOT_BLOCKS)
-        pilot = execute(kernel, launch, memory, blocks=first, budget=sampling.budget, cache=cache)
-        chosen = _sample_with(first, launch.blocks, affordable_blocks(pilot))
-    builder = ProfileBuilder(kernel, launch, memory, chosen)
-    done: tuple[int, ...] = ()
-    seconds = 0.0
-    if pilot is not None:
-        builder.consume(pilot.words)
-        done, seconds = pilot.blocks, pilot.seconds
-    rest = tuple(block for block in chosen if block not in done)
-    trace = execute(
-        kernel,
-        launch,
-        memory,
-        blocks=rest,
-        budget=sampling.budget,
-        sink=builder.consume,
-        cache=cache,
-    )
-    return builder.finish(executor=trace.executor, seconds=seconds + trace.seconds)
+    def run(blocks: tuple[int, ...]) -> Trace:
+        return execute(
+            kernel,
+            launch,
+            memory,
+            blocks=blocks,
+            budget=sampling.budget,
+            sink=sample.consume,
+            cache=cache,
+        )
+
+    trace = run(first)
+    seconds = trace.seconds
+    builder = sample.builder or sample.choose(affordable_blocks(trace))
+    rest = tuple(block for block in sample.blocks if block not in first)
+    if rest:
+        trace = run(rest)
+        seconds += trace.seconds
+    return builder.finish(executor=trace.executor, seconds=seconds)
+
+
+def _known_size(total: int, sampling: Sampling) -> int | None:
+    """Blocks to execute, None where a pilot has to tell."""
+    if sampling.exact or total <= FEWEST_BLOCKS:
+        return total
+    return sampling.blocks
+
+
+class _Sample:
+    """Takes the trace of a pilot before the size of the sample is known.
+
+    A sample contains the pilot's blocks (see `sample_blocks`), so its words are kept until then.
+    A pilot whose words are many needs no end to be measured: its blocks are dear, and the sample
+    is the smallest.
+    """
+
+    def __init__(self, kernel: Kernel, launch: Launch, memory: Memory) -> None:
+        self._case = (kernel, launch, memory)
+        self._kept: list[Words] = []
+        self._kept_bytes = 0
+        self.builder: ProfileBuilder | None = None
+        self.blocks: tuple[int, ...] = ()
+
+    def consume(self, words: Words) -> None:
+        """The next words of the trace."""
+        if self.builder is not None:
+            self.builder.consume(words)
+            return
+        self._kept.append(words.copy())
+        self._kept_bytes += words.nbytes
+        if self._kept_bytes > PILOT_BYTES:
+            self.choose(FEWEST_BLOCKS)
+
+    def choose(self, size: int) -> ProfileBuilder:
+        """Fix the sample, and profile what was kept."""
+        from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+
+        kernel, launch, memory = self._case
+        self.blocks = sample_blocks(launch.blocks, size)
+        self.builder = ProfileBuilder(kernel, launch, memory, self.blocks)
+        for words in self._kept:
+            self.builder.consume(words)
+        self._kept.clear()
+        return self.builder
 
 
 def affordable_blocks(pilot: Trace) -> int:
@@ -90,13 +140,3 @@ def affordable_blocks(pilot: Trace) -> int:
     per_block = pilot.thread_instructions / len(pilot.blocks)
     affordable = int(THREAD_INSTRUCTIONS / per_block) if per_block else MOST_BLOCKS
     return max(FEWEST_BLOCKS, min(MOST_BLOCKS, affordable))
-
-
-def _sample_with(pilot: tuple[int, ...], total: int, wanted: int) -> tuple[int, ...]:
-    """A sample of the grid in which the pilot's blocks stand in for their nearest neighbours."""
-    chosen = set(sample_blocks(total, wanted))
-    for block in pilot:
-        if block not in chosen:
-            chosen.remove(min(chosen.difference(pilot), key=lambda other: abs(other - block)))
-            chosen.add(block)
-    return tuple(sorted(chosen))

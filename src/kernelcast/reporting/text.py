@@ -143,7 +143,7 @@ def sample_words(prediction: Prediction) -> str:
         return "the only block" if sample.of == 1 else f"all {grouped(sample.of)} blocks"
     spread = "unknown" if math.isnan(sample.spread) else percent(sample.spread)
     return (
-        f"{grouped(sample.blocks)} of {grouped(sample.of)} blocks, evenly spread; "
+        f"{grouped(sample.blocks)} of {grouped(sample.of)} blocks, drawn at random; "
         f"standard error {spread}"
     )
 

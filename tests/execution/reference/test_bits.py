@@ -118,12 +118,12 @@ def test_bfi_follows_the_loop_of_the_isa(a: int, b: int, position: int, length: 
         ("prmt.b32", 0x7654, 0x8877_6685),
         ("prmt.b32", 0x0008, 0x8181_81FF),
         ("prmt.b32", 0x9990, 0x0000_0081),
-        ("prmt.f4e.b32", 1, 0x8544_3322),
-        ("prmt.b4e.b32", 1, 0x7788_8122),
-        ("prmt.rc8.b32", 2, 0x3333_3333),
-        ("prmt.ecl.b32", 1, 0x4433_2222),
-        ("prmt.ecr.b32", 2, 0x3333_2281),
-        ("prmt.rc16.b32", 1, 0x4433_4433),
+        ("prmt.b32.f4e", 1, 0x8544_3322),
+        ("prmt.b32.b4e", 1, 0x7788_8122),
+        ("prmt.b32.rc8", 2, 0x3333_3333),
+        ("prmt.b32.ecl", 1, 0x4433_2222),
+        ("prmt.b32.ecr", 2, 0x3333_2281),
+        ("prmt.b32.rc16", 1, 0x4433_4433),
     ],
 )
 def test_prmt_picks_bytes_by_the_tables_of_the_isa(name: str, selector: int, expected: int) -> None:
