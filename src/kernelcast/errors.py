@@ -1,18 +1,18 @@
 """The one error tree: every error says what is wrong, where, and what to do.
 
-    KernelcastError
-      InputError            something the user gave cannot be used
-        NotFoundError       a name nobody knows; carries the nearest known ones
-        ParseError          a text that does not follow its grammar, with file and line
-        LaunchError         a grid, block or argument that does not fit the kernel
-        CompileError        the vendor's compiler refused the source
-      UnsupportedError      a valid construct this version cannot execute, named with its line
-      ToolError             a tool or library that must be installed is not
-      MissingNumberError    a model needs a number that the machine file does not hold
-      ExecutionError        the kernel itself went wrong while it was executed
-        MemoryFaultError    an access outside every array
-        BudgetError         the kernel ran past its budget of instructions
-        DeadlockError       threads wait at barriers that can never complete
+KernelcastError
+  InputError            something the user gave cannot be used
+    NotFoundError       a name nobody knows; carries the nearest known ones
+    ParseError          a text that does not follow its grammar, with file and line
+    LaunchError         a grid, block or argument that does not fit the kernel
+    CompileError        the vendor's compiler refused the source
+  UnsupportedError      a valid construct this version cannot execute, named with its line
+  ToolError             a tool or library that must be installed is not
+  MissingNumberError    a model needs a number that the machine file does not hold
+  ExecutionError        the kernel itself went wrong while it was executed
+    MemoryFaultError    an access outside every array
+    BudgetError         the kernel ran past its budget of instructions
+    DeadlockError       threads wait at barriers that can never complete
 """
 
 from __future__ import annotations

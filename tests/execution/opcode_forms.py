@@ -139,8 +139,7 @@ def _comparisons() -> Iterator[Form]:
     relations = {
         "s": ("eq", "ne", "lt", "le", "gt", "ge"),
         "u": ("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"),
-        "f": ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu")
-        + ("num", "nan"),
+        "f": tuple("eq ne lt le gt ge equ neu ltu leu gtu geu num nan".split()),
     }
     for t in (*INTEGERS, *FLOATS):
         for relation in relations[t[0]]:
@@ -172,9 +171,10 @@ def _conversions() -> Iterator[Form]:
             for mode in ("rni", "rzi", "rmi", "rpi"):
                 yield Form(f"cvt.{mode}.{to}.{source} {{d}}, {{a}};", to, (source,))
             yield Form(f"cvt.rn.{source}.{to} {{d}}, {{a}};", source, (to,))
+        yield Form(f"cvt.rn.bf16.{to} {{d}}, {{a}};", "bf16", (to,))
         for mode in ("rz", "rm", "rp"):
-            if to[1:] != "64":
-                yield Form(f"cvt.{mode}.f32.{to} {{d}}, {{a}};", "f32", (to,))
+            for float_type in FLOATS:
+                yield Form(f"cvt.{mode}.{float_type}.{to} {{d}}, {{a}};", float_type, (to,))
     for mode in ("rn", "rz", "rm", "rp"):
         yield Form(f"cvt.{mode}.f32.f64 {{d}}, {{a}};", "f32", ("f64",))
     for t in FLOATS:
@@ -184,6 +184,10 @@ def _conversions() -> Iterator[Form]:
     yield Form("cvt.ftz.f64.f32 {d}, {a};", "f64", ("f32",))
     yield Form("cvt.sat.f32.f32 {d}, {a};", "f32", ("f32",))
     for t in ("f16", "bf16"):
+        for mode in ("rz", "rm", "rp"):
+            yield Form(f"cvt.{mode}.{t}.f32 {{d}}, {{a}};", t, ("f32",))
+            yield Form(f"cvt.{mode}.{t}.s32 {{d}}, {{a}};", t, ("s32",))
+            yield Form(f"cvt.{mode}.{t}.u64 {{d}}, {{a}};", t, ("u64",))
         yield Form(f"cvt.f32.{t} {{d}}, {{a}};", "f32", (t,))
         yield Form(f"cvt.rn.{t}.f32 {{d}}, {{a}};", t, ("f32",))
         yield Form(f"cvt.rn.{t}x2.f32 {{d}}, {{a}}, {{b}};", f"{t}x2", ("f32", "f32"))

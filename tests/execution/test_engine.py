@@ -202,6 +202,16 @@ def test_generic_addresses_reach_every_space() -> None:
     assert by_warp(trace.records()) == by_warp(reference.records())
 
 
+def test_every_warp_keeps_its_local_memory_across_a_barrier() -> None:
+    kernel = kernel_of(
+        """.local .align 4 .b8 mine[4];
+        st.local.u32 [mine], %r0; bar.sync 0; ld.local.u32 %r3, [mine];
+        st.global.u32 [%rd2], %r3;"""
+    )
+    out, _ = run(kernel, threads=96)
+    assert list(out[:96]) == list(range(96))
+
+
 def test_atomics_run_lane_by_lane_and_give_the_old_value() -> None:
     kernel = kernel_of("atom.global.add.u32 %r3, [%rd0], 2; st.global.u32 [%rd2+128], %r3;")
     out, _ = run(kernel)
@@ -232,7 +242,8 @@ def test_access_past_an_array_names_everything_about_it(executor: str) -> None:
 )
 def test_bad_accesses_are_refused(body: str, reason: str) -> None:
     module = ".shared .align 4 .b8 cell[4];\n.const .align 4 .u32 table[2] = {5, 1000};\n"
-    uses = ".local .align 4 .b8 mine[8]; st.shared.u32 [cell], 1; st.local.u32 [mine], 1; mov.u64 %rd9, table;\n"
+    uses = ".local .align 4 .b8 mine[8]; st.shared.u32 [cell], 1; st.local.u32 [mine], 1;\n"
+    uses += "mov.u64 %rd9, table;\n"
     with pytest.raises(MemoryFaultError, match=reason):
         run(kernel_of(uses + body, module=module))
 

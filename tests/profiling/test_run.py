@@ -104,11 +104,7 @@ def test_the_number_of_blocks_stays_within_its_bounds(per_block):
         assert chosen * per_block <= run.THREAD_INSTRUCTIONS < (chosen + 1) * per_block
 
 
-@given(st.integers(33, 100_000), st.integers(32, 1024))
-def test_a_sample_holds_the_pilot_and_keeps_its_size(total, wanted):
-    pilot = run.sample_blocks(total, run.PILOT_BLOCKS)
-    chosen = run._sample_with(pilot, total, wanted)
-    assert set(pilot) <= set(chosen)
-    assert len(chosen) == len(set(chosen)) == min(wanted, total)
-    assert list(chosen) == sorted(chosen)
-    assert 0 <= chosen[0] <= chosen[-1] < total
+def test_a_pilot_with_a_long_trace_ends_in_the_smallest_sample(kernel, launch, monkeypatch):
+    monkeypatch.setattr(run, "PILOT_BYTES", 0)
+    profile, visits = visited(kernel, launch)
+    assert profile.sample.blocks == visits.sum() == run.FEWEST_BLOCKS

@@ -101,7 +101,7 @@ OPERATIONS = _table("""
     gggg: fma.rn.bf16
     yyy: add.bf16x2 mul.bf16x2 max.bf16x2
     yyyy: fma.rn.bf16x2
-    yff: cvt.rn.bf16x2.f32 cvt.rz.bf16x2.f32
+    yff: cvt.rn.bf16x2.f32
     www: add.rn.f32x2 mul.rn.f32x2
     wwww: fma.rn.f32x2
     fr: cvt.rn.f32.s32 cvt.rz.f32.u32 cvt.rm.f32.s32 cvt.rp.f32.u32 cvt.rn.sat.f32.s32
@@ -111,11 +111,11 @@ OPERATIONS = _table("""
     fg: cvt.f32.bf16
     df: cvt.f64.f32 cvt.ftz.f64.f32
     dr: cvt.rn.f64.u32 cvt.rn.f64.s32
-    dl: cvt.rn.f64.s64 cvt.rn.f64.u64
-    ef: cvt.rn.f16.f32 cvt.rz.f16.f32 cvt.rm.f16.f32 cvt.rp.f16.f32 cvt.rn.sat.f16.f32
-    er: cvt.rn.f16.s32 cvt.rz.f16.u32
+    dl: cvt.rn.f64.s64 cvt.rm.f64.u64
+    ef: cvt.rn.f16.f32 cvt.rn.sat.f16.f32
+    er: cvt.rn.f16.s32
     ed: cvt.rn.f16.f64
-    gf: cvt.rn.bf16.f32 cvt.rz.bf16.f32
+    gf: cvt.rn.bf16.f32
     rf: cvt.rni.s32.f32 cvt.rzi.u32.f32 cvt.rmi.ftz.s32.f32 cvt.rpi.s32.f32 cvt.rzi.s8.f32
     rd: cvt.rzi.s32.f64 cvt.rpi.u32.f64
     re: cvt.rni.s32.f16 cvt.rzi.u32.f16
@@ -181,6 +181,10 @@ class _Writer:
         self.lines: list[str] = []
         self.labels = 0
         self.loops = 0
+        # One for the whole kernel: lanes of a warp may not wait at different barriers, and PTX
+        # leaves open what a barrier does that some threads reach by another form.
+        self.barrier = draw(st.integers(0, 15))
+        self.barrier_form = draw(st.sampled_from(("sync", "popc", "and", "or")))
         self.full_warps = full_warps
 
     def pick(self, choices):  # type: ignore[no-untyped-def]
@@ -438,17 +442,14 @@ def _shuffle(w: _Writer) -> None:
 
 
 def _barrier(w: _Writer) -> None:
-    w.emit(
-        w.pick(
-            (
-                "bar.sync 0",
-                "barrier.sync 1",
-                f"bar.red.popc.u32 {w.register('r')}, 0, {w.register('p')}",
-                f"barrier.cta.red.and.aligned.pred {w.register('p')}, 1, !{w.register('p')}",
-                f"bar.red.or.pred {w.register('p')}, 0, {w.register('p')}",
-            )
-        )
-    )
+    p, q, r = w.register("p"), w.register("p"), w.register("r")
+    forms = {
+        "sync": f"bar.sync {w.barrier}",
+        "popc": f"bar.red.popc.u32 {r}, {w.barrier}, {p}",
+        "and": f"barrier.cta.red.and.aligned.pred {p}, {w.barrier}, !{q}",
+        "or": f"bar.red.or.pred {p}, {w.barrier}, {q}",
+    }
+    w.emit(forms[w.barrier_form])
 
 
 def _branch(w: _Writer, depth: int) -> None:

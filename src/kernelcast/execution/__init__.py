@@ -1,0 +1,1 @@
+"""Runs a kernel on the CPU: Kernel, Launch and Memory in, Trace out."""

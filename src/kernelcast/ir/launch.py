@@ -29,7 +29,8 @@ class Fill:
     def __str__(self) -> str:
         if self.kind == "file":
             return f'file("{self.path}")'
-        return f"{self.kind}({', '.join(f'{n:g}' for n in self.numbers)})" if self.numbers else self.kind
+        numbers = ", ".join(f"{n:g}" for n in self.numbers)
+        return f"{self.kind}({numbers})" if numbers else self.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,9 @@ _LATENCY = {
     "latency.l2": _latency("load that hits the L2 cache (the near partition, where it has two)"),
     "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
     "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
+    "latency.issue_next": _latency("from an instruction to the next independent one of its warp"),
+    "latency.bank_conflict": _latency("each further lane that wants the bank of another"),
+    "latency.transaction": _latency("each further transaction of a load from memory"),
     "latency.barrier": _latency("barrier of a block whose warps all wait"),
     "latency.block_replacement": _latency("from a block's end to its successor's start"),
 }

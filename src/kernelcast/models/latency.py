@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kernelcast.errors import MissingNumberError
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Case
+from kernelcast.models.latency_hiding import Contention
 from kernelcast.models.throughput import assembled_class, sector_cycles, shared_pass_cycles
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 from kernelcast.profiling.profile import AccessProfile
@@ -46,6 +49,52 @@ def load_latency(case: Case, estimate: Estimate, dram: float) -> tuple[float, tu
         notes.append("every load takes the mean latency of the levels that serve the bytes")
     mean = from_l1 * (l2 if l1 is None else l1) + from_l2 * l2 + from_dram * dram
     return mean, tuple(notes)
+
+
+def contention_law(machine: Machine) -> Contention | None:
+    """Section 6.4 with throughput in bytes per second, None where the machine has no constants."""
+    get = machine.get
+    a, b, c = (get(f"volkov.latency_{name}") for name in ("base", "slope", "capacity"))
+    if a is None or b is None or c is None:
+        return None
+    b2, c2 = get("volkov.latency_slope_2"), get("volkov.latency_capacity_2")
+    second = () if b2 is None or c2 is None else ((b2, c2),)
+    return Contention(a, ((b, c), *second))
+
+
+def issue_interval(machine: Machine, needed_by: str) -> float:
+    """Cycles from an instruction to the next independent one of its warp (Volkov's ILP latency)."""
+    known = machine.get("latency.issue_next")
+    if known is not None:
+        return known
+    return (machine.get("sm.schedulers") or 1.0) / machine.number("sm.issue_per_cycle", needed_by)
+
+
+def conflict_latency(machine: Machine, needed_by: str) -> float:
+    """Cycles that each further lane that wants one bank adds to a load from shared memory.
+
+    Where nobody has measured it, the cycles in which all banks serve one word each.
+    """
+    known = machine.get("latency.bank_conflict")
+    if known is not None:
+        return known
+    number = machine.number
+    width = number("shared.banks", needed_by) * number("shared.bank_width", needed_by)
+    return width / number("shared.bandwidth", needed_by)
+
+
+def transaction_latency(machine: Machine, needed_by: str) -> float:
+    """Cycles that each further transaction adds to a load from memory (Volkov 2016, Table 6.7).
+
+    Where nobody has measured it, the cycles in which the L1 cache serves a sector.
+    """
+    known = machine.get("latency.transaction")
+    if known is not None:
+        return known
+    rate = machine.get("l1.bandwidth")
+    if rate is None:
+        raise MissingNumberError(machine.name, "latency.transaction", needed_by)
+    return SECTOR_BYTES / rate
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,17 @@ from kernelcast.errors import NotFoundError
 from kernelcast.models.base import Model
 
 _PARTS = frozenset(
-    {"__init__", "base", "latency", "latency_hiding", "registry", "throughput", "traffic"}
+    {
+        "__init__",
+        "base",
+        "latency",
+        "latency_hiding",
+        "mix",
+        "registry",
+        "throughput",
+        "traffic",
+        "work",
+    }
 )
 """Modules that models are made of, themselves none."""
 

@@ -29,7 +29,7 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import load_latency, timing
+from kernelcast.models.latency import contention_law, load_latency, timing
 from kernelcast.models.latency_hiding import Contention, contended_throughput
 from kernelcast.models.throughput import Worksheet, worksheet
 from kernelcast.models.traffic import Estimate
@@ -187,7 +187,7 @@ class Volkov:
     def _view(self, case: Case, estimate: Estimate) -> _View:
         by = f"model {self.name}"
         sheet = worksheet(case, estimate, by)
-        path = _path(case, estimate, _contention_law(case) if self.contention else None, by)
+        path = _path(case, estimate, contention_law(case.machine) if self.contention else None, by)
         waves = Waves(
             blocks=case.launch.blocks,
             warps_per_block=case.launch.warps_per_block,
@@ -301,17 +301,6 @@ def _unloaded_latency(
         return 0.0, ()
     dram = law.a if law else case.machine.number("latency.dram", by)
     return load_latency(case, estimate, dram)
-
-
-def _contention_law(case: Case) -> Contention | None:
-    """Section 6.4 with throughput in bytes per second, None where the machine has no constants."""
-    get = case.machine.get
-    a, b, c = (get(f"volkov.latency_{name}") for name in ("base", "slope", "capacity"))
-    if a is None or b is None or c is None:
-        return None
-    b2, c2 = get("volkov.latency_slope_2"), get("volkov.latency_capacity_2")
-    second = () if b2 is None or c2 is None else ((b2, c2),)
-    return Contention(a, ((b, c), *second))
 
 
 def _under_load(

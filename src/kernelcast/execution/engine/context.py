@@ -14,7 +14,8 @@ class Slot(IntEnum):
     GLOBAL_DELTA = auto()  # host address = device address + this
     SHARED = auto()
     SHARED_BYTES = auto()
-    LOCAL = auto()  # one area, used by the warp that runs
+    LOCAL_OF_BLOCK = auto()  # one area per warp
+    LOCAL = auto()  # that of the warp that runs
     LOCAL_BYTES = auto()  # per lane
     PARAM = auto()
     PARAM_BYTES = auto()

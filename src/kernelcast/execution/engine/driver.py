@@ -37,6 +37,9 @@ entry:
   %status_bytes = shl i64 %warps, 2
   %arrived_p = getelementptr i64, ptr %ctx, i64 {arrived}
   %gxy = mul i64 %gx, %gy
+  %local_of_block = {local_of_block}
+  %local_bytes = {local_bytes}
+  %local_warp_bytes = shl i64 %local_bytes, 5
   br label %block_head
 
 block_head:
@@ -77,6 +80,9 @@ enter:
   %resumed_p = getelementptr i64, ptr %waiting_at, i64 %w
   %resumed = load i64, ptr %resumed_p
   {store_resumed}
+  %local_start = mul i64 %w, %local_warp_bytes
+  %local = add i64 %local_of_block, %local_start
+  {store_local}
   %pos = {load_log}
   %limit = {load_limit}
   %full = icmp ugt i64 %pos, %limit
@@ -438,6 +444,9 @@ def driver_ir() -> str:
         store_cz=slots.store(Slot.CTA_Z, "%cz"),
         store_warp=slots.store(Slot.WARP, "%w"),
         store_resumed=slots.store(Slot.BARRIER_RESUMED, "%resumed"),
+        local_of_block=slots.load(Slot.LOCAL_OF_BLOCK),
+        local_bytes=slots.load(Slot.LOCAL_BYTES),
+        store_local=slots.store(Slot.LOCAL, "%local"),
         load_log=slots.load(Slot.LOG),
         load_limit=slots.load(Slot.LOG_LIMIT),
         store_log=slots.store(Slot.LOG, "%at_next"),

@@ -130,7 +130,9 @@ class _Session:
         self._pointer(Slot.SHARED, _aligned(max(memory.shared_bytes, 64)))
         self.set(Slot.SHARED_BYTES, memory.shared_bytes)
         self.set(Slot.SHARED_DYNAMIC_BYTES, self.launch.smem_bytes)
-        self._pointer(Slot.LOCAL, _aligned(max(WARP_LANES * memory.local_bytes, 64)))
+        warp_bytes = WARP_LANES * memory.local_bytes
+        local = _aligned(max(self.launch.warps_per_block * warp_bytes, 64))
+        self._pointer(Slot.LOCAL_OF_BLOCK, local)
         self.set(Slot.LOCAL_BYTES, memory.local_bytes)
         parameters = _aligned(max(memory.parameters.size, 64))
         parameters[: memory.parameters.size] = memory.parameters

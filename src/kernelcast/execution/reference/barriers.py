@@ -22,7 +22,7 @@ _RESULTS: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "and": ("pred", lambda votes, lanes: votes == lanes),
     "or": ("pred", lambda votes, lanes: votes > 0),
 }
-"""Type and value of each reduction, from the lanes that voted true and all that waited."""
+"""Type and value of each reduction, from the lanes that voted true and all that voted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _progress(block: Block, number: int, warps: list[Warp]) -> tuple[int, int]:
 def _release(block: Block, number: int, warps: list[Warp]) -> None:
     waits = [wait for warp in warps for wait in warp.waiting]
     votes = sum(wait.votes.bit_count() for wait in waits)
-    lanes = sum(wait.mask.bit_count() for wait in waits)
+    lanes = sum(wait.mask.bit_count() for wait in waits if wait.release is not None)
     for wait in waits:
         if wait.release is not None:
             wait.release(votes, lanes)

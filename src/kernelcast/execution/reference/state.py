@@ -54,8 +54,8 @@ class Wait:
     """Lanes of a warp that wait at a barrier, to go on at the basic block `resume`.
 
     `threads` is the barrier's thread count, None for all of the block. `votes` are the lanes that
-    hold true; when the barrier completes, `release` is called with the number of votes and of
-    waiting lanes in all its warps.
+    hold true in a reduction; when the barrier completes, `release` is called with the number of
+    such votes and of all lanes that voted, in all its warps.
     """
 
     instruction: Instruction

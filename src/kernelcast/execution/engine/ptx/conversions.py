@@ -90,23 +90,79 @@ def _int_to_float(
     lw: Lowering, i: Instruction, value: Value, source: PtxType, to: PtxType
 ) -> Value:
     b = lw.b
-    convert = "sitofp" if source.signed else "uitofp"
     mode = _rounding(i)
-    exact_in_double = source.bits <= 32
-    if to.bits == 64:
-        if mode != "rn" and not exact_in_double:
-            raise lw.unsupported(f"rounding mode .{mode} from 64 bits")
-        return b.cast(convert, value, "double")
-    if to.bits == 32 and mode == "rn":
-        result = b.cast(convert, value, "float")
-    elif exact_in_double or (to.name == "f16" and mode == "rn"):
-        # Beyond 2^53, where the f64 would be rounded, an f16 is infinite anyway.
-        result = _narrow(lw, b.cast(convert, value, "double"), mode, to)
-    else:
-        raise lw.unsupported(f"conversion of 64-bit integers to {to.name} with .{mode}")
+    convert = "sitofp" if source.signed else "uitofp"
+    near = b.cast(convert, value, "float" if to.bits == 32 else "double")
+    if mode != "rn" or (to.bits == 16 and source.bits == 64):
+        wide = b.cast("fpext", near, "double")
+        excess = _excess(lw, value, source, wide)
+        positive = b.compare("ogt", wide, b.constant("double", 0))
+        if to.bits == 16:
+            near = _odd(lw, near, excess, positive)
+        else:
+            near = _step(lw, near, excess, positive, mode)
+    if to.bits == 16:
+        near = round_to_odd(lw, near)
     if "sat" in i.modifiers:
-        result = saturate(lw, result)
-    return result if to.bits == 32 else from_float(lw, result, to)
+        near = saturate(lw, near)
+    return _finish(lw, near, mode, to)
+
+
+def _finish(lw: Lowering, value: Value, mode: str, to: PtxType) -> Value:
+    """Round an f32 to 16 bits; wider targets have their value.
+
+    The f32 may be rounded to odd: it compares with every number of 16 bits as the exact one does.
+    """
+    if to.bits > 16:
+        return value
+    b = lw.b
+    near = from_float(lw, value, to)
+    if mode == "rn":
+        return near
+    back, exact = (b.cast("fpext", v, "double") for v in (to_float(lw, near, to), value))
+    positive = b.compare("ogt", exact, b.constant("double", 0))
+    return _step(lw, near, b.binary("fsub", back, exact), positive, mode)
+
+
+def _excess(lw: Lowering, value: Value, source: PtxType, near: Value) -> Value:
+    """`near` minus the integer it stands for, exactly: both halves of it are exact as f64."""
+    b = lw.b
+    wide = resize(b, value, "i64", signed=source.signed)
+    shift = b.constant("i64", 32)
+    convert = "sitofp" if source.signed else "uitofp"
+    high = b.cast(convert, b.binary("ashr" if source.signed else "lshr", wide, shift), "double")
+    low = b.cast("uitofp", b.binary("and", wide, b.constant("i64", 0xFFFF_FFFF)), "double")
+    scale = b.cast("bitcast", b.constant("i64", 0x41F0_0000_0000_0000), "double")
+    return b.binary("fsub", b.binary("fsub", near, b.binary("fmul", high, scale)), low)
+
+
+def _step(lw: Lowering, near: Value, excess: Value, positive: Value, mode: str) -> Value:
+    """The nearest number moved by one where it lies on the wrong side of the exact one.
+
+    On the bits of a number, plus one leads away from zero and minus one towards it.
+    """
+    b = lw.b
+    zero = b.constant("double", 0)
+    above, below = b.compare("ogt", excess, zero), b.compare("olt", excess, zero)
+    bits = b.as_bits(near)
+    inwards, outwards = b.constant(bits.type, -1), b.constant(bits.type, 1)
+    if mode == "rz":
+        wrong, step = b.select(positive, above, below), inwards
+    elif mode == "rm":
+        wrong, step = above, b.select(positive, inwards, outwards)
+    else:
+        wrong, step = below, b.select(positive, outwards, inwards)
+    moved = b.select(wrong, b.binary("add", bits, step), bits)
+    return b.cast("bitcast", moved, near.type)
+
+
+def _odd(lw: Lowering, near: Value, excess: Value, positive: Value) -> Value:
+    """The number cut off towards zero, its last bit set where anything was lost."""
+    b = lw.b
+    bits = b.as_bits(_step(lw, near, excess, positive, "rz"))
+    lost = b.compare("one", excess, b.constant("double", 0))
+    one = b.select(lost, b.constant(bits.type, 1), b.constant(bits.type, 0))
+    return b.cast("bitcast", b.binary("or", bits, one), near.type)
 
 
 def _rounding(i: Instruction) -> str:
@@ -114,34 +170,16 @@ def _rounding(i: Instruction) -> str:
 
 
 def _narrow(lw: Lowering, value: Value, mode: str, to: PtxType) -> Value:
-    """An f64 as f32 in a rounding mode; for 16-bit targets rounded to odd, so that the rest can
-    be rounded by the last step."""
+    """An f64 as f32, rounded to odd where 16 bits are to follow."""
     b = lw.b
     if to.bits == 16:
-        if mode != "rn":
-            raise lw.unsupported(f"rounding mode .{mode} to 16 bits")
         return round_to_odd(lw, value)
     near = b.cast("fptrunc", value, "float")
     if mode == "rn":
         return near
-    back = b.cast("fpext", near, "double")
-    above = b.compare("ogt", back, value)
-    below = b.compare("olt", back, value)
-    zero = b.constant("double", 0)
-    positive = b.compare("ogt", value, zero)
-    # Stepping towards zero is minus one, away from zero plus one, on the bits of the magnitude.
-    if mode == "rz":
-        wrong = b.select(positive, above, below)
-        step = b.constant("i32", -1)
-    elif mode == "rm":
-        wrong = above
-        step = b.select(positive, b.constant("i32", -1), b.constant("i32", 1))
-    else:
-        wrong = below
-        step = b.select(positive, b.constant("i32", 1), b.constant("i32", -1))
-    bits = b.as_bits(near)
-    moved = b.select(wrong, b.binary("add", bits, step), bits)
-    return b.cast("bitcast", moved, "float")
+    excess = b.binary("fsub", b.cast("fpext", near, "double"), value)
+    positive = b.compare("ogt", value, b.constant("double", 0))
+    return _step(lw, near, excess, positive, mode)
 
 
 def _float_to_float(
@@ -159,8 +197,6 @@ def _float_to_float(
         value = b.cast("fpext", value, "double")
     elif value.type == "double" and to.bits < 64:
         value = _narrow(lw, value, mode, to)
-    elif mode != "rn" and to.bits == 16:
-        raise lw.unsupported(f"rounding mode .{mode} to 16 bits")
     if "ftz" in i.modifiers and to.bits == 32:
         value = flush(lw, value)
     if "sat" in i.modifiers:
@@ -168,7 +204,7 @@ def _float_to_float(
     if "relu" in i.modifiers:
         zero = b.constant(value.type, 0)
         value = b.select(b.compare("ogt", value, zero), value, zero)
-    return from_float(lw, value, to)
+    return _finish(lw, value, mode, to)
 
 
 OPCODES = {"cvt": cvt}

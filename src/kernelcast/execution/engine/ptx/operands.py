@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import struct
 from collections.abc import Callable
 
 from kernelcast.execution.address_map import WARP_LANES
@@ -56,8 +57,8 @@ def read(lw: Lowering, operand: Operand, kind: PtxType) -> Value:
         case Register():
             value = lw.register(operand)
         case Immediate(value=number, type=literal):
-            if literal == "f64" and kind.name == "f32":
-                raise lw.unsupported("an f64 literal in an f32 operation")
+            if {literal, kind.name} == {"f32", "f64"}:
+                number = _recoded(number, literal, kind.name)
             return b.constant(kind.llvm, number)
         case SpecialRegister(name=name):
             value = special(lw, name)
@@ -70,6 +71,18 @@ def read(lw: Lowering, operand: Operand, kind: PtxType) -> Value:
         case _:
             raise lw.unsupported(f"operand {operand}")
     return resize(b, value, kind.llvm)
+
+
+_CODES = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
+
+
+def _recoded(bits: int, literal: str, wanted: str) -> int:
+    """The bits of a literal of one width as those of the same number in the other."""
+    integer, number = _CODES[literal]
+    (value,) = struct.unpack(number, struct.pack(integer, bits))
+    integer, number = _CODES[wanted]
+    (recoded,) = struct.unpack(integer, struct.pack(number, value))
+    return int(recoded)
 
 
 def read_part(
