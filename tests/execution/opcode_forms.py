@@ -22,6 +22,7 @@ class Form:
 INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64")
 BITS = ("b16", "b32", "b64")
 FLOATS = ("f32", "f64")
+ORDERED = ("eq", "ne", "lt", "le", "gt", "ge")
 HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 
 
@@ -137,9 +138,9 @@ def _float() -> Iterator[Form]:
 
 def _comparisons() -> Iterator[Form]:
     relations = {
-        "s": ("eq", "ne", "lt", "le", "gt", "ge"),
-        "u": ("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"),
-        "f": tuple("eq ne lt le gt ge equ neu ltu leu gtu geu num nan".split()),
+        "s": ORDERED,
+        "u": (*ORDERED, "lo", "ls", "hi", "hs"),
+        "f": (*ORDERED, *(f"{relation}u" for relation in ORDERED), "num", "nan"),
     }
     for t in (*INTEGERS, *FLOATS):
         for relation in relations[t[0]]:
