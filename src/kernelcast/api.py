@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernelcast import DEFAULT_GPU
 from kernelcast.errors import KernelcastError, LaunchError
+from kernelcast.execution.execute import Progress
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
@@ -137,11 +138,13 @@ def cases(
     *,
     build: Build | None = None,
     sampling: Sampling = ENOUGH,
+    progress: Progress | None = None,
 ) -> tuple[Case, ...]:
     """One case per launch and machine, in that order.
 
     The launches run one after another on the same memory. GPUs whose code is the same share one
-    execution. Raises as `load` and `case` do.
+    execution. `progress` is told the share of each execution that is done. Raises as `load` and
+    `case` do.
     """
     assert work.source is not None
     build = build or Build()
@@ -158,7 +161,7 @@ def cases(
         runs = [_fitted(_kernel(module, launch.kernel), launch, chip) for launch in work.launches]
         code = tuple(_code(kernel) for kernel, _ in runs)
         if code not in executed:
-            executed[code] = _execute(runs, work.base_dir, sampling, build.cache)
+            executed[code] = _execute(runs, work.base_dir, sampling, build.cache, progress)
         rows.append(
             [
                 _case(kernel, launch, chip, executed[code][: at + 1])
@@ -248,12 +251,13 @@ def _execute(
     base_dir: Path | None,
     sampling: Sampling,
     cache: Cache | None,
+    progress: Progress | None = None,
 ) -> list[Profile]:
     profiles: list[Profile] = []
     memory: Memory | None = None
     for kernel, launch in runs:
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
-        profiles.append(profile_launch(kernel, launch, memory, sampling, cache))
+        profiles.append(profile_launch(kernel, launch, memory, sampling, cache, progress))
     return profiles
 
 

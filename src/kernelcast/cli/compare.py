@@ -55,12 +55,12 @@ def command(
     if gpus.gpu == ("default",):
         gpus = replace(gpus, gpu=SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
     if len(files) == 1:
-        found = forecasts(study(files[0], gpus, source, launch, sampling), models, output)
+        found = forecasts(study(files[0], gpus, source, launch, sampling, output), models, output)
         output.show(render_overview(found, brief=output.quiet), document_dict(found))
         return
     gpus.machine()
     versions = {
-        file: forecasts(study(file, gpus, source, launch, sampling), models, output)
+        file: forecasts(study(file, gpus, source, launch, sampling, output), models, output)
         for file in dict.fromkeys(files)
     }
     if len(versions) < 2:

@@ -55,7 +55,7 @@ def command(
     gpus.machine()
     if len(models.names()) > 1:
         raise InputError("one model expected", where="--model", hint="name one of them")
-    cases = study(file, gpus, source, launch, sampling)
+    cases = study(file, gpus, source, launch, sampling, output)
     if number is None and len(cases) > 1:
         raise InputError(f"{len(cases)} launches", where=file, hint="choose one with --launch N")
     if number is not None and number > len(cases):

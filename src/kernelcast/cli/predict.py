@@ -47,5 +47,5 @@ def command(
     from kernelcast.reporting.json import document_dict
     from kernelcast.reporting.overview import render_overview
 
-    found = forecasts(study(file, gpus, source, launch, sampling), models, output)
+    found = forecasts(study(file, gpus, source, launch, sampling, output), models, output)
     output.show(render_overview(found, brief=output.quiet), document_dict(found))

@@ -25,13 +25,22 @@ def study(
     source: SourceFlags,
     launch: LaunchOptions,
     sampling: SamplingFlags,
+    output: Output,
 ) -> tuple[Case, ...]:
     """Cases of all launches that the file or the flags ask for, on all GPUs asked for."""
     from kernelcast import api
+    from kernelcast.cli.progress import progress_bar
 
     machines = gpus.machines()
     work = api.workload(file, launch.flags(source.kernel))
-    return api.cases(work, machines, build=source.build(), sampling=sampling.sampling())
+    with progress_bar("executing", output.quiet) as progress:
+        return api.cases(
+            work,
+            machines,
+            build=source.build(),
+            sampling=sampling.sampling(),
+            progress=progress,
+        )
 
 
 def forecasts(cases: Sequence[Case], models: ModelFlags, output: Output) -> list[Forecast]:

@@ -18,6 +18,9 @@ DEFAULT_BUDGET = 2_000_000_000
 
 Sink = Callable[[Words], None]
 
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done, now and then."""
+
 
 def execute(
     kernel: Kernel,
@@ -29,6 +32,7 @@ def execute(
     budget: int | None = None,
     sink: Sink | None = None,
     cache: Cache | None = None,
+    progress: Progress | None = None,
 ) -> Trace:
     """Execute blocks of a launch on `memory`, which holds the results.
 
@@ -46,6 +50,8 @@ def execute(
         call only. Without one, the trace returned holds the stream.
     cache:
         Where the engine keeps machine code between processes.
+    progress:
+        Told by the engine which share of the blocks is done.
 
     Raises
     ------
@@ -60,7 +66,7 @@ def execute(
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
     if executor != "reference":
         try:
-            return _with_engine(kernel, launch, memory, chosen, most, sink, cache)
+            return _with_engine(kernel, launch, memory, chosen, most, sink, cache, progress)
         except (UnsupportedError, ImportError):
             if executor == "engine":
                 raise
@@ -75,6 +81,7 @@ def _with_engine(
     budget: int,
     sink: Sink | None,
     cache: Cache | None,
+    progress: Progress | None,
 ) -> Trace:
     from kernelcast.execution.engine import run_engine
 
@@ -87,6 +94,7 @@ def _with_engine(
         budget=budget,
         sink=sink or (lambda words: chunks.append(words.copy())),
         cache=cache,
+        progress=progress,
     )
     return Trace(
         kernel,

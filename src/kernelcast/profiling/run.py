@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import Progress, execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Trace, Words
@@ -51,8 +51,11 @@ def profile_launch(
     memory: Memory,
     sampling: Sampling = ENOUGH,
     cache: Cache | None = None,
+    progress: Progress | None = None,
 ) -> Profile:
     """Execute the launch on `memory` and profile it; `cache` keeps machine code.
+
+    `progress` is told the share of the sample that is done, once its size is known.
 
     Raises
     ------
@@ -78,6 +81,7 @@ def profile_launch(
             budget=sampling.budget,
             sink=sample.consume,
             cache=cache,
+            progress=progress if sample.builder else None,
         )
 
     trace = run(first)

@@ -26,6 +26,7 @@ LOG_BYTES = 8 << 20
 """Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
 
 Sink = Callable[[Words], None]
+Progress = Callable[[float], None]
 
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -49,10 +50,12 @@ def run_engine(
     budget: int,
     sink: Sink,
     cache: Cache | None = None,
+    progress: Progress | None = None,
 ) -> EngineRun:
     """Execute blocks of a launch, giving the log to `sink` in chunks that end with a record.
 
     The chunks are views that are valid during the call only. `budget` limits warp instructions.
+    `progress` is told the share of blocks done whenever a chunk is complete.
     Raises UnsupportedError where the engine cannot lower an instruction, and the subclasses of
     ExecutionError where the kernel goes wrong.
     """
@@ -60,7 +63,7 @@ def run_engine(
     lowered = lower(kernel)
     code = machine_code(lowered.ir, cache)
     ready = time.perf_counter()
-    session = _Session(kernel, launch, memory, blocks, lowered, code, budget, sink)
+    session = _Session(kernel, launch, memory, blocks, lowered, code, budget, sink, progress)
     session.run()
     return EngineRun(
         session.get(Slot.WARP_INSTRUCTIONS),
@@ -97,9 +100,11 @@ class _Session:
         code: MachineCode,
         budget: int,
         sink: Sink,
+        progress: Progress | None,
     ) -> None:
         self.kernel, self.launch, self.memory = kernel, launch, memory
         self.budget, self.sink, self.code = budget, sink, code
+        self.blocks, self.progress = np.asarray(blocks), progress
         self.error: BaseException | None = None
         self.slots = np.zeros(SLOTS, np.uint64)
         self.log = np.zeros((LOG_BYTES + lowered.headroom_bytes) // 8, np.uint64)
@@ -183,6 +188,9 @@ class _Session:
         try:
             self._flush()
             self._check_budget()
+            if self.progress is not None:
+                done = np.searchsorted(self.blocks, self.get(Slot.BLOCK_INDEX))
+                self.progress(float(done) / len(self.blocks))
         except BaseException as error:
             self.error = error
             return 1

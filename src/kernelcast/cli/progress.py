@@ -1,0 +1,59 @@
+"""A progress bar on standard error for what takes longer than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PATIENCE_S = 2.0
+"""What is done by then shows no bar."""
+
+
+@contextmanager
+def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """Give a function that takes the share done; None where nobody would see the bar."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    bar = _Bar(label)
+    try:
+        yield bar.show
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A bar that appears when the work has taken longer than `PATIENCE_S`."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._started = time.monotonic()
+        self._progress: Progress | None = None
+
+    def show(self, share: float) -> None:
+        """Draw the bar at `share`, 0 to 1; it starts anew with the next execution."""
+        if self._progress is None:
+            if time.monotonic() - self._started < PATIENCE_S:
+                return
+            self._progress = self._open()
+        self._progress.update(self._progress.task_ids[0], completed=share)
+
+    def _open(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        progress = Progress(console=Console(stderr=True), transient=True)
+        progress.add_task(self._label, total=1.0)
+        progress.start()
+        return progress
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,134 @@
+"""Basic blocks of a SASS function and where control goes between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
+from kernelcast.isas.sass.operands import (
+    IndirectOperand,
+    IntegerOperand,
+    LabelOperand,
+    RegisterOperand,
+)
+
+BRANCHES = frozenset({"BRA", "JMP"})
+INDIRECT_BRANCHES = frozenset({"BRX", "BRXU", "JMX", "JMXU"})
+CALLS = frozenset({"CALL"})
+LEAVES = frozenset({"EXIT", "RET", "KILL", "RTT"})
+_ENDS = BRANCHES | INDIRECT_BRANCHES | CALLS | LEAVES
+_CONDITIONAL_MODIFIERS = frozenset({"DIV", "CONV", "ANY"})
+_BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS\s+(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions `start` to `end` (exclusive), entered only at the top.
+
+    `successors` holds block indices, the fall-through first, where there is one. A call goes on
+    behind itself; what it calls is an entry of its own.
+    """
+
+    index: int
+    start: int
+    end: int
+    successors: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FlowGraph:
+    """Blocks in the order of their addresses; `entries` are the first blocks of functions.
+
+    `unresolved` lists indirect branches whose targets the listing does not name.
+    """
+
+    blocks: tuple[Block, ...]
+    entries: tuple[int, ...]
+    unresolved: tuple[int, ...]
+
+    @property
+    def successors(self) -> tuple[tuple[int, ...], ...]:
+        """The successors of every block."""
+        return tuple(block.successors for block in self.blocks)
+
+    @property
+    def reachable(self) -> frozenset[int]:
+        """Blocks that control can come to; the others are padding."""
+        seen = set(self.entries)
+        pending = list(seen)
+        while pending:
+            for target in self.blocks[pending.pop()].successors:
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return frozenset(seen)
+
+
+def flow_graph(function: SassFunction) -> FlowGraph:
+    """Cut a function into basic blocks.
+
+    Labels that only say where lanes meet again (BSSY, WARPSYNC) begin no block.
+    """
+    instructions = function.instructions
+    index_at = {i.address: i.index for i in instructions}
+    entries = {index_at[a] for a in function.functions.values() if a in index_at}
+    targets: dict[int, tuple[int, ...]] = {}
+    unresolved: list[int] = []
+    for instruction in instructions:
+        if instruction.opcode in BRANCHES | INDIRECT_BRANCHES:
+            addresses = list(_targets(instruction, function))
+            targets[instruction.index] = tuple(index_at[a] for a in addresses if a in index_at)
+            if instruction.opcode in INDIRECT_BRANCHES and not addresses:
+                unresolved.append(instruction.index)
+    starts = {0, *entries, *(t for several in targets.values() for t in several)}
+    starts |= {i.index + 1 for i in instructions if i.opcode in _ENDS}
+    cuts = [*sorted(s for s in starts if s < len(instructions)), len(instructions)]
+    block_at = {start: number for number, start in enumerate(cuts)}
+    blocks = []
+    for number, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        last = instructions[end - 1]
+        next_blocks = [block_at[t] for t in targets.get(last.index, ())]
+        if end < len(instructions) and _may_go_on(last):
+            next_blocks.insert(0, number + 1)
+        blocks.append(Block(number, start, end, tuple(dict.fromkeys(next_blocks))))
+    return FlowGraph(tuple(blocks), tuple(sorted(block_at[e] for e in entries)), tuple(unresolved))
+
+
+def is_conditional(instruction: SassInstruction) -> bool:
+    """Whether some lanes or warps may pass by: a guard, a predicate operand, or a test of masks."""
+    if instruction.guard is not None or _CONDITIONAL_MODIFIERS & set(instruction.modifiers):
+        return True
+    return any(
+        isinstance(o, RegisterOperand)
+        and o.register.file.is_predicate
+        and (o.register.number is not None or o.is_inverted)
+        for o in instruction.operands
+    )
+
+
+def _may_go_on(last: SassInstruction) -> bool:
+    return last.opcode not in _ENDS or last.opcode in CALLS or is_conditional(last)
+
+
+def _targets(instruction: SassInstruction, function: SassFunction) -> Iterator[int]:
+    """Addresses a branch may go to."""
+    for note in instruction.notes:
+        if found := _BRANCH_TARGETS.fullmatch(note):
+            for name in found[1].split(","):
+                yield from _address(name.strip(), function)
+    for operand in instruction.operands:
+        if isinstance(operand, LabelOperand):
+            yield from _address(operand.name, function)
+        elif isinstance(operand, IntegerOperand) and instruction.opcode in BRANCHES:
+            yield operand.value
+        elif isinstance(operand, IndirectOperand) and isinstance(operand.base, LabelOperand):
+            yield from _address(operand.base.name, function)
+
+
+def _address(label: str, function: SassFunction) -> Iterator[int]:
+    if label in function.labels:
+        yield function.labels[label]
+    elif label in function.functions:
+        yield function.functions[label]

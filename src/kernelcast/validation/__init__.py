@@ -1,0 +1,1 @@
+"""Predictions against what is known: the experiments of the papers, and measurements."""
