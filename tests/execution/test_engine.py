@@ -299,6 +299,17 @@ def test_the_log_is_the_same_however_often_it_is_drained(monkeypatch: pytest.Mon
     assert np.array_equal(whole.words, pieces.words)
 
 
+def test_progress_is_told_as_blocks_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_run, "LOG_BYTES", 64)
+    kernel = kernel_of("st.global.u32 [%rd2], %r0;")
+    launch = Launch((50, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
+    told: list[float] = []
+    execute(kernel, launch, Memory.build(kernel, launch), progress=told.append)
+    assert len(told) > 5
+    assert told == sorted(told)
+    assert 0 <= told[0] < 0.2 and 0.8 < told[-1] <= 1
+
+
 def test_an_error_in_the_sink_stops_the_run_and_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_run, "LOG_BYTES", 64)
     kernel = kernel_of("LOOP: add.u32 %r1, %r1, 1; bra LOOP;")

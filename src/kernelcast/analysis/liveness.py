@@ -20,11 +20,22 @@ def live_registers(kernel: Kernel) -> int:
     bodies = [kernel.instructions[b.start : b.end] for b in kernel.blocks]
     successors = [b.successors for b in kernel.blocks]
     numbers = _numbers(kernel.instructions)
-    live_out = _live_out(bodies, successors, numbers)
+    _, live_out = _liveness(bodies, successors, numbers)
     weights = [_words(register) for register in numbers]
     return max(
         (_peak(b, out, numbers, weights) for b, out in zip(bodies, live_out, strict=True)),
         default=0,
+    )
+
+
+def live_in(kernel: Kernel) -> tuple[frozenset[Register], ...]:
+    """The registers that are live at the start of every block."""
+    bodies = [kernel.instructions[b.start : b.end] for b in kernel.blocks]
+    successors = [b.successors for b in kernel.blocks]
+    numbers = _numbers(kernel.instructions)
+    live, _ = _liveness(bodies, successors, numbers)
+    return tuple(
+        frozenset(register for register, n in numbers.items() if bits >> n & 1) for bits in live
     )
 
 
@@ -46,12 +57,12 @@ def _words(register: Register) -> int:
     return -(-bits * lanes // _WORD_BITS)
 
 
-def _live_out(
+def _liveness(
     bodies: Sequence[Sequence[Instruction]],
     successors: Sequence[Sequence[int]],
     numbers: Mapping[Register, int],
-) -> list[int]:
-    """Registers live at the end of every block, as sets of bits.
+) -> tuple[list[int], list[int]]:
+    """Registers live at the start and at the end of every block, as sets of bits.
 
     in(b) = use(b) | (out(b) - def(b)), out(b) = union of in(s) over the successors s of b; least
     solution by iteration (Aho, Lam, Sethi & Ullman 2006, section 9.2.5). A guarded write leaves
@@ -80,7 +91,7 @@ def _live_out(
             into = uses[block] | out & ~defs[block]
             changed |= into != live_in[block]
             live_in[block], live_out[block] = into, out
-    return live_out
+    return live_in, live_out
 
 
 def _peak(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -20,10 +21,35 @@ from kernelcast.cli.options import (
 @gpu_options()
 @source_options
 @output_options
-def command(file: str, gpus: GpuFlags, source: SourceFlags, output: Output) -> None:
-    """List the kernels of FILE (CUDA C++, PTX or cubin) with their parameters and resources."""
+@click.pass_context
+def command(
+    ctx: click.Context, file: str, gpus: GpuFlags, source: SourceFlags, output: Output
+) -> None:
+    """List the kernels of FILE with their parameters and resources.
+
+    FILE is CUDA C++, PTX, a cubin, a fat binary, or a program or library with GPU code. Of the
+    last three, the code for every architecture is listed, or that which --gpu runs.
+    """
+    from kernelcast.frontends.fatbin import is_container
+
+    if is_container(file):
+        is_chosen = ctx.get_parameter_source("gpu") is not ParameterSource.DEFAULT
+        _show_container(file, gpus if is_chosen else None, source.kernel, output)
+        return
     from kernelcast import api
     from kernelcast.reporting.kernels import kernels_dict, render_kernels
 
     found = api.kernels(file, gpu=gpus.machine(), kernel=source.kernel, build=source.build())
     output.show(render_kernels(found), kernels_dict(found))
+
+
+def _show_container(file: str, gpus: GpuFlags | None, kernel: str, output: Output) -> None:
+    from kernelcast.frontends.loading import choose_kernel
+    from kernelcast.frontends.sass import container_kernels
+    from kernelcast.reporting.library import library_dict, render_library
+
+    found = list(container_kernels(file, gpus.machine().compute_capability if gpus else None))
+    if kernel:
+        chosen = choose_kernel(kernel, {k.name: k.label for k in found}, where=file)
+        found = [k for k in found if k.name == chosen]
+    output.show(render_library(found), library_dict(found))

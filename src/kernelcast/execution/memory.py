@@ -237,7 +237,7 @@ class _Reservation:
         return known
 
     def _expect_writes(self, region: Region) -> None:
-        """Ask for huge pages under an array about to be filled: a tenth of the page faults."""
+        """Ask for huge pages under an array about to be filled: far fewer page faults."""
         advice = getattr(mmap, "MADV_HUGEPAGE", None)
         if advice is None or region.size_bytes < _HUGE_BYTES:
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelcast.errors import InputError, NotFoundError
+from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.declarations import declared_kernels
@@ -99,6 +99,12 @@ def load_bytes(
     kind = recognise(data, name=name)
     if kind is Kind.WORKLOAD:
         raise InputError("a workload file holds no kernel", where=name, hint="give its source")
+    if kind is Kind.SASS:
+        raise UnsupportedError(
+            "a listing of machine code, which is not executed",
+            where=name,
+            hint="read it with kernelcast disasm",
+        )
     if kind is Kind.CUBIN:
         module = _load_cubin(data, name)
     elif kind is Kind.PTX:

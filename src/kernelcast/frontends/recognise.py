@@ -14,6 +14,7 @@ _E_MACHINE = slice(18, 20)
 
 _PTX = re.compile(r"(?>\s|//[^\n]*\n|/\*.*?\*/)*+\.version\b", re.DOTALL)
 _PTX_ANYWHERE = re.compile(r"^\s*\.(?:version|target|address_size)\s", re.MULTILINE)
+_LISTING = re.compile(r"^\s*/\*[0-9a-f]{4,8}\*/\s+(?:@!?U?P\w+\s+)?[A-Z][A-Z0-9_.]+", re.MULTILINE)
 _WORKLOAD = re.compile(r"^\s*\[\[\s*launch\s*\]\]", re.MULTILINE)
 _CUDA = re.compile(r"\b__(?:global|device)__\b|^\s*#\s*include\b", re.MULTILINE)
 
@@ -24,6 +25,7 @@ class Kind(StrEnum):
     CUDA = "cuda"
     PTX = "ptx"
     CUBIN = "cubin"
+    SASS = "sass"
     WORKLOAD = "workload"
 
 
@@ -32,9 +34,7 @@ def recognise(data: bytes, *, name: str) -> Kind:
     if data.startswith(ELF_MAGIC):
         return _recognise_elf(data, name)
     if data.startswith(FATBIN_MAGIC):
-        raise InputError(
-            "a fat binary, not a cubin", where=name, hint="extract one with cuobjdump -xelf all"
-        )
+        raise InputError("a fat binary, whose code is not executed", where=name, hint=_LOOK_INSIDE)
     if not data.strip():
         raise InputError("the file is empty", where=name, hint=_EXPECTED)
     if b"\0" in data:
@@ -46,11 +46,14 @@ def recognise(data: bytes, *, name: str) -> Kind:
         return Kind.WORKLOAD
     if _CUDA.search(text):
         return Kind.CUDA
+    if _LISTING.search(text):
+        return Kind.SASS
     if _PTX_ANYWHERE.search(text):
         return Kind.PTX  # the reader of PTX says what is wrong with its head
     raise InputError("no kernel found in this text", where=name, hint=_EXPECTED)
 
 
+_LOOK_INSIDE = "see its kernels with kernelcast kernels FILE, one with kernelcast disasm FILE"
 _EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
 
 
@@ -59,8 +62,8 @@ def _recognise_elf(data: bytes, name: str) -> Kind:
         return Kind.CUBIN
     if b".nv_fatbin" in data:
         raise InputError(
-            "a host program with GPU code inside, not a cubin",
+            "a host program with GPU code inside, which is not executed",
             where=name,
-            hint="extract one with cuobjdump -xelf all",
+            hint=_LOOK_INSIDE,
         )
     raise InputError("an ELF file for another machine, not a cubin", where=name, hint=_EXPECTED)

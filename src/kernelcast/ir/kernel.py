@@ -72,8 +72,8 @@ class Resources:
 class Kernel:
     """One entry point, device functions inlined: what every later stage works on.
 
-    `target` is the architecture the code was made for (`sm_90`); `source` the user's file and
-    `text` the ISA's own text, for listings; `functions` names what was inlined.
+    `target` is the architecture the code was made for (`sm_90`), `label` the name in the source,
+    `source` the user's file, and `version` that of the ISA's text.
     """
 
     name: str

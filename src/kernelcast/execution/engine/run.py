@@ -14,7 +14,7 @@ from kernelcast.errors import BudgetError, DeadlockError, ExecutionError, Unsupp
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
 from kernelcast.execution.engine.jit import MachineCode, machine_code
-from kernelcast.execution.engine.lowering import LoweredKernel, Lowering
+from kernelcast.execution.engine.module import LoweredKernel, lower_kernel
 from kernelcast.execution.engine.ptx import Ptx
 from kernelcast.execution.faults import memory_fault, place
 from kernelcast.execution.memory import Memory
@@ -77,7 +77,7 @@ def lower(kernel: Kernel) -> LoweredKernel:
     """LLVM IR of a kernel."""
     if kernel.isa != "ptx":
         raise UnsupportedError(f"the engine cannot execute {kernel.isa}", where=kernel.name)
-    return Lowering(kernel, Ptx()).lower()
+    return lower_kernel(kernel, Ptx())
 
 
 def _aligned(size_bytes: int) -> NDArray[np.uint8]:

@@ -44,9 +44,9 @@ def effects(instruction: SassInstruction) -> Effects:
     writes: list[Register] = []
     if instruction.guard:
         reads += _registers(instruction.guard, 1)
-    if count == 0 or all(_is_predicate(o) for o in instruction.operands[:count]):
-        if row and row.writes in (Writes.RESULT, Writes.VOTE):
-            words = words[1:]  # no destination register here
+    has_register = any(not _is_predicate(o) for o in instruction.operands[:count])
+    if row and row.writes in (Writes.RESULT, Writes.VOTE) and not has_register:
+        words = words[1:]
     wide_address = "E" in instruction.modifiers
     for place, operand in enumerate(instruction.operands):
         size = 1 if _is_predicate(operand) or not words else words.pop(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 from kernelcast.isas.sass.operands import (
@@ -87,7 +88,7 @@ def flow_graph(function: SassFunction) -> FlowGraph:
     cuts = [*sorted(s for s in starts if s < len(instructions)), len(instructions)]
     block_at = {start: number for number, start in enumerate(cuts)}
     blocks = []
-    for number, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(cuts)):
         last = instructions[end - 1]
         next_blocks = [block_at[t] for t in targets.get(last.index, ())]
         if end < len(instructions) and _may_go_on(last):

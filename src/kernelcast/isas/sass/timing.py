@@ -24,8 +24,8 @@ class Timing:
     """A stretch of code.
 
     `issue_cycles` is the sum of the stalls asked for; `cycles` counts the waits for scoreboards
-    too. `issues` holds the cycle at which each instruction issues, `critical_path` the instructions,
-    by index, that set the last one.
+    too. `issues` holds the cycle at which each instruction issues, `critical_path` those, by index,
+    that set the last one.
     """
 
     instructions: tuple[int, ...]

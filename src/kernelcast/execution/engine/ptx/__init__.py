@@ -7,6 +7,7 @@ from collections.abc import Callable
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx import (
     barriers,
+    bits,
     conversions,
     floating,
     integer,
@@ -30,6 +31,7 @@ def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
 
 _OPCODES: dict[str, Lower] = {
     **integer.OPCODES,
+    **bits.OPCODES,
     **floating.OPCODES,
     **{name: _by_type(integer.INTEGER[name], floating.FLOAT[name]) for name in floating.FLOAT},
     **selection.OPCODES,

@@ -1,0 +1,70 @@
+"""A kernel as an LLVM module: driver, address checks, and the function that runs a warp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelcast.execution.engine.control import branch, go, wait_at_barrier
+from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir
+from kernelcast.execution.engine.lowering import InstructionSet, Lowering
+from kernelcast.execution.engine.registers import waits
+from kernelcast.execution.engine.turn import begin, dispatch_and_end, state_bytes
+from kernelcast.execution.trace import RECORD_WORDS, RecordKind
+from kernelcast.ir import Kernel, OpClass
+
+
+@dataclass(frozen=True)
+class LoweredKernel:
+    """LLVM IR of a kernel, and what its host must provide: bytes of state per warp, and room for
+    `headroom_bytes` behind the limit of the log."""
+
+    ir: str
+    state_bytes: int
+    headroom_bytes: int
+
+
+def lower_kernel(kernel: Kernel, isa: InstructionSet) -> LoweredKernel:
+    """Lower a kernel; UnsupportedError names an instruction that the engine does not know."""
+    lw = Lowering(kernel, isa)
+    begin(lw)
+    for index in range(len(kernel.blocks)):
+        _lower_block(lw, index)
+    dispatch_and_end(lw)
+    entry, *rest = lw.b.lines
+    body = "\n".join((entry, *lw.b.slots, *rest))
+    declarations = "\n".join(sorted({*DECLARATIONS, *lw.b.declarations}))
+    ir = (
+        f"{driver_ir()}\n{declarations}\n"
+        f"define internal i32 @warp(ptr noalias %ctx, i64 %w, i32 %resume) {{\n{body}\n}}\n"
+        '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
+    )
+    return LoweredKernel(ir, state_bytes(lw), _headroom_bytes(kernel))
+
+
+def _lower_block(lw: Lowering, index: int) -> None:
+    block = lw.kernel.blocks[index]
+    lw.start_block(index)
+    for position in range(block.start, block.end):
+        lw.position = position
+        instruction = lw.kernel.instructions[position]
+        if instruction.op_class is OpClass.BRANCH:
+            branch(lw, index, instruction)
+            return
+        if waits(instruction):
+            wait_at_barrier(lw, index, instruction)
+            return
+        lower = lw.isa.opcodes.get(instruction.opcode)
+        if lower is None:
+            raise lw.unsupported("this instruction")
+        lower(lw, instruction)
+    go(lw, block.successors[0], lw.mask)
+
+
+def _headroom_bytes(kernel: Kernel) -> int:
+    """Bytes that a warp may log between two checks: every block once, and a warp header."""
+    words = RECORD_WORDS[RecordKind.WARP]
+    words += RECORD_WORDS[RecordKind.BLOCK] * len(kernel.blocks)
+    words += sum(
+        RECORD_WORDS[RecordKind.ADDRESSES] for i in kernel.instructions if i.op_class.is_memory
+    )
+    return 8 * words

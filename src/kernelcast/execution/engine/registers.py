@@ -1,0 +1,72 @@
+"""Where the registers of a kernel live while the engine runs it."""
+
+from __future__ import annotations
+
+from kernelcast.analysis.liveness import live_in
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.engine.values import element_bits, ptx_type
+from kernelcast.ir import Instruction, Kernel, OpClass
+
+CARRY = "cc"
+"""The condition-code register that `add.cc` writes and `addc` reads, one bit per lane."""
+
+
+def waits(instruction: Instruction) -> bool:
+    """Whether an instruction makes its lanes wait at a barrier of the block."""
+    return instruction.op_class is OpClass.BARRIER and not (
+        "arrive" in instruction.modifiers or "warp" in instruction.modifiers
+    )
+
+
+def block_local_registers(kernel: Kernel) -> frozenset[str]:
+    """Registers used in one block only, and first by an unguarded write: SSA values will do."""
+    home: dict[str, int] = {}
+    crossing: set[str] = set()
+    for block in kernel.blocks:
+        for instruction in kernel.instructions[block.start : block.end]:
+            for register in instruction.reads:
+                if home.get(register.name) != block.index:
+                    crossing.add(register.name)
+            for register in instruction.writes:
+                first = register.name not in home
+                owner = home.setdefault(register.name, block.index)
+                if owner != block.index or (first and instruction.guard is not None):
+                    crossing.add(register.name)
+    return frozenset(home) - crossing
+
+
+def stack_registers(kernel: Kernel) -> dict[str, str]:
+    """All other registers, with their element types: each has a stack slot."""
+    local = block_local_registers(kernel)
+    registers: dict[str, str] = {}
+    for instruction in kernel.instructions:
+        for register in (*instruction.reads, *instruction.writes):
+            if register.name not in local:
+                registers[register.name] = ptx_type(register.type).llvm
+        if _uses_carry(instruction):
+            registers[CARRY] = "i1"
+    return registers
+
+
+def _uses_carry(instruction: Instruction) -> bool:
+    return "cc" in instruction.modifiers or instruction.opcode in ("addc", "subc", "madc")
+
+
+def saved_registers(kernel: Kernel, on_stack: dict[str, str]) -> dict[str, str]:
+    """Those that may be read after a barrier, which a waiting warp has to keep."""
+    ends = [b for b in kernel.blocks if b.end and waits(kernel.instructions[b.end - 1])]
+    if not ends:
+        return {}
+    alive = live_in(kernel)
+    kept = {r.name for block in ends for after in block.successors for r in alive[after]}
+    return {name: element for name, element in on_stack.items() if name in kept | {CARRY}}
+
+
+def saved_bytes(element: str) -> int:
+    """Room for one saved register of a warp, a predicate as a mask, in steps of 64 bytes."""
+    return max(64, WARP_LANES * element_bits(element) // 8)
+
+
+def stack_slot(register: str) -> str:
+    """The name of a register's stack slot."""
+    return f'%"r.{register}"'

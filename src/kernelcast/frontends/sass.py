@@ -1,0 +1,156 @@
+"""Machine code of a file: compiled, taken out of cubins and fat binaries, or already disassembled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernelcast.errors import InputError
+from kernelcast.frontends.cubin import Cubin, read_cubin
+from kernelcast.frontends.cuda import compile_source
+from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
+from kernelcast.frontends.loading import choose_kernel, read_file
+from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.ir import Kernel, Resources
+from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvdisasm import disassemble
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The code of one kernel.
+
+    `label` is its name in the source; `resources` None where the file says nothing of them; `note`
+    says why it was made for another architecture than asked for.
+    """
+
+    file: str
+    label: str
+    function: SassFunction
+    resources: Resources | None = None
+    note: str = ""
+
+
+def machine_code(
+    path: str | Path,
+    *,
+    compute_capability: tuple[int, int],
+    kernel: str = "",
+    options: CompileOptions = NO_OPTIONS,
+    cache: Cache | None = None,
+) -> tuple[MachineCode, ...]:
+    """The machine code of the kernel called `kernel`, or of all kernels of a file.
+
+    CUDA C++ is compiled for the target nearest to `compute_capability`; out of a file with fat
+    binaries comes the code that such a chip runs, and only one kernel at a time. Raises
+    InputError, NotFoundError, UnsupportedError and ToolError.
+    """
+    if is_container(path):
+        with open_fat_binary(path) as fat_binary:
+            return (_from_fat_binary(fat_binary, compute_capability, kernel, cache),)
+    name = str(path)
+    data = read_file(path)
+    kind = recognise(data, name=name)
+    if kind is Kind.CUBIN:
+        cubin = read_cubin(data, name=name)
+        return _from_cubin(data, cubin, _labels(cubin.kernels), kernel, name, cache)
+    text = data.decode("utf-8", "replace")
+    if kind is Kind.SASS:
+        return _from_listing(parse_sass(text, name), kernel, name)
+    if kind is Kind.CUDA:
+        return _from_cuda(text, name, compute_capability, kernel, options, cache)
+    raise InputError(
+        f"{kind} holds no machine code", where=name, hint="give CUDA C++, a cubin or a program"
+    )
+
+
+def container_kernels(
+    path: str | Path, compute_capability: tuple[int, int] | None = None
+) -> Iterator[Kernel]:
+    """The kernels in a file with fat binaries, without their instructions, cubin after cubin.
+
+    `compute_capability` leaves only the code such a chip runs. InputError where it runs none.
+    """
+    with open_fat_binary(path) as fat_binary:
+        chosen = compute_capability and fat_binary.architecture_for(compute_capability)
+        for _, data in fat_binary.cubins(chosen or None):
+            cubin = read_cubin(data, name=str(path))
+            for mangled, kernel in cubin.kernels.items():
+                yield replace(kernel, label=source_name(mangled))
+
+
+def _from_fat_binary(
+    fat_binary: FatBinary,
+    compute_capability: tuple[int, int],
+    kernel: str,
+    cache: Cache | None,
+) -> MachineCode:
+    name = fat_binary.name
+    architecture = fat_binary.architecture_for(compute_capability)
+    labels: dict[str, str] = {}
+    holders = {}
+    for member, data in fat_binary.cubins(architecture):
+        for mangled, label in _labels(read_cubin(data, name=name).kernels).items():
+            labels[mangled] = label
+            holders[mangled] = member
+    chosen = choose_kernel(kernel, labels, where=name)
+    data = fat_binary.data(holders[chosen])
+    (code,) = _from_cubin(data, read_cubin(data, name=name), labels, chosen, name, cache)
+    return code
+
+
+def _from_cubin(
+    data: bytes,
+    cubin: Cubin,
+    labels: Mapping[str, str],
+    kernel: str,
+    name: str,
+    cache: Cache | None,
+) -> tuple[MachineCode, ...]:
+    chosen = _chosen(kernel, labels, name) if kernel else tuple(cubin.kernels)
+    if not chosen:
+        choose_kernel("", labels, where=name)  # says that there is none
+    module = parse_sass(disassemble(data, cache, name=name), f"listing of {name}")
+    return tuple(
+        MachineCode(name, labels[m], module.function(m), cubin.kernels[m].resources) for m in chosen
+    )
+
+
+def _from_cuda(
+    text: str,
+    name: str,
+    compute_capability: tuple[int, int],
+    kernel: str,
+    options: CompileOptions,
+    cache: Cache | None,
+) -> tuple[MachineCode, ...]:
+    target = choose_architecture(compute_capability)
+    compiled = compile_source(
+        text,
+        name=name,
+        architecture=target.architecture,
+        kernels=[kernel],
+        options=options,
+        cache=cache,
+    )
+    data = compiled.compilation.cubin
+    found = _from_cubin(data, compiled.cubin, compiled.labels, kernel, name, cache)
+    return tuple(replace(code, note=target.note) for code in found)
+
+
+def _from_listing(module: SassModule, kernel: str, name: str) -> tuple[MachineCode, ...]:
+    labels = _labels(module.kernel_names or tuple(module.functions))
+    chosen = _chosen(kernel, labels, name) if kernel else tuple(labels)
+    return tuple(MachineCode(name, labels[m], module.function(m)) for m in chosen)
+
+
+def _chosen(kernel: str, labels: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return (choose_kernel(kernel, labels, where=name),)
+
+
+def _labels(mangled: Mapping[str, Kernel] | Sequence[str]) -> dict[str, str]:
+    return {name: source_name(name) for name in mangled}

@@ -1,0 +1,205 @@
+"""Annotated listings of machine code: control codes, waits, cycles, source lines, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelcast.frontends.sass import MachineCode
+from kernelcast.ir import Location
+from kernelcast.isas.sass.flow import Block, FlowGraph
+from kernelcast.isas.sass.instruction import SassInstruction
+from kernelcast.isas.sass.opcodes import Coverage
+from kernelcast.isas.sass.scoreboards import Wait
+from kernelcast.isas.sass.timing import FunctionTiming, LoopTiming, Timing
+from kernelcast.reporting.figures import grouped, percent
+from kernelcast.reporting.source_lines import source_text
+
+_TEXT_COLUMNS = 44
+
+
+@dataclass(frozen=True)
+class Disassembly:
+    """Everything that is known of a kernel's machine code.
+
+    `basis` says what the cycles of waits were taken from.
+    """
+
+    code: MachineCode
+    graph: FlowGraph
+    waits: Mapping[int, tuple[Wait, ...]]
+    timing: FunctionTiming
+    coverage: Coverage
+    basis: str
+
+
+def render_disassembly(view: Disassembly, *, brief: bool) -> str:
+    """The listing as text; `brief` leaves out the instructions."""
+    lines = [*_head(view), "", *_loops(view)]
+    if not brief:
+        for block in view.graph.blocks:
+            if block.index in view.graph.reachable:
+                lines += ["", *_block(view, block)]
+    return "\n".join(lines).rstrip()
+
+
+def disassembly_dict(view: Disassembly) -> dict[str, Any]:
+    """The same as plain dictionaries; addresses are in bytes, times in cycles."""
+    function, resources = view.code.function, view.code.resources
+    reachable = view.graph.reachable
+    return {
+        "name": view.code.label,
+        "symbol": function.name,
+        "target": function.target,
+        "registers": resources.registers if resources else None,
+        "basis": view.basis,
+        "opcodes": {
+            "instructions": view.coverage.total,
+            "known_share": view.coverage.known_share,
+            "proved_share": view.coverage.proved_share,
+            "unknown": dict(view.coverage.unknown),
+            "unsupported": dict(view.coverage.unsupported),
+        },
+        "blocks": [
+            {
+                "index": block.index,
+                "first_address": function.instructions[block.start].address,
+                "instructions": block.end - block.start,
+                "successors": list(block.successors),
+                **_timing_dict(view, timing),
+            }
+            for block, timing in zip(view.graph.blocks, view.timing.blocks, strict=True)
+            if block.index in reachable
+        ],
+        "loops": [
+            {
+                "header": found.loop.header,
+                "blocks": sorted(found.loop.blocks),
+                "instructions": len(found.timing.instructions),
+                "cycles_per_round": found.cycles,
+                "is_one_path": found.is_one_path,
+                **_timing_dict(view, found.timing),
+            }
+            for found in view.timing.loops
+        ],
+        "instructions": [_instruction_dict(view, i) for i in function.instructions],
+    }
+
+
+def _timing_dict(view: Disassembly, timing: Timing) -> dict[str, Any]:
+    instructions = view.code.function.instructions
+    return {
+        "issue_cycles": timing.issue_cycles,
+        "cycles": timing.cycles,
+        "critical_path": [instructions[i].address for i in timing.critical_path],
+    }
+
+
+def _instruction_dict(view: Disassembly, instruction: SassInstruction) -> dict[str, Any]:
+    control, instructions = instruction.control, view.code.function.instructions
+    place = instruction.location
+    return {
+        "address": instruction.address,
+        "text": str(instruction),
+        "encoding": f"{instruction.encoding:#034x}",
+        "control": str(control),
+        "stall_cycles": control.stall_cycles,
+        "yields": control.yields,
+        "write_barrier": control.write_barrier,
+        "read_barrier": control.read_barrier,
+        "waits": [
+            {
+                "barrier": wait.barrier,
+                "outstanding": wait.outstanding,
+                "for": [instructions[p].address for p in wait.producers],
+            }
+            for wait in view.waits.get(instruction.index, ())
+        ],
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "ptx_line": instruction.ptx_line,
+    }
+
+
+def _head(view: Disassembly) -> Iterator[str]:
+    function, resources, known = view.code.function, view.code.resources, view.coverage
+    parts = [f"{len(function.instructions)} instructions", function.target or "unknown target"]
+    if resources and resources.registers is not None:
+        parts.append(f"{resources.registers} registers")
+    yield f"{view.code.label}: {', '.join(parts)}"
+    if view.code.label != function.name:
+        yield f"  symbol {function.name}"
+    yield f"  {view.basis}"
+    if known.unknown:
+        yield f"  opcodes that are not known: {_counts(known.unknown)}"
+    if known.unsupported:
+        share = percent(1 - known.proved_share)
+        yield f"  opcodes whose meaning is not proved ({share}): {_counts(known.unsupported)}"
+
+
+def _counts(opcodes: Mapping[str, int]) -> str:
+    ranked = sorted(opcodes.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} ({count})" for name, count in ranked)
+
+
+def _loops(view: Disassembly) -> Iterator[str]:
+    if not view.timing.loops:
+        yield "no loops"
+        return
+    yield "innermost loops, cycles per round of one warp alone"
+    for found in view.timing.loops:
+        yield f"  {_loop(view, found)}"
+
+
+def _loop(view: Disassembly, found: LoopTiming) -> str:
+    graph, instructions = view.graph, view.code.function.instructions
+    members = [graph.blocks[n] for n in sorted(found.loop.blocks)]
+    first, last = instructions[members[0].start], instructions[members[-1].end - 1]
+    lines = [
+        i.location.line
+        for i in map(instructions.__getitem__, found.timing.instructions)
+        if i.location
+    ]
+    where = f", lines {min(lines)}-{max(lines)}" if lines else ""
+    paths = "" if found.is_one_path else ", all blocks of a round with branches"
+    return (
+        f"{first.address:04x}-{last.address:04x}: {len(found.timing.instructions)} instructions, "
+        f"issue {found.timing.issue_cycles}, with waits {_cycles(found.cycles)}{where}{paths}"
+    )
+
+
+def _block(view: Disassembly, block: Block) -> Iterator[str]:
+    timing = view.timing.blocks[block.index]
+    goes_to = ", ".join(f"block {s}" for s in block.successors) or "the end"
+    yield (
+        f"block {block.index}: issue {timing.issue_cycles} cycles, "
+        f"with waits {_cycles(timing.cycles)}; then {goes_to}"
+    )
+    critical = set(timing.critical_path) if timing.cycles > timing.issue_cycles else set()
+    place: Location | None = None
+    instructions = view.code.function.instructions
+    for instruction, cycle in zip(
+        instructions[block.start : block.end], timing.issues, strict=True
+    ):
+        if instruction.location is not None and instruction.location != place:
+            place = instruction.location
+            yield f"    {Path(place.file).name}:{place.line}  {source_text(place)}".rstrip()
+        mark = "*" if instruction.index in critical else " "
+        text = f"  {mark} {_cycles(cycle):>5}  {instruction.address:04x}  {instruction.control}  "
+        note = _waits(view.waits.get(instruction.index, ()), instructions)
+        yield f"{text}{str(instruction):<{_TEXT_COLUMNS}}  {note}".rstrip()
+
+
+def _waits(waits: Sequence[Wait], instructions: Sequence[SassInstruction]) -> str:
+    parts = []
+    for wait in waits:
+        who = [f"{instructions[p].address:04x} {instructions[p].opcode}" for p in wait.producers]
+        all_but = f" all but {wait.outstanding} of" if wait.outstanding else ""
+        parts.append(f"SB{wait.barrier}:{all_but} {', '.join(who) or 'nothing here'}")
+    return f"waits for {'; '.join(parts)}" if parts else ""
+
+
+def _cycles(value: float) -> str:
+    return grouped(round(value))
