@@ -112,6 +112,15 @@ def test_indexed_branch_takes_every_lane_to_its_target() -> None:
     assert masks(trace)[-1][1] == 0xFFFFFFFF
 
 
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_an_index_without_a_target_is_an_error(executor: str) -> None:
+    kernel = kernel_of(
+        "ts: .branchtargets A, B; brx.idx %r0, ts; A: mov.u32 %r2, 1; B: mov.u32 %r2, 2;"
+    )
+    with pytest.raises(ExecutionError, match=r"thread \(2,0,0\).*index"):
+        run(kernel, executor=executor)
+
+
 def test_barrier_makes_shared_memory_visible_to_other_warps() -> None:
     kernel = kernel_of(
         """mov.u32 %r3, buffer; shl.b32 %r1, %r0, 2; add.u32 %r4, %r3, %r1;

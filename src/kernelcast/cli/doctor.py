@@ -74,7 +74,7 @@ def _disassembler() -> Finding:
     from kernelcast.toolchain.wheels import find_in_wheels
 
     if found := find_in_wheels("cu*/bin/nvdisasm"):
-        return Finding("nvdisasm", True, f"{found[-1]} (nothing uses it yet)")
+        return Finding("nvdisasm", True, f"{found[-1]}, for machine code")
     return Finding("nvdisasm", False, "not installed", "pip install nvidia-cuda-nvdisasm")
 
 

@@ -308,7 +308,7 @@ sampling_options = gathered(
         "--budget",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop a kernel after N executed warp instructions.",
+        help="Stop a kernel after N executed warp instructions of a block.",
     ),
 )
 """`--exact --sample --budget`, as `sampling: SamplingFlags`."""

@@ -13,8 +13,8 @@ from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
-DEFAULT_BUDGET = 2_000_000_000
-"""Warp instructions after which a launch is taken to be endless: half a minute of the engine."""
+DEFAULT_BUDGET = 100_000_000
+"""Warp instructions after which a block is taken to be endless: some seconds of the engine."""
 
 Sink = Callable[[Words], None]
 
@@ -44,7 +44,7 @@ def execute(
         `engine`, `reference`, or `auto`: the engine, and the reference interpreter for a kernel
         with an instruction that only it knows.
     budget:
-        Most warp instructions to execute; `DEFAULT_BUDGET` by default.
+        Most warp instructions that a block may execute; `DEFAULT_BUDGET` by default.
     sink:
         Takes the stream of the trace in chunks that end with a record and are valid during the
         call only. Without one, the trace returned holds the stream.
@@ -58,7 +58,7 @@ def execute(
     UnsupportedError
         If an instruction cannot be executed.
     ExecutionError
-        If the kernel goes wrong: a bad access, a deadlock, or more instructions than the budget.
+        If the kernel goes wrong: a bad access, a deadlock, or a block runs past the budget.
     """
     chosen = tuple(sorted(range(launch.blocks) if blocks is None else blocks))
     most = DEFAULT_BUDGET if budget is None else budget

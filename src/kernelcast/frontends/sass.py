@@ -1,4 +1,4 @@
-"""Machine code of a file: compiled, taken out of cubins and fat binaries, or already disassembled."""
+"""Machine code of a file: compiled, out of cubins and fat binaries, or already disassembled."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ PILOT_BYTES = 64 << 20
 class Sampling:
     """How much of a grid is executed: all of it, `blocks` blocks, or what seems enough.
 
-    `budget` bounds the executed warp instructions; None leaves it to the executor.
+    `budget` bounds the warp instructions of a block; None leaves it to the executor.
     """
 
     exact: bool = False

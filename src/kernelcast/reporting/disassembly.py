@@ -189,7 +189,7 @@ def _block(view: Disassembly, block: Block) -> Iterator[str]:
         mark = "*" if instruction.index in critical else " "
         text = f"  {mark} {_cycles(cycle):>5}  {instruction.address:04x}  {instruction.control}  "
         note = _waits(view.waits.get(instruction.index, ()), instructions)
-        yield f"{text}{str(instruction):<{_TEXT_COLUMNS}}  {note}".rstrip()
+        yield f"{text}{instruction!s:<{_TEXT_COLUMNS}}  {note}".rstrip()
 
 
 def _waits(waits: Sequence[Wait], instructions: Sequence[SassInstruction]) -> str:

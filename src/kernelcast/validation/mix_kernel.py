@@ -66,6 +66,9 @@ grid = "cdiv(entries, 256)"
 block = 256
 args = { chain = "u32[entries]", entries = "entries" }
 """
+_ARGUMENTS = (
+    'chain = "u32[entries]", iterations = "iterations", zero = -0.0, out = "f32[blocks * threads]"'
+)
 _TEXT = """\
 /* kernelcast
 blocks = {blocks}
@@ -77,8 +80,7 @@ entries = {entries}
 kernel = "mix"
 grid = "blocks"
 block = "threads"
-args = {{ chain = "u32[entries]", iterations = "iterations", zero = -0.0,
-         out = "f32[blocks * threads]" }}
+args = {{ {arguments} }}
 */
 
 // {title}
@@ -156,6 +158,7 @@ def mix_kernel(mix: Mix, *, blocks: int, threads: int, iterations: int = 8) -> M
         threads=threads,
         iterations=iterations,
         entries=entries,
+        arguments=_ARGUMENTS,
         fill_launch=_FILL_LAUNCH if chases else "",
         title=f"{alpha} additions per slow instruction ({mix.kind}, {mix.ways} ways)",
         alpha=alpha,

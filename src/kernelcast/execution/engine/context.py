@@ -45,6 +45,7 @@ class Slot(IntEnum):
     WARP_INSTRUCTIONS = auto()
     THREAD_INSTRUCTIONS = auto()
     BLOCK_INDEX = auto()  # linear index of the block that runs
+    BLOCK_START = auto()  # WARP_INSTRUCTIONS when it started
     CTA_X = auto()
     CTA_Y = auto()
     CTA_Z = auto()
@@ -110,4 +111,4 @@ class Fault(IntEnum):
     READ_ONLY = 3
     TRAP = 4
     MIXED_BARRIERS = 5
-    DRAIN = 6
+    NO_TARGET = 6

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.turn import reduction_pointer
-from kernelcast.ir import BlockRef, Instruction, Register
+from kernelcast.ir import BasicBlock, BlockRef, Instruction, Register
 
 
 def _guard_mask(lw: Lowering, instruction: Instruction) -> str:
@@ -29,7 +29,7 @@ def branch(lw: Lowering, index: int, instruction: Instruction) -> None:
     if instruction.opcode == "trap":
         _trap(lw, block.successors, instruction)
     elif instruction.opcode == "brx":
-        _indexed_branch(lw, instruction)
+        _indexed_branch(lw, block, instruction)
     elif instruction.opcode in ("ret", "exit"):
         if instruction.guard is None:
             lw.b.line("br label %dispatch")
@@ -70,13 +70,24 @@ def _conditional(lw: Lowering, successors: tuple[int, ...], taken: str) -> None:
 
 
 def _push(lw: Lowering, target: int, mask: str) -> None:
-    """Add lanes to the pending mask of a block."""
+    """Add lanes, at least one, to the pending mask of a block."""
     b = lw.b
     pointer = b.scalar(f"getelementptr i32, ptr %pending, i64 {target}")
     _add_lanes(lw, pointer, mask)
     low = b.scalar("load i32, ptr %low")
     below = b.scalar(f"icmp ult i32 {low}, {target}")
     b.line(f"store i32 {b.scalar(f'select i1 {below}, i32 {low}, i32 {target}')}, ptr %low")
+
+
+def _push_if_any(lw: Lowering, target: int, mask: str) -> None:
+    b = lw.b
+    some, go_on = b.fresh("some"), b.fresh("go")
+    none = b.scalar(f"icmp eq i32 {mask}, 0")
+    b.line(f"br i1 {none}, label %{go_on}, label %{some}")
+    b.label(some)
+    _push(lw, target, mask)
+    b.line(f"br label %{go_on}")
+    b.label(go_on)
 
 
 def go(lw: Lowering, target: int, mask: str) -> None:
@@ -103,23 +114,37 @@ def _go_if_any(lw: Lowering, target: int, mask: str) -> None:
     go(lw, target, mask)
 
 
-def _indexed_branch(lw: Lowering, instruction: Instruction) -> None:
+def _indexed_branch(lw: Lowering, block: BasicBlock, instruction: Instruction) -> None:
+    """Every lane goes to the target that its index names; one without a target is a fault."""
     b = lw.b
     index = instruction.operands[0]
     assert isinstance(index, Register)
     chosen = lw.register(index)
+    left = lw.mask
+    if instruction.guard is not None:
+        left = _guard_mask(lw, instruction)
+        _push_if_any(lw, block.successors[0], _others(lw, left))
     targets = [o.index for o in instruction.operands[1:] if isinstance(o, BlockRef)]
     for number, target in enumerate(targets):
-        here = b.compare("eq", chosen, b.constant(chosen.type, number))
-        mask = b.scalar(f"and i32 {b.mask_of(here)}, {lw.mask}")
-        push, go_on = b.fresh("push"), b.fresh("go")
-        none = b.scalar(f"icmp eq i32 {mask}, 0")
-        b.line(f"br i1 {none}, label %{go_on}, label %{push}")
-        b.label(push)
-        _push(lw, target, mask)
-        b.line(f"br label %{go_on}")
-        b.label(go_on)
+        here = b.mask_of(b.compare("eq", chosen, b.constant(chosen.type, number)))
+        taken = b.scalar(f"and i32 {here}, {left}")
+        left = b.scalar(f"xor i32 {left}, {taken}")
+        _push_if_any(lw, target, taken)
+    lost, fine = b.fresh("lost"), b.fresh("go")
+    none = b.scalar(f"icmp eq i32 {left}, 0")
+    b.line(f"br i1 {none}, label %{fine}, label %{lost}")
+    b.label(lost)
+    _stop_at_lane(lw, left, Fault.NO_TARGET)
+    b.label(fine)
     b.line("br label %dispatch")
+
+
+def _stop_at_lane(lw: Lowering, mask: str, fault: Fault) -> None:
+    """Stop the run; the first lane of the mask is at fault."""
+    lane = lw.b.call("llvm.cttz.i32", "i32", [("i32", mask), ("i1", "false")])
+    lw.set_slot(Slot.FAULT_LANE, lw.b.scalar(f"zext i32 {lane} to i64"))
+    lw.fault(fault)
+    lw.b.line("br label %stopped")
 
 
 def _trap(lw: Lowering, successors: tuple[int, ...], instruction: Instruction) -> None:
@@ -132,10 +157,7 @@ def _trap(lw: Lowering, successors: tuple[int, ...], instruction: Instruction) -
         b.label(fine)
         go(lw, successors[0], lw.mask)
         b.label(trapped)
-    lane = b.call("llvm.cttz.i32", "i32", [("i32", mask), ("i1", "false")])
-    lw.set_slot(Slot.FAULT_LANE, b.scalar(f"zext i32 {lane} to i64"))
-    lw.fault(Fault.TRAP)
-    b.line("br label %stopped")
+    _stop_at_lane(lw, mask, Fault.TRAP)
 
 
 def _add_lanes(lw: Lowering, pointer: str, mask: str) -> None:

@@ -58,6 +58,8 @@ block_start:
   {store_cx}
   {store_cy}
   {store_cz}
+  %executed = {load_executed}
+  {store_start}
   call void @llvm.memset.p0.i64(ptr %smem, i8 0, i64 %smem_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %status, i8 {fresh}, i64 %status_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %arrived_p, i8 0, i64 {barrier_bytes}, i1 false)
@@ -442,6 +444,8 @@ def driver_ir() -> str:
         store_cx=slots.store(Slot.CTA_X, "%cx"),
         store_cy=slots.store(Slot.CTA_Y, "%cy"),
         store_cz=slots.store(Slot.CTA_Z, "%cz"),
+        load_executed=slots.load(Slot.WARP_INSTRUCTIONS),
+        store_start=slots.store(Slot.BLOCK_START, "%executed"),
         store_warp=slots.store(Slot.WARP, "%w"),
         store_resumed=slots.store(Slot.BARRIER_RESUMED, "%resumed"),
         local_of_block=slots.load(Slot.LOCAL_OF_BLOCK),

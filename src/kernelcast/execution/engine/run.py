@@ -54,7 +54,8 @@ def run_engine(
 ) -> EngineRun:
     """Execute blocks of a launch, giving the log to `sink` in chunks that end with a record.
 
-    The chunks are views that are valid during the call only. `budget` limits warp instructions.
+    The chunks are views that are valid during the call only. `budget` limits the warp
+    instructions of a block.
     `progress` is told the share of blocks done whenever a chunk is complete.
     Raises UnsupportedError where the engine cannot lower an instruction, and the subclasses of
     ExecutionError where the kernel goes wrong.
@@ -203,13 +204,13 @@ class _Session:
         self.set(Slot.LOG, self.log.ctypes.data)
 
     def _check_budget(self) -> None:
-        executed = self.get(Slot.WARP_INSTRUCTIONS)
+        executed = self.get(Slot.WARP_INSTRUCTIONS) - self.get(Slot.BLOCK_START)
         if executed > self.budget:
             raise BudgetError(
-                f"stopped after {executed:.3g} warp instructions, the budget is {self.budget:.3g}; "
-                f"block {self.get(Slot.BLOCK_INDEX)} may never end",
+                f"block {self.get(Slot.BLOCK_INDEX)} may never end: stopped after {executed:.3g} "
+                f"warp instructions, a block's budget is {self.budget:.3g}",
                 where=f"kernel {self.kernel.label or self.kernel.name}",
-                hint="check the loop's exit, sample fewer blocks, or raise --budget",
+                hint="check the exits of its loops, or raise --budget",
             )
 
     def run(self) -> None:
@@ -227,7 +228,6 @@ class _Session:
                 hint="make every thread of the block reach the barrier",
             )
         self._flush()
-        self._check_budget()
 
     def _fault(self) -> ExecutionError:
         fault = Fault(self.get(Slot.FAULT))
@@ -250,6 +250,12 @@ class _Session:
                 "the kernel stopped itself (trap or failed assertion)",
                 where=where,
                 hint="check the condition it asserts",
+            )
+        if fault is Fault.NO_TARGET:
+            return ExecutionError(
+                "a branch by index has no target for its index",
+                where=where,
+                hint="check the index",
             )
         return ExecutionError(
             "lanes of one warp wait at different barriers",

@@ -52,7 +52,7 @@ def run_reference(
     """Execute `blocks` (linear indices) of a launch; `memory` holds the results.
 
     Returns the words of the trace, the warp instructions and the thread instructions. `budget` is
-    the greatest number of warp instructions.
+    the greatest number of warp instructions of a block.
 
     Raises `UnsupportedError`, before anything is executed, for an instruction without a
     definition here, and the `ExecutionError` of whatever goes wrong later.
@@ -88,10 +88,12 @@ class Program:
     def __init__(self, run: Run, budget: int) -> None:
         self.run = run
         self.budget = budget
+        self.limit = 0
         self.actions = [self._look_up(i) for i in run.kernel.instructions]
 
     def execute(self, block: Block) -> None:
         """Run one block to its end: rounds of warps, each ended by the complete barriers."""
+        self.limit = self.run.warp_instructions + self.budget
         while any(warp.is_alive for warp in block.warps):
             for warp in block.warps:
                 if warp.pending:
@@ -153,9 +155,9 @@ class Program:
         length = block.end - block.start
         self.run.warp_instructions += length
         self.run.thread_instructions += length * mask.bit_count()
-        if self.run.warp_instructions > self.budget:
+        if self.run.warp_instructions > self.limit:
             raise BudgetError(
-                f"the kernel ran past its budget of {self.budget} warp instructions",
+                f"the block ran past its budget of {self.budget} warp instructions",
                 where=self._place(
                     warp, self.run.kernel.instructions[block.start], _lowest_lane(mask)
                 ),
