@@ -79,7 +79,9 @@ def test_benefits_name_what_each_would_save():
     assert many.b_memlp == pytest.approx(0, abs=1)
     assert few.b_fp == 1  # the load is no floating-point instruction
     assert few.b_serial == 0
-    serial = SimInputs(**{**{k: getattr(c2050(4, 0), k) for k in SimInputs.__slots__}, "w_serial": 5})
+    serial = SimInputs(
+        **{**{k: getattr(c2050(4, 0), k) for k in SimInputs.__slots__}, "w_serial": 5}
+    )
     assert solve(serial).b_serial == 5
     assert solve(serial).t_comp == few.t_comp + 5
 

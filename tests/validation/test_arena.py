@@ -53,9 +53,18 @@ def test_occupancies_have_as_many_warps_on_every_scheduler():
     assert list(field(load_machine("8800-gtx")).warps) == list(range(1, 25))
 
 
-@pytest.mark.parametrize("verdict", verdicts(MACHINES), ids=lambda v: "-".join(
-    (v.statement.contestant, v.statement.gpu, v.statement.quantity, f"{v.statement.alphas[0]:g}")
-))
+@pytest.mark.parametrize(
+    "verdict",
+    verdicts(MACHINES),
+    ids=lambda v: "-".join(
+        (
+            v.statement.contestant,
+            v.statement.gpu,
+            v.statement.quantity,
+            f"{v.statement.alphas[0]:g}",
+        )
+    ),
+)
 def test_figures_of_chapter_7(verdict):
     low, high = verdict.statement.band
     assert low <= verdict.found <= high

@@ -8,8 +8,10 @@ import re
 
 import pytest
 
+from kernelcast.api import Sampling, cases, workload
 from kernelcast.errors import InputError, ToolError
-from kernelcast.frontends.workloads import parse_launches
+from kernelcast.ir import Space
+from kernelcast.machines.loader import load_machine
 from kernelcast.models.mix import Mix, MixKind
 from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
 from kernelcast.toolchain.nvrtc import compile_cuda
@@ -29,3 +31,95 @@ MIXES = {
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SLOW = {MixKind.SHARED: "LDS", MixKind.SFU: "MUFU"}
 """What the slow instruction is in machine code; LDG for all loads from global memory."""
+
+
+def loop_opcodes(listing: str) -> list[str]:
+    """Opcodes of the largest loop of `mix`, from its label to the branch back to it."""
+    text = listing[listing.index(".text.mix:") :]
+    lines = text[: text.find("\n//------")].splitlines()
+    labels: dict[str, int] = {}
+    loops = [(0, 0)]
+    for i, line in enumerate(lines):
+        if label := re.match(r"\s*(\.L_\S+):", line):
+            labels[label[1]] = i
+        back = re.search(r"BRA.*`\((\.L_\S+?)\)", line)
+        if back and back[1] in labels:
+            loops.append((labels[back[1]], i))
+    start, end = max(loops, key=lambda loop: loop[1] - loop[0])
+    code = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)")
+    return [found[1] for line in lines[start : end + 1] if (found := code.match(line))]
+
+
+@pytest.fixture
+def need_nvdisasm():
+    try:
+        nvdisasm_path()
+    except ToolError as missing:
+        pytest.skip(f"the machine code cannot be read: {missing}")
+
+
+@pytest.mark.usefixtures("need_nvdisasm")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", MIXES)
+def test_the_loop_holds_the_mix_and_nothing_else(name, architecture):
+    mix = MIXES[name]
+    made = mix_kernel(mix, blocks=4, threads=64)
+    cubin = compile_cuda(made.source, name="mix.cu", architecture=architecture).cubin
+    counts = collections.Counter(loop_opcodes(disassemble(cubin)))
+    assert counts.pop("FADD", 0) + counts.pop("FFMA", 0) == made.additions
+    assert counts.pop(SLOW.get(mix.kind, "LDG"), 0) == made.slow
+    # The loop itself: a count, a comparison, at most two jumps, and per chain two moves.
+    assert counts.total() <= 4 + 8 * mix.ilp, counts
+
+
+def executed(tmp_path, mix: Mix, **launch: int):
+    file = tmp_path / "mix.cu"
+    made = mix_kernel(mix, **launch)
+    file.write_text(made.source, encoding="utf-8")
+    return made, cases(workload(file), [load_machine("h100-sxm")], sampling=Sampling(exact=True))[
+        -1
+    ].profile
+
+
+@pytest.mark.parametrize(
+    ("name", "sectors", "lines"),
+    [("streaming", 4, 1), ("strided", 8, 2), ("random", 32, 32), ("cached", 4, 1)],
+)
+def test_loads_touch_what_their_kind_says(tmp_path, name, sectors, lines):
+    mix = MIXES[name]
+    made, profile = executed(tmp_path, mix, blocks=2, threads=64, iterations=2)
+    loads = [a for a in profile.accesses if a.is_load and a.space is Space.GLOBAL]
+    requests = sum(a.requests for a in loads)
+    assert requests == 2 * made.slow * 4
+    assert sum(a.sectors for a in loads) / requests == pytest.approx(sectors, rel=0.02)
+    assert sum(a.lines for a in loads) / requests == pytest.approx(lines, rel=0.02)
+    (chain,) = (f for f in profile.footprints if f.label == "chain")
+    reuse = chain.requested_sectors / chain.distinct_sectors
+    assert reuse == pytest.approx(2 * made.slow if mix.kind is MixKind.CACHED else 1, rel=0.05)
+
+
+@pytest.mark.parametrize("ways", [1, 2, 8, 32])
+def test_shared_loads_conflict_as_asked(tmp_path, ways):
+    mix = Mix(8, MixKind.SHARED, ways)
+    made, profile = executed(tmp_path, mix, blocks=1, threads=64, iterations=2)
+    chased = max(
+        (a for a in profile.accesses if a.is_load and a.space is Space.SHARED),
+        key=lambda a: a.requests,
+    )
+    assert chased.passes / chased.requests == ways
+
+
+@pytest.mark.parametrize(
+    ("mix", "launch"),
+    [
+        (Mix(1.5), {}),
+        (Mix(1 << 20), {}),
+        (Mix(8), {"threads": 48}),
+        (Mix(8), {"threads": 2048}),
+        (Mix(8), {"blocks": 0}),
+        (Mix(0), {"blocks": 1 << 20}),
+    ],
+)
+def test_kernels_that_cannot_be_made(mix, launch):
+    with pytest.raises(InputError):
+        mix_kernel(mix, **{"blocks": 4, "threads": 64, **launch})

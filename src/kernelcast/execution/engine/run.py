@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -107,6 +108,8 @@ class _Session:
         self.budget, self.sink, self.code = budget, sink, code
         self.blocks, self.progress = np.asarray(blocks), progress
         self.error: BaseException | None = None
+        self.interrupted = False
+        self.result = RunResult.STOPPED
         self.slots = np.zeros(SLOTS, np.uint64)
         self.log = np.zeros((LOG_BYTES + lowered.headroom_bytes) // 8, np.uint64)
         self.drain = _Callback(self._drain)
@@ -187,6 +190,8 @@ class _Session:
         It gets the context so that LLVM knows that the slots may change; they are `self.slots`.
         """
         try:
+            if self.interrupted:
+                return 1
             self._flush()
             self._check_budget()
             if self.progress is not None:
@@ -215,12 +220,12 @@ class _Session:
 
     def run(self) -> None:
         """Run to the end; raises what went wrong."""
-        result = RunResult(self.code.run(self.slots.ctypes.data))
+        self._call_and_wait()
         if self.error is not None:
             raise self.error
-        if result is RunResult.STOPPED:
+        if self.result is RunResult.STOPPED:
             raise self._fault()
-        if result is RunResult.DEADLOCK:
+        if self.result is RunResult.DEADLOCK:
             raise DeadlockError(
                 f"all warps of block {self.get(Slot.BLOCK_INDEX)} wait at barriers that not all "
                 "threads reach",
@@ -228,6 +233,24 @@ class _Session:
                 hint="make every thread of the block reach the barrier",
             )
         self._flush()
+
+    def _call_and_wait(self) -> None:
+        """Call the compiled code in a thread, so that an interrupt always reaches this one.
+
+        Python would raise it in whatever Python code runs next, which may be the entry of `_drain`,
+        where ctypes drops it.
+        """
+        thread = threading.Thread(target=self._call, name="kernelcast engine")
+        thread.start()
+        try:
+            thread.join()
+        except BaseException:
+            self.interrupted = True
+            thread.join()
+            raise
+
+    def _call(self) -> None:
+        self.result = RunResult(self.code.run(self.slots.ctypes.data))
 
     def _fault(self) -> ExecutionError:
         fault = Fault(self.get(Slot.FAULT))
