@@ -28,7 +28,11 @@ MIXES = {
     "sfu": Mix(8, MixKind.SFU),
     "additions": Mix(math.inf, ilp=2),
 }
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+COMPILED = [(name, "sm_90") for name in MIXES] + [
+    (name, architecture)
+    for architecture in ("sm_75", "sm_80", "sm_100", "sm_120")
+    for name in ("chains", "shared")
+]
 SLOW = {MixKind.SHARED: "LDS", MixKind.SFU: "MUFU"}
 """What the slow instruction is in machine code; LDG for all loads from global memory."""
 
@@ -59,8 +63,7 @@ def need_nvdisasm():
 
 
 @pytest.mark.usefixtures("need_nvdisasm")
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("name", MIXES)
+@pytest.mark.parametrize(("name", "architecture"), COMPILED)
 def test_the_loop_holds_the_mix_and_nothing_else(name, architecture):
     mix = MIXES[name]
     made = mix_kernel(mix, blocks=4, threads=64)
@@ -95,13 +98,13 @@ def test_loads_touch_what_their_kind_says(tmp_path, name, sectors, lines):
     assert sum(a.lines for a in loads) / requests == pytest.approx(lines, rel=0.02)
     (chain,) = (f for f in profile.footprints if f.label == "chain")
     reuse = chain.requested_sectors / chain.distinct_sectors
-    assert reuse == pytest.approx(2 * made.slow if mix.kind is MixKind.CACHED else 1, rel=0.05)
+    assert reuse == pytest.approx(2 * made.slow if mix.kind is MixKind.CACHED else 1, rel=0.1)
 
 
 @pytest.mark.parametrize("ways", [1, 2, 8, 32])
 def test_shared_loads_conflict_as_asked(tmp_path, ways):
     mix = Mix(8, MixKind.SHARED, ways)
-    made, profile = executed(tmp_path, mix, blocks=1, threads=64, iterations=2)
+    _, profile = executed(tmp_path, mix, blocks=1, threads=64, iterations=2)
     chased = max(
         (a for a in profile.accesses if a.is_load and a.space is Space.SHARED),
         key=lambda a: a.requests,

@@ -146,9 +146,7 @@ def test_a_carry_is_kept_for_each_lane() -> None:
 
 
 def test_an_endless_loop_runs_out_of_budget() -> None:
-    with pytest.raises(
-        BudgetError, match="past its budget of 1000 warp"
-    ):
+    with pytest.raises(BudgetError, match="past its budget of 1000 warp"):
         run("AGAIN: add.u32 %r1, %r1, 1; bra AGAIN;", budget=1000)
 
 

@@ -1,0 +1,61 @@
+"""`kernelcast validate latency-hiding`: the table, JSON, exit status and bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def test_the_figures_of_the_dissertation_are_met(run):
+    outcome = run("validate", "latency-hiding")
+    assert outcome.status == 0, outcome.out
+    assert outcome.out.startswith("33 of 33 figures of the dissertation are met")
+    assert "Figure 7.11" in outcome.out
+    assert "gpumech bandwidth" in outcome.out
+
+
+def test_quiet_shows_what_is_broken_alone(run):
+    outcome = run("validate", "latency-hiding", "--quiet")
+    assert outcome.status == 0
+    assert len(outcome.out.splitlines()) == 2
+
+
+def test_a_broken_band_is_exit_status_1(run):
+    slow = "dram.achieved_bandwidth=20e9"
+    outcome = run("validate", "latency-hiding", "--gpu", "gtx-680", "--set", slow, "--quiet")
+    assert outcome.status == 1
+    assert "broken" in outcome.out
+
+
+def test_json_holds_every_number_and_no_nan(run):
+    outcome = run("validate", "latency-hiding", "--json", "--gpu", "gtx-480", "--alpha", "0,32,inf")
+    answer = json.loads(outcome.out)
+    assert answer["schema"] == "kernelcast/validate/1"
+    assert answer["holds"] is True
+    models = {s["model"]: s for s in answer["scores"]}
+    assert models["sim"]["largest"] == pytest.approx(1.74, abs=0.01)
+    assert models["gpumech bandwidth"]["impossible"] > 0
+    assert [row["alpha"] for row in models["sim"]["by_alpha"]] == [0, 32, None]
+    assert {s["gpu"] for s in answer["statements"]} == {"gtx-480"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["latncy-hiding"], "did you mean latency-hiding?"),
+        (["latency-hiding", "--alpha", "-1"], "alpha is negative"),
+        (["latency-hiding", "--alpha", "nan"], "not a list of numbers"),
+        (["latency-hiding", "--alpha", "many"], "not a list of numbers"),
+        (["latency-hiding", "--warps", "0"], "outside 1 to 24 warps"),
+        (["latency-hiding", "--warps", "65", "--gpu", "gtx-680"], "outside 1 to 64 warps"),
+        (["latency-hiding", "--gpu", "h100-sxm"], "no volkov.latency_base"),
+        (["latency-hiding", "--set", "dram.bandwidth=0"], "out of range"),
+    ],
+)
+def test_bad_input_is_one_line(run, arguments, said):
+    outcome = run("validate", *arguments)
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
