@@ -16,7 +16,7 @@ from kernelcast.execution.engine import run as engine_run
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace, by_warp
-from kernelcast.ir import Array, Kernel, Launch
+from kernelcast.ir import Array, Fill, Kernel, Launch
 from kernelcast.isas.ptx import parse_ptx
 
 HEAD = """.version 8.5
@@ -209,6 +209,37 @@ def test_generic_addresses_reach_every_space() -> None:
     other, reference = run(kernel, executor="reference")
     assert (other == out).all()
     assert by_warp(trace.records()) == by_warp(reference.records())
+
+
+def test_a_parameter_read_by_index_leaves_no_record() -> None:
+    kernel = kernel_of(
+        """mov.b64 %rd3, list; and.b32 %r3, %r0, 3; mul.wide.u32 %rd4, %r3, 4;
+        add.s64 %rd3, %rd3, %rd4; ld.param.u32 %r4, [%rd3+4]; st.global.u32 [%rd2], %r4;""",
+        parameters=", .param .align 4 .b8 list[20]",
+    )
+    args = {"out": Array("u32", (32,)), "list": Array("u32", (5,), Fill("arange"))}
+    launch = Launch((1, 1, 1), (32, 1, 1), args)
+    seen = []
+    for executor in ("engine", "reference"):
+        memory = Memory.build(kernel, launch)
+        trace = execute(kernel, launch, memory, executor=executor)
+        assert list(memory.array("out")) == [1, 2, 3, 4] * 8
+        seen.append([r.kind for r in trace.records()])
+    assert seen[0] == seen[1]
+    assert seen[0].count(RecordKind.AFFINE) == 1
+
+
+@pytest.mark.parametrize(
+    "body", ["ld.global.b128 %x, [%rd2];", "add.f32.f16 %f0, %h, %f0;", "add.rz.f32 %f0, %f0, %f0;"]
+)
+def test_a_form_without_a_definition_is_refused_before_anything_runs(body: str) -> None:
+    kernel = kernel_of(f".reg .b128 %x; .reg .b16 %h; st.global.u32 [%rd2], 1; {body}")
+    launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
+    memory = Memory.build(kernel, launch)
+    for executor in ("engine", "auto", "reference"):
+        with pytest.raises(UnsupportedError, match="not supported"):
+            execute(kernel, launch, memory, executor=executor)
+    assert not memory.array("out").any()
 
 
 def test_every_warp_keeps_its_local_memory_across_a_barrier() -> None:

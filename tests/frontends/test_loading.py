@@ -202,3 +202,9 @@ def test_names_are_known_without_compiling(source: Path, tmp_path: Path) -> None
     (tmp_path / "k.cubin").write_bytes(compiled.cubin)
     assert kernel_names(tmp_path / "k.ptx") == ("plain",)
     assert kernel_names(tmp_path / "k.cubin") == ("plain",)
+
+
+def test_of_many_kernels_only_some_are_named() -> None:
+    labels = {f"k{number}": f"k{number}" for number in range(1000)}
+    with pytest.raises(InputError, match=r"1000 kernels to choose from: k0, .* and 980 more"):
+        choose_kernel("", labels, where="lib.so")

@@ -11,6 +11,7 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.models.latency import load_latency, timing
 from kernelcast.models.traffic import Estimate
 from kernelcast.models.volkov import Volkov
+from kernelcast.profiling.critical_path import walk_warp
 from kernelcast.profiling.profile import Footprint
 
 LOAD = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("x",)}
@@ -80,9 +81,64 @@ def test_scattered_loads_take_longer_than_coalesced_ones(make_case):
 
 def test_issue_intervals_and_barriers(make_case):
     ops = [{"op_class": OpClass.FP32}, {"op_class": OpClass.BARRIER}]
-    for name, interval, barrier in (("8800-gtx", 2, 2), ("gtx-480", 2, 34), ("h100-sxm", 1, 1)):
+    for name, interval, barrier in (("8800-gtx", 2, 2), ("gtx-480", 6, 34), ("h100-sxm", 1, 1)):
         timed = timing(make_case(load_machine(name), ops), 0, "this test")
         assert timed.interval == (interval, barrier), name
+
+
+def issue_times(make_case, machine, ops, memory=0.0):
+    """When each instruction of a lone warp issues: the walk of ever longer beginnings."""
+    times = []
+    for length in range(1, len(ops) + 1):
+        case = make_case(machine, ops[:length], blocks=1, threads=32)
+        timed = timing(case, memory, "this test")
+        walked = walk_warp(
+            case.kernel,
+            case.profile.warp,
+            lambda i, of=timed: of.latency[i.index],
+            lambda i, of=timed: of.interval[i.index],
+        )
+        times.append(walked.cycles)
+    return times
+
+
+def test_listing_3_2_independent_additions_issue_every_six_cycles(make_case):
+    ops = [{"op_class": OpClass.FP32, "writes": r, "reads": (r,)} for r in "abcdefg"]
+    assert issue_times(make_case, load_machine("gtx-480"), ops) == [0, 6, 12, 18, 24, 30, 36]
+
+
+def test_listing_3_3_both_warps_leave_the_barrier_at_580(make_case):
+    """The branch is not taken in 28 cycles and taken in 32; the listing's load takes 512."""
+    machine = load_machine("gtx-480")
+    add = {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",)}
+    longer = 28 + issue_times(make_case, machine, [LOAD, add, {**add, "reads": ("y",)}], 512)[-1]
+    assert longer == 546
+    assert max(longer, 32) + machine.number("latency.barrier") == 580
+
+
+@pytest.mark.parametrize(
+    ("name", "latency"),
+    [("8800-gtx", 54), ("gtx-280", 56), ("gtx-480", 58), ("gtx-680", 56), ("gtx-980", 26)],
+)
+def test_two_way_bank_conflicts_take_what_table_6_2_says(make_case, name, latency):
+    load = {**LOAD, "space": Space.SHARED, "access": {"passes": 2, "passes_half_warp": 4}}
+    timed = timing(make_case(load_machine(name), [load]), 0, "this test")
+    assert timed.latency == (latency,)
+
+
+@pytest.mark.parametrize(
+    ("name", "access", "per_transaction", "more"),
+    [
+        ("8800-gtx", {"transactions_cc10": 32}, 6.7, 30),
+        ("gtx-280", {"transactions_cc12": 32}, 7.6, 30),
+        ("gtx-480", {"lines": 32, "sectors": 32}, 34, 31),
+        ("gtx-680", {"lines": 32, "sectors": 32}, 33, 28),
+        ("gtx-980", {"lines": 32, "sectors": 32}, 5.9, 28),
+    ],
+)
+def test_diverging_loads_take_what_table_6_7_says(make_case, name, access, per_transaction, more):
+    case = make_case(load_machine(name), [{**LOAD, "access": access}])
+    assert timing(case, 500, "t").latency == (pytest.approx(500 + more * per_transaction),)
 
 
 def test_a_class_without_a_latency_takes_that_of_fp32_and_says_so(make_case, set_numbers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register, Space
+from kernelcast.ir.kernel import Resources
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.base import Bottleneck
 from kernelcast.models.latency_hiding import Contention
@@ -210,6 +212,25 @@ def test_few_blocks_leave_a_tail(make_case):
     )
     tail = {part.name: part.cycles for part in more.breakdown}["tail"]
     assert tail > 0.9 * (more.cycles - whole.cycles) > 0
+
+
+@pytest.mark.parametrize(("warps", "relative"), [(12, 1.0), (16, 1.0), (17, 0.85)])
+def test_a_block_of_17_warps_loads_four_schedulers_unevenly(make_case, warps, relative):
+    """Section 5.8: reciprocal roots on Kepler, a block per SM: 15 % less than with 12 or 16."""
+    machine = load_machine("gtx-680")
+    root = {"op_class": OpClass.SFU, "writes": "x", "reads": ("x",), "times": 100_000}
+    few = Resources(static_shared_bytes=40_000, registers=10, source="hand")
+    case = make_case(machine, [root], blocks=8 * 5, threads=32 * warps, resources=few)
+    assert case.occupancy.blocks_per_sm == 1
+    p = Volkov().predict(case)
+    throughput = case.launch.blocks * warps * 100_000 / 8 / p.cycles
+    assert throughput == pytest.approx(relative, rel=0.02)
+
+
+def test_schedulers_even_out_where_blocks_replace_each_other():
+    one = kepler_vadd(17)
+    uneven = replace(one, schedulers=4, scheduler_cycles=one.chip_cycles * 2)
+    assert uneven.cycles == pytest.approx(one.cycles)
 
 
 def test_a_machine_without_dram_latency_serves_kernels_that_do_not_load(make_case, set_numbers):

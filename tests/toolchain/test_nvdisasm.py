@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,9 +41,9 @@ def pretend(tmp_path, monkeypatch):
 def test_a_listing_has_encodings_and_both_kinds_of_lines(cubin):
     text = disassemble(cubin)
     assert ".text.k:" in text
-    assert '//## File "k.cu", line 1' in text or 'k.cu", line 1' in text
+    assert 'k.cu", line 1' in text
     assert '//## File ".nv_debug_ptx_txt", line' in text
-    assert text.count("/* 0x") == 2 * text.count(" ;")
+    assert text.count("/* 0x") == 2 * text.count(";")
 
 
 def test_code_without_line_information_is_listed_too():
@@ -114,8 +114,6 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch, pretend, script):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    try:
+    with suppress(InputError):
         disassemble(b"")
-    except InputError:
-        pass
-    assert os.listdir(scratch) == []
+    assert list(scratch.iterdir()) == []

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcast.errors import InputError, UnsupportedError
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.reference import check_defined, run_reference
 from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
@@ -65,6 +66,8 @@ def execute(
     if executor not in ("auto", "engine", "reference"):
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
     if executor != "reference":
+        # What an instruction means is the reference's to say, and the engine's to do faster.
+        check_defined(kernel, launch, memory)
         try:
             return _with_engine(kernel, launch, memory, chosen, most, sink, cache, progress)
         except (UnsupportedError, ImportError):
@@ -117,8 +120,6 @@ def _with_reference(
     budget: int,
     sink: Sink | None,
 ) -> Trace:
-    from kernelcast.execution.reference import run_reference
-
     started = time.perf_counter()
     words, warp_instructions, thread_instructions = run_reference(
         kernel, launch, memory, blocks, budget=budget

@@ -21,7 +21,7 @@ from typing import Any
 
 from kernelcast.errors import InputError, ToolError
 from kernelcast.frontends.lz4 import CompressedDataError, decompress_block
-from kernelcast.frontends.recognise import ELF_MAGIC, EM_CUDA, FATBIN_MAGIC
+from kernelcast.frontends.recognise import ELF_MAGIC, EM_CUDA, EXPECTED, FATBIN_MAGIC
 
 Buffer = bytes | mmap.mmap
 
@@ -142,12 +142,12 @@ def open_fat_binary(path: str | Path) -> Iterator[FatBinary]:
 
 def read_fat_binary(buffer: Buffer, *, name: str) -> FatBinary:
     """The fat binaries in a buffer: the buffer is one, or an ELF file with some in its sections."""
-    regions = [(0, len(buffer))]
-    if buffer[: len(ELF_MAGIC)] == ELF_MAGIC:
-        regions = _elf_regions(buffer, name)
+    is_elf = buffer[: len(ELF_MAGIC)] == ELF_MAGIC
+    regions = _elf_regions(buffer, name) if is_elf else [(0, len(buffer))]
     members = tuple(m for start, end in regions for m in _members(buffer, start, end, name))
     if not members:
-        raise InputError("no GPU code in this file", where=name, hint="give one built by nvcc")
+        what = "an ELF file for another machine" if is_elf else "a fat binary"
+        raise InputError(f"{what} without GPU code", where=name, hint=EXPECTED)
     return FatBinary(name, members, buffer)
 
 
@@ -209,6 +209,8 @@ def _elf_regions(buffer: Buffer, name: str) -> list[tuple[int, int]]:
     try:
         (table,) = struct.unpack_from("<Q", buffer, 40)
         entry_bytes, count, names = struct.unpack_from("<HHH", buffer, 58)
+        if count == 0:
+            return []
         headers = [
             struct.unpack_from("<IIQQQQ", buffer, table + entry_bytes * i) for i in range(count)
         ]

@@ -101,22 +101,28 @@ def _extent(written: object, names: Mapping[str, Number], limits: Dim3, *, where
         written = split_expressions(written)
     sizes = list(written) if isinstance(written, list | tuple) else [written]
     if not 1 <= len(sizes) <= 3:
-        raise LaunchError(f"{len(sizes)} dimensions, not 1 to 3", where=where)
+        raise LaunchError(
+            f"{len(sizes)} dimensions, not 1 to 3", where=where, hint="give X, X,Y or X,Y,Z"
+        )
     x, y, z = [_integer(size, names, 1, where=where) for size in sizes] + [1] * (3 - len(sizes))
     for axis, size, limit in zip("xyz", (x, y, z), limits, strict=True):
         if size > limit:
-            raise LaunchError(f"{axis} is {size}, more than {limit}", where=where)
+            raise LaunchError(
+                f"{axis} is {size}, more than {limit}", where=where, hint=f"give at most {limit}"
+            )
     return x, y, z
 
 
 def _integer(written: object, names: Mapping[str, Number], least: int, *, where: str) -> int:
     value = evaluate(written, names, where=where) if isinstance(written, str) else written
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise LaunchError(f"{value!r} is not a number", where=where)
+        raise LaunchError(f"{value!r} is not a number", where=where, hint="give a number")
     if not isinstance(value, int):
         raise LaunchError(
             f"{value!r} is not an integer", where=where, hint="divide with // or cdiv(a, b)"
         )
     if value < least:
-        raise LaunchError(f"{value} is less than {least}", where=where)
+        raise LaunchError(
+            f"{value} is less than {least}", where=where, hint=f"give {least} or more"
+        )
     return value

@@ -19,6 +19,8 @@ from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
 
 H100_COMPUTE_CAPABILITY = (9, 0)
+KERNELS_SHOWN = 20
+"""Kernels that an error names where there are several to choose from."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,11 @@ def read_file(path: str | Path) -> bytes:
         raise InputError("no such file", where=str(path), hint="check the path") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"cannot read the file: {reason}", where=str(path)) from error
+        raise InputError(
+            f"cannot read the file: {reason}",
+            where=str(path),
+            hint="give a CUDA, PTX or workload file that can be read",
+        ) from error
 
 
 def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
@@ -158,12 +164,13 @@ def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
             return found[0]
         if found:
             names = [labels[key] for key in found]
-            several = ", ".join(
+            shown = [
                 key if names.count(label) > 1 else label
                 for key, label in zip(found, names, strict=True)
-            )
+            ][:KERNELS_SHOWN]
+            more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
             raise InputError(
-                f"{len(found)} kernels to choose from: {several}",
+                f"{len(found)} kernels to choose from: {', '.join(shown)}{more}",
                 where=where,
                 hint="choose one with --kernel NAME",
             )

@@ -36,9 +36,9 @@ def recognise(data: bytes, *, name: str) -> Kind:
     if data.startswith(FATBIN_MAGIC):
         raise InputError("a fat binary, whose code is not executed", where=name, hint=_LOOK_INSIDE)
     if not data.strip():
-        raise InputError("the file is empty", where=name, hint=_EXPECTED)
+        raise InputError("the file is empty", where=name, hint=EXPECTED)
     if b"\0" in data:
-        raise InputError("a binary file of unknown format", where=name, hint=_EXPECTED)
+        raise InputError("a binary file of unknown format", where=name, hint=EXPECTED)
     text = data.decode("utf-8", "replace")
     if _PTX.match(text):
         return Kind.PTX
@@ -50,11 +50,11 @@ def recognise(data: bytes, *, name: str) -> Kind:
         return Kind.SASS
     if _PTX_ANYWHERE.search(text):
         return Kind.PTX  # the reader of PTX says what is wrong with its head
-    raise InputError("no kernel found in this text", where=name, hint=_EXPECTED)
+    raise InputError("no kernel found in this text", where=name, hint=EXPECTED)
 
 
 _LOOK_INSIDE = "see its kernels with kernelcast kernels FILE, one with kernelcast disasm FILE"
-_EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
+EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
 
 
 def _recognise_elf(data: bytes, name: str) -> Kind:
@@ -66,4 +66,4 @@ def _recognise_elf(data: bytes, name: str) -> Kind:
             where=name,
             hint=_LOOK_INSIDE,
         )
-    raise InputError("an ELF file for another machine, not a cubin", where=name, hint=_EXPECTED)
+    raise InputError("an ELF file for another machine, not a cubin", where=name, hint=EXPECTED)

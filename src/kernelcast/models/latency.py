@@ -9,7 +9,7 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Case
 from kernelcast.models.latency_hiding import Contention
-from kernelcast.models.throughput import assembled_class, sector_cycles, shared_pass_cycles
+from kernelcast.models.throughput import assembled_class, pairs_of_case, sector_cycles
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 from kernelcast.profiling.profile import AccessProfile
 
@@ -73,14 +73,16 @@ def issue_interval(machine: Machine, needed_by: str) -> float:
 def conflict_latency(machine: Machine, needed_by: str) -> float:
     """Cycles that each further lane that wants one bank adds to a load from shared memory.
 
-    Where nobody has measured it, the cycles in which all banks serve one word each.
+    Where nobody has measured it, the cycles in which all banks serve one word each, for both
+    half-warps where those take turns.
     """
     known = machine.get("latency.bank_conflict")
     if known is not None:
         return known
     number = machine.number
     width = number("shared.banks", needed_by) * number("shared.bank_width", needed_by)
-    return width / number("shared.bandwidth", needed_by)
+    halves = 2 if machine.compute_capability < (2, 0) else 1
+    return halves * width / number("shared.bandwidth", needed_by)
 
 
 def transaction_latency(machine: Machine, needed_by: str) -> float:
@@ -119,14 +121,15 @@ def timing(case: Case, memory: float, needed_by: str) -> Timing:
     ------
     MissingNumberError
         If the machine lacks the latency of a class and `latency.fp32`, or `latency.shared` where
-        shared memory is read.
+        shared memory is read, or what tells the cost of its bank conflicts where it has some.
     """
     by_instruction: dict[int, AccessProfile] = {}
     for access in case.profile.accesses:
         known = by_instruction.get(access.instruction)
         if known is None or access.requests > known.requests:
             by_instruction[access.instruction] = access
-    clock = _Clock(case, memory, needed_by, by_instruction)
+    first_of_pairs = frozenset(pairs_of_case(case).values())
+    clock = _Clock(case, memory, needed_by, by_instruction, first_of_pairs)
     instructions = case.kernel.instructions
     return Timing(
         tuple(clock.latency(i) for i in instructions),
@@ -144,6 +147,7 @@ class _Clock:
     memory: float
     needed_by: str
     accesses: dict[int, AccessProfile]
+    first_of_pairs: frozenset[int]
     notes: set[str] = field(default_factory=set)
 
     def latency(self, instruction: Instruction) -> float:
@@ -163,8 +167,9 @@ class _Clock:
         if op_class is None:
             return 0.0
         machine = self.case.machine
-        schedulers = machine.get("sm.schedulers") or 1.0
-        interval = schedulers / (machine.get("sm.issue_per_cycle") or schedulers)
+        interval = issue_interval(machine, self.needed_by)
+        if instruction.index in self.first_of_pairs:
+            return 0.0
         if op_class is OpClass.BARRIER:
             return max(interval, machine.get("latency.barrier") or 0.0)
         return interval
@@ -179,7 +184,7 @@ class _Clock:
         match self._space(instruction):
             case Space.SHARED:
                 latency = machine.number("latency.shared", self.needed_by)
-                return latency + _conflict_cycles(self.case, access)
+                return latency + _conflict_cycles(self.case, access, self.needed_by)
             case Space.LOCAL:
                 return machine.get("latency.l1") or self.memory
             case Space.CONST | Space.PARAM:
@@ -194,20 +199,29 @@ class _Clock:
         return access.space if access else instruction.space
 
 
-def _conflict_cycles(case: Case, access: AccessProfile | None) -> float:
-    """Cycles of the passes that bank conflicts add to a request."""
-    cycles = shared_pass_cycles(case)
-    if access is None or cycles is None:
+def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -> float:
+    """Cycles that bank conflicts add to a request."""
+    if access is None:
         return 0.0
-    extra = access.passes - access.ideal_passes
-    if case.machine.compute_capability < (2, 0):
-        extra = access.passes_half_warp - 2 * access.ideal_passes
-    return max(0.0, extra) / access.requests * cycles
+    halved = case.machine.compute_capability < (2, 0)
+    passes = access.passes_half_warp / 2 if halved else access.passes
+    extra = max(0.0, passes - access.ideal_passes) / access.requests
+    return extra * conflict_latency(case.machine, needed_by) if extra else 0.0
 
 
 def _divergence_cycles(case: Case, access: AccessProfile | None) -> float:
-    """Cycles of the sectors that a request takes beyond those its lanes' bytes would fill."""
+    """Cycles of the transactions that a request takes beyond those of a coalesced one."""
     if access is None:
         return 0.0
-    extra = access.sectors - access.bytes / SECTOR_BYTES
-    return sector_cycles(case, max(0.0, extra) / access.requests)
+    sectors = access.sectors - access.bytes / SECTOR_BYTES
+    known = case.machine.get("latency.transaction")
+    if known is None:
+        return sector_cycles(case, max(0.0, sectors) / access.requests)
+    capability = case.machine.compute_capability
+    if capability < (1, 2):
+        extra = access.transactions_cc10 - 2 * access.requests
+    elif capability < (2, 0):
+        extra = access.transactions_cc12 - 2 * access.requests
+    else:
+        extra = access.lines - access.requests if capability < (3, 0) else sectors
+    return max(0.0, extra) / access.requests * known

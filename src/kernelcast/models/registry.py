@@ -16,6 +16,7 @@ _PARTS = frozenset(
     {
         "__init__",
         "base",
+        "dual_issue",
         "latency",
         "latency_hiding",
         "mix",

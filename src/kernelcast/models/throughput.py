@@ -17,7 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Bottleneck, Case
+from kernelcast.models.dual_issue import second_of_pairs
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 
 WARP_LANES = 32
@@ -43,6 +45,7 @@ _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.INT: _INTEGER,
     **_OWN_PIPES,
 }
+_SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
 
@@ -58,6 +61,16 @@ class Use:
     resource: Bottleneck
     cycles_per_warp: float
     is_shared_by_sms: bool = False
+
+    def is_of_scheduler(self, machine: Machine) -> bool:
+        """Whether every warp scheduler has its own part of the resource.
+
+        Issue slots always; arithmetic pipes from compute capability 3.0 on, where section 5.8 of
+        Volkov 2016 sees them idle beside a scheduler with more warps.
+        """
+        if self.resource is Bottleneck.ISSUE:
+            return True
+        return self.resource in _SCHEDULER_PIPES and machine.compute_capability >= (3, 0)
 
 
 @dataclass(frozen=True)
@@ -213,8 +226,23 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
 
 def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
     rate = case.machine.number("sm.issue_per_cycle", needed_by)
-    cycles = issue_cycles_per_warp(sum(counts.values()), 0.0, _reissued_per_warp(case), rate)
+    pairs = _pairs_per_warp(case)
+    alone = sum(counts.values()) - 2 * pairs
+    cycles = issue_cycles_per_warp(alone, pairs, _reissued_per_warp(case), rate)
     return [Use(Bottleneck.ISSUE, cycles)], []
+
+
+def pairs_of_case(case: Case) -> dict[int, int]:
+    """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
+    isa = case.kernel.isa
+    return second_of_pairs(case.kernel, case.machine, lambda i: assembled_class(i, isa) is not None)
+
+
+def _pairs_per_warp(case: Case) -> float:
+    executed = case.profile.instruction_warps
+    pairs = pairs_of_case(case).items()
+    together = sum(min(executed[first], executed[second]) for second, first in pairs)
+    return float(together) / case.profile.warps
 
 
 def _reissued_per_warp(case: Case) -> float:
@@ -281,7 +309,13 @@ def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
 def _assembly_notes(case: Case) -> tuple[str, ...]:
     if case.kernel.isa != "ptx":
         return ()
-    return ("PTX moves, parameter loads and integer conversions cost nothing or one move",)
+    note = "PTX moves, parameter loads and integer conversions cost nothing or one move"
+    if not case.machine.get("sm.dual_issue"):
+        return (note,)
+    return (
+        note,
+        "neighbours in the PTX issue in pairs where they may; the assembler reorders them",
+    )
 
 
 def sector_cycles(case: Case, sectors: float) -> float:

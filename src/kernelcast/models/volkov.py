@@ -8,6 +8,7 @@ V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, 
     n needed = latency bound * throughput bound                                   section 3.10
     mem_lat = a + sum of b T / (c - T), T the throughput of memory                section 6.4
     x = min(n / latency bound(mem_lat(x)), throughput bound), by bisection        section 6.5
+    busiest of S schedulers: ceil(n / S) warps                                    section 5.8
 
 x is in warps per cycle and SM, n in resident warps per SM. A launch runs in waves: whole ones of
 n warps, each taking n / x cycles, and a last one of the remaining blocks, which lasts as long as
@@ -16,6 +17,7 @@ its busiest SM or as one warp.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -42,7 +44,8 @@ class Waves:
 
     `latency` gives the latency bound of a warp in cycles from the warp throughput, per SM;
     `sm_cycles` and `chip_cycles` the cycles per warp on the busiest resource within an SM, and on
-    the busiest one that all SMs share, at an SM's equal share of it.
+    the busiest one that all SMs share, at an SM's equal share of it. `scheduler_cycles` are those
+    on the busiest resource of which each of `schedulers` has its own part.
     """
 
     blocks: int
@@ -52,6 +55,8 @@ class Waves:
     latency: Contention
     sm_cycles: float
     chip_cycles: float
+    schedulers: int = 1
+    scheduler_cycles: float = 0.0
 
     @property
     def warps_per_sm(self) -> float:
@@ -96,11 +101,19 @@ class Waves:
         """The launch in whole waves and a last one."""
         whole, rest = divmod(self.blocks, self.sms * self.blocks_per_sm)
         warps = float(self.blocks_per_sm * self.warps_per_block)
-        total = whole * self._wave_cycles(warps, warps) if whole else 0.0
+        # A block alone on its SM leaves as it came; several even out while they are replaced.
+        alone = warps if self.blocks_per_sm == 1 else 0.0
+        total = whole * max(self._wave_cycles(warps, warps), self._uneven(alone)) if whole else 0.0
         if rest:
             most = -(-rest // self.sms) * self.warps_per_block
-            total += self._wave_cycles(rest * self.warps_per_block / self.sms, most)
+            last = self._wave_cycles(rest * self.warps_per_block / self.sms, most)
+            total += max(last, self._uneven(most))
         return max(total, self.steady_cycles)
+
+    def _uneven(self, warps: float) -> float:
+        """`warps` warps of an SM on the scheduler that got the most of them."""
+        most = math.ceil(warps / self.schedulers)
+        return most * self.schedulers * self.scheduler_cycles
 
     def _wave_cycles(self, warps: float, most: float) -> float:
         """One wave with `warps` warps per SM on average and `most` on the busiest."""
@@ -128,7 +141,7 @@ class Volkov:
         "warps that hinder each other near saturation, but for memory contention on chips whose "
         "constants are known",
         "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
-        "a limit on outstanding loads, instruction fetch, dual issue and TLB misses",
+        "a limit on outstanding loads, instruction fetch and TLB misses",
         "warps that wait at barriers for slower ones, and atomics on one address",
         "blocks of unequal work",
     )
@@ -198,6 +211,11 @@ class Volkov:
                 (u.cycles_per_warp for u in sheet.uses if not u.is_shared_by_sms), default=0.0
             ),
             chip_cycles=max(u.cycles_per_warp for u in sheet.uses if u.is_shared_by_sms),
+            schedulers=int(case.machine.get("sm.schedulers") or 1),
+            scheduler_cycles=max(
+                (u.cycles_per_warp for u in sheet.uses if u.is_of_scheduler(case.machine)),
+                default=0.0,
+            ),
         )
         return _View(sheet, waves, path)
 

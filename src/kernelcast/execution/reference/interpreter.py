@@ -66,6 +66,11 @@ def run_reference(
     return words, run.warp_instructions, run.thread_instructions
 
 
+def check_defined(kernel: Kernel, launch: Launch, memory: Memory) -> None:
+    """UnsupportedError for the first instruction of a kernel that has no definition here."""
+    Program(Run(kernel, launch, memory), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Branch:
     """`bra` and `brx.idx`: the targets, and which of them each lane takes."""

@@ -31,8 +31,8 @@ It stands for every chip: nobody has published others.
 """
 _ALIKE = {"LD": "LDG", "LDL": "LDG", "ST": "STG", "STL": "STG", "RED": "STG", "REDG": "STG"}
 _OTHER_SOURCES_READ_CYCLES = SOURCES_READ_CYCLES["LDS"][0]
-_COUNTED_CLASSES = frozenset(
-    {OpClass.FP64, OpClass.SFU, OpClass.CONVERT, OpClass.BITFIELD, OpClass.SHUFFLE}
+_ARITHMETIC = frozenset(
+    {OpClass.FP64, OpClass.SFU, OpClass.CONVERT, OpClass.BITFIELD, OpClass.SHUFFLE, OpClass.TENSOR}
 )
 
 
@@ -48,9 +48,9 @@ class MemoryLevel(StrEnum):
 class MachineLatencies:
     """The latencies of a machine, with every load from global memory served by `level`.
 
-    What the machine does not say, and what no scoreboard of arithmetic guards (special registers,
-    votes), takes the latency of a load from shared memory. Raises MissingNumberError where the
-    machine has neither `latency.<level>` nor, for the others, `latency.shared`.
+    Arithmetic takes the latency of its class; where the machine has none, and for all that is
+    neither arithmetic nor memory (special registers, votes), it is that of a load from shared
+    memory. Raises MissingNumberError where the machine lacks `latency.<level>` or `latency.shared`.
     """
 
     machine: Machine
@@ -61,11 +61,11 @@ class MachineLatencies:
         if release is Release.SOURCES:
             return _sources_read(instruction)
         row = opcode(instruction.opcode)
-        if row is None or row.op_class is OpClass.TENSOR:
+        if row is None:
             return self._number("shared")
         if row.op_class in (OpClass.LOAD, OpClass.ATOMIC):
             return self._memory(instruction.opcode, row.space)
-        if row.op_class in _COUNTED_CLASSES:
+        if row.op_class in _ARITHMETIC:
             known = self.machine.get(f"latency.{row.op_class}")
             return self._number("shared") if known is None else known
         return self._number(self.level if row.op_class is OpClass.ASYNC_COPY else "shared")
@@ -87,6 +87,7 @@ def _sources_read(instruction: SassInstruction) -> float:
     widths = SOURCES_READ_CYCLES.get(name)
     if widths is None:
         return _OTHER_SOURCES_READ_CYCLES
-    return widths[
-        2 if "128" in instruction.modifiers else 1 if "64" in instruction.modifiers else 0
-    ]
+    narrow, pair, quad = widths
+    if "128" in instruction.modifiers:
+        return quad
+    return pair if "64" in instruction.modifiers else narrow
