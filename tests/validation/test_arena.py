@@ -108,7 +108,7 @@ def test_huang_fails_by_throughput_and_the_others_by_latency():
     """Section 7.9: at intermediate alpha the one errs least and the others err most."""
     by_name = {s.contestant: s for s in judge([load_machine("gtx-980")])}
     middle = ALPHAS.index(64)
-    huang = by_name["gpumech round-robin"].largest
+    huang = by_name["gpumech"].largest
     assert huang[middle] < min(huang[0], huang[-1])
     for name in ("zhang-owens", "sim"):
         errors = by_name[name].largest

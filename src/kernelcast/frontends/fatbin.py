@@ -12,7 +12,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
@@ -129,15 +129,14 @@ def open_fat_binary(path: str | Path) -> Iterator[FatBinary]:
 
     InputError where it cannot be read, is damaged or holds none.
     """
-    try:
-        with (
-            Path(path).open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer,
-        ):
-            yield read_fat_binary(buffer, name=str(path))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read the file: {reason}", where=str(path)) from error
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(Path(path).open("rb"))
+            buffer = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot read the file: {reason}", where=str(path)) from error
+        yield read_fat_binary(buffer, name=str(path))
 
 
 def read_fat_binary(buffer: Buffer, *, name: str) -> FatBinary:

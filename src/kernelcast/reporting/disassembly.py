@@ -39,8 +39,9 @@ def render_disassembly(view: Disassembly, *, brief: bool) -> str:
     """The listing as text; `brief` leaves out the instructions."""
     lines = [*_head(view), "", *_loops(view)]
     if not brief:
+        reachable = view.graph.reachable
         for block in view.graph.blocks:
-            if block.index in view.graph.reachable:
+            if block.index in reachable:
                 lines += ["", *_block(view, block)]
     return "\n".join(lines).rstrip()
 

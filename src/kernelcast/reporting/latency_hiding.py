@@ -13,7 +13,7 @@ from rich.text import Text
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import columns, section, spaced
 from kernelcast.validation.arena import Score
-from kernelcast.validation.statements import CUSP, Verdict
+from kernelcast.validation.statements import CUSP, LARGEST, SMALLEST, Verdict
 
 _OBSERVED = "refined model of Volkov 2016, section 6.5"
 _NEVER = "-"
@@ -28,17 +28,13 @@ def render_arena(
         (f"{len(verdicts) - len(broken)} of {len(verdicts)}", "bold"),
         " figures of the dissertation are met within their bands",
     )
-    basis = Text(f"Predicted / observed throughput; observed is the {_OBSERVED}.")
+    lines = [head, Text(f"Predicted / observed throughput; observed is the {_OBSERVED}.")]
+    if detail:
+        lines.append(Text("At: the alpha of the extreme. Warps: the fewest for 90 % of a bound."))
     gpus = dict.fromkeys(s.gpu for s in scores)
     tables = [section(gpu, _errors([s for s in scores if s.gpu == gpu])) for gpu in gpus]
     shown = verdicts if detail else broken
-    return spaced(
-        [
-            Group(head, basis),
-            *(tables if detail else []),
-            section("Beside the dissertation", _statements(shown)) if shown else None,
-        ]
-    )
+    return spaced([Group(*lines), *(tables if detail else []), *_statements(shown)])
 
 
 def arena_dict(scores: Sequence[Score], verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -95,18 +91,17 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _errors(scores: Sequence[Score]) -> Table:
+def _errors(scores: Sequence[Score]) -> RenderableType:
     first, last = scores[0].alphas[0], scores[0].alphas[-1]
     table = columns(
         "model",
         "smallest",
-        "at alpha",
+        "at",
         "largest",
-        "at alpha",
-        f"warps needed at {first:g}",
+        "at",
+        f"warps at {first:g}",
         "most",
         f"at {last:g}",
-        "impossible",
         left=("model",),
     )
     for s in scores:
@@ -120,9 +115,13 @@ def _errors(scores: Sequence[Score]) -> Table:
             _warps(s.needed[0]),
             _warps(max(s.needed, key=lambda n: math.inf if math.isnan(n) else n)),
             _warps(s.needed[-1]),
-            str(s.impossible) if s.impossible else "",
         )
-    return table
+    notes = [
+        Text(f"{s.contestant} gives an impossible throughput at {s.impossible} points")
+        for s in scores
+        if s.impossible
+    ]
+    return Group(table, *notes)
 
 
 def _warps(count: float) -> str:
@@ -130,24 +129,36 @@ def _warps(count: float) -> str:
     return _NEVER if math.isnan(count) else f"{count:g}"
 
 
-def _statements(verdicts: Sequence[Verdict]) -> Table:
-    left = ("model", "GPU", "what", "source", "")
-    table = columns(
-        "model", "GPU", "what", "alpha", "stated", "band", "found", "", "source", left=left
-    )
+def _statements(verdicts: Sequence[Verdict]) -> list[RenderableType]:
+    """A table for each quantity that is stated."""
+    found: list[RenderableType] = []
+    for quantity, title in _TITLES.items():
+        rows = [v for v in verdicts if v.statement.quantity == quantity]
+        if rows:
+            found.append(section(title, _table(rows)))
+    return found
+
+
+_TITLES = {
+    LARGEST: "Largest predicted / observed, beside the dissertation",
+    SMALLEST: "Smallest predicted / observed, beside the dissertation",
+    CUSP: "Most warps needed over those at both ends, beside the dissertation",
+}
+
+
+def _table(verdicts: Sequence[Verdict]) -> Table:
+    names = ("model", "GPU", "alpha", "stated", "band", "found", "source")
+    table = columns(*names, left=("model", "GPU", "source"))
     for v in verdicts:
         s = v.statement
-        low, high = s.band
         alphas = f"{s.alphas[0]:g}" + (f"-{s.alphas[-1]:g}" if len(s.alphas) > 1 else "")
         table.add_row(
             s.contestant,
             s.gpu,
-            s.quantity,
             alphas,
             _cusp(s.low) if s.quantity == CUSP else _range(s.low, s.high),
-            _range(low, high),
-            digits(v.found),
-            "" if v.holds else "broken",
+            _range(*s.band),
+            digits(v.found) if v.holds else f"broken: {digits(v.found)}",
             s.source,
         )
     return table

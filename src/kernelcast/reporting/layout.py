@@ -30,10 +30,14 @@ def indented(body: RenderableType) -> Padding:
 
 
 def columns(*names: str, left: Collection[str] = ()) -> Table:
-    """A table without lines: figures to the right, words, named by `left`, to the left."""
+    """A table without lines: figures to the right, words, named by `left`, to the left.
+
+    Where there is too little room, words go over several lines, but figures are never cut.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name in names:
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+        is_words = name in left
+        table.add_column(name, justify="left" if is_words else "right", no_wrap=not is_words)
     return table
 
 

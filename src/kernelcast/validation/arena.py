@@ -156,7 +156,7 @@ def contestants(machine: Machine, warps: Sequence[float] | Floats) -> tuple[Cont
         Contestant("baghsorkhi", Baghsorkhi().warp_throughput),
         Contestant("zhang-owens", ZhangOwens(alu=additions, mem=loads).warp_throughput),
         Contestant("sim", Sim().warp_throughput),
-        Contestant("gpumech round-robin", GpuMech().warp_throughput),
+        Contestant("gpumech", GpuMech().warp_throughput),
         Contestant("gpumech greedy", GpuMech(policy="greedy-then-oldest").warp_throughput),
         Contestant("gpumech bandwidth", GpuMech(bandwidth=True).warp_throughput),
         Contestant("cuda-guide", CudaGuide().warp_throughput),

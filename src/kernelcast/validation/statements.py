@@ -78,7 +78,7 @@ def _says(
 
 _BASIC = (1.25, 1.28)
 _NO_CUSP = (1.0, 1.1)
-_RR, _GTO = "gpumech round-robin", "gpumech greedy"
+_RR, _GTO = "gpumech", "gpumech greedy"
 
 STATEMENTS = (
     _says("volkov", "8800-gtx", LARGEST, ALPHAS, 1.34, "section 7.9"),
@@ -86,31 +86,31 @@ STATEMENTS = (
     _says("volkov", "gtx-480", LARGEST, ALPHAS, _BASIC, "section 7.9"),
     _says("volkov", "gtx-680", LARGEST, ALPHAS, _BASIC, "section 7.9"),
     _says("volkov", "gtx-980", LARGEST, ALPHAS, _BASIC, "section 7.9"),
-    _says("mwp-cwp", "gtx-280", LARGEST, 32, 2.1, "section 7.1, Figure 7.1"),
-    _says("baghsorkhi", "8800-gtx", SMALLEST, 0, (0.0, 1 / 8), "section 7.2, Figure 7.2"),
-    _says("baghsorkhi", "8800-gtx", SMALLEST, 1, 1 / 7.6, "section 7.9, Figure 7.11"),
-    _says("baghsorkhi", "8800-gtx", SMALLEST, 8, 1 / 2.7, "section 7.9, Figure 7.11"),
-    _says("baghsorkhi", "8800-gtx", SMALLEST, 32, 0.975, "section 7.9, Figure 7.11"),
-    _says("baghsorkhi", "8800-gtx", LARGEST, 32, 1.71, "section 7.9, Figure 7.11"),
+    _says("mwp-cwp", "gtx-280", LARGEST, 32, 2.1, "Figure 7.1"),
+    _says("baghsorkhi", "8800-gtx", SMALLEST, 0, (0.0, 1 / 8), "Figure 7.2"),
+    _says("baghsorkhi", "8800-gtx", SMALLEST, 1, 1 / 7.6, "Figure 7.11"),
+    _says("baghsorkhi", "8800-gtx", SMALLEST, 8, 1 / 2.7, "Figure 7.11"),
+    _says("baghsorkhi", "8800-gtx", SMALLEST, 32, 0.975, "Figure 7.11"),
+    _says("baghsorkhi", "8800-gtx", LARGEST, 32, 1.71, "Figure 7.11"),
     _says("zhang-owens", "gtx-280", SMALLEST, 1, (0.94, 1.06), "section 7.9"),
     _says("zhang-owens", "gtx-280", LARGEST, 1, (0.94, 1.06), "section 7.9"),
-    _says("zhang-owens", "gtx-280", LARGEST, 16, 1.9, "section 7.3, Figure 7.5"),
-    _says("zhang-owens", "gtx-480", LARGEST, 32, (1.9, 2.0), "section 7.3, Figure 7.6"),
-    _says("zhang-owens", "gtx-680", LARGEST, 32, (1.9, 2.0), "section 7.3, Figure 7.6"),
-    _says("zhang-owens", "gtx-980", LARGEST, 64, (1.9, 2.0), "section 7.3, Figure 7.6"),
-    _says("sim", "gtx-480", SMALLEST, ALPHAS, 1 / 2, "section 7.9, Figure 7.11"),
+    _says("zhang-owens", "gtx-280", LARGEST, 16, 1.9, "Figure 7.5"),
+    _says("zhang-owens", "gtx-480", LARGEST, 32, (1.9, 2.0), "Figure 7.6"),
+    _says("zhang-owens", "gtx-680", LARGEST, 32, (1.9, 2.0), "Figure 7.6"),
+    _says("zhang-owens", "gtx-980", LARGEST, 64, (1.9, 2.0), "Figure 7.6"),
+    _says("sim", "gtx-480", SMALLEST, ALPHAS, 1 / 2, "Figure 7.11"),
     _says("sim", "gtx-480", LARGEST, 1, 1.25, "section 7.9"),
-    _says("sim", "gtx-480", LARGEST, 32, 1.8, "section 7.4, Figure 7.7"),
-    _says("sim", "gtx-680", LARGEST, 32, 2.0, "section 7.4, Figure 7.7"),
-    _says("sim", "gtx-980", LARGEST, 64, 1.9, "section 7.4, Figure 7.7"),
-    _says(_RR, "gtx-480", LARGEST, 0, 252 / 151, "section 7.5, Figure 7.8"),
-    _says(_RR, "gtx-980", LARGEST, math.inf, 341 / 128, "section 7.5, Figure 7.9"),
-    _says(_GTO, "gtx-980", LARGEST, math.inf, 1.2, "section 7.6, Figure 7.9"),
-    _says("baghsorkhi", "8800-gtx", CUSP, ALPHAS, _NO_CUSP, "section 7.10, Figure 7.14"),
-    _says("zhang-owens", "gtx-280", CUSP, ALPHAS, _NO_CUSP, "section 7.10, Figure 7.14"),
-    _says("sim", "gtx-480", CUSP, ALPHAS, _NO_CUSP, "section 7.10, Figure 7.14"),
+    _says("sim", "gtx-480", LARGEST, 32, 1.8, "Figure 7.7"),
+    _says("sim", "gtx-680", LARGEST, 32, 2.0, "Figure 7.7"),
+    _says("sim", "gtx-980", LARGEST, 64, 1.9, "Figure 7.7"),
+    _says(_RR, "gtx-480", LARGEST, 0, 252 / 151, "Figure 7.8"),
+    _says(_RR, "gtx-980", LARGEST, math.inf, 341 / 128, "Figure 7.9"),
+    _says(_GTO, "gtx-980", LARGEST, math.inf, 1.2, "Figure 7.9"),
+    _says("baghsorkhi", "8800-gtx", CUSP, ALPHAS, _NO_CUSP, "Figure 7.14"),
+    _says("zhang-owens", "gtx-280", CUSP, ALPHAS, _NO_CUSP, "Figure 7.14"),
+    _says("sim", "gtx-480", CUSP, ALPHAS, _NO_CUSP, "Figure 7.14"),
     *(
-        _says("volkov", gpu, CUSP, ALPHAS, (1.1, math.inf), "section 4.5, Figure 4.6")
+        _says("volkov", gpu, CUSP, ALPHAS, (1.1, math.inf), "Figure 4.6")
         for gpu in ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
     ),
 )
