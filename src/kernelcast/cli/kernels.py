@@ -46,10 +46,11 @@ def command(
 def _show_container(file: str, gpus: GpuFlags | None, kernel: str, output: Output) -> None:
     from kernelcast.frontends.loading import choose_kernel
     from kernelcast.frontends.sass import container_kernels
-    from kernelcast.reporting.library import library_dict, render_library
+    from kernelcast.reporting.kernels import kernels_dict
+    from kernelcast.reporting.library import render_library
 
     found = list(container_kernels(file, gpus.machine().compute_capability if gpus else None))
     if kernel:
         chosen = choose_kernel(kernel, {k.name: k.label for k in found}, where=file)
         found = [k for k in found if k.name == chosen]
-    output.show(render_library(found), library_dict(found))
+    output.show(render_library(found), kernels_dict(found))

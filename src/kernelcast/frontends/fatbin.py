@@ -28,7 +28,7 @@ Buffer = bytes | mmap.mmap
 SECTIONS = (b".nv_fatbin", b"__nv_relfatbin")
 """Sections of host files that hold fat binaries; the first one that is there counts."""
 ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
-ZSTD_INSTALL = "install a decompressor with: pip install zstandard"
+ZSTD_INSTALL = "install a decompressor with: pip install 'kernelcast[zstd]'"
 MAX_MEMBER_BYTES = 1 << 31
 
 _HEADER = struct.Struct("<4sHHQ")

@@ -133,6 +133,9 @@ def _head(view: Disassembly) -> Iterator[str]:
     if view.code.label != function.name:
         yield f"  symbol {function.name}"
     yield f"  {view.basis}"
+    if unresolved := view.graph.unresolved:
+        places = ", ".join(f"{function.instructions[i].address:04x}" for i in unresolved)
+        yield f"  indirect branches whose targets are not named: {places}"
     if known.unknown:
         yield f"  opcodes that are not known: {_counts(known.unknown)}"
     if known.unsupported:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.ir import Kernel
 from kernelcast.reporting.figures import grouped
-from kernelcast.reporting.kernels import kernels_dict
 from kernelcast.reporting.layout import columns
 
 
@@ -30,8 +28,3 @@ def render_library(kernels: Sequence[Kernel]) -> RenderableType:
             Text(kernel.label or kernel.name),
         )
     return table
-
-
-def library_dict(kernels: Sequence[Kernel]) -> dict[str, Any]:
-    """As for the kernels of a source file."""
-    return kernels_dict(kernels)

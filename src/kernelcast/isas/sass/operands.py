@@ -68,11 +68,6 @@ class RegisterOperand:
     decoration: Decoration = PLAIN
 
     @property
-    def is_reused(self) -> bool:
-        """Whether the value stays in the operand cache."""
-        return "reuse" in self.decoration.suffixes
-
-    @property
     def is_inverted(self) -> bool:
         """Whether a predicate is read as its complement."""
         return self.decoration.prefix == "!"
