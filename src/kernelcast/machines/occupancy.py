@@ -222,6 +222,41 @@ def occupancy_of_launch(machine: Machine, resources: Resources, launch: Launch) 
     )
 
 
+def most_for_blocks(
+    machine: Machine, held: Occupancy, blocks: int, named_barriers: int = 0
+) -> dict[str, int | None]:
+    """What each resource may be at most so that it alone allows `blocks` blocks per SM.
+
+    In the units of `Slack`; None where no value does: then the limit is on blocks, or on warps.
+    """
+    rules = _Rules.of(machine)
+    request = _Request(
+        held.threads_per_block,
+        held.registers_per_thread or 0,
+        held.shared_bytes_per_block,
+        named_barriers,
+        None,
+    )
+    ranges = {
+        "registers": ("registers", 1, rules.registers_per_thread),
+        "shared memory": ("shared_bytes", 0, rules.shared_per_block_most),
+    }
+    most: dict[str, int | None] = {}
+    for limiter, limit in _limits(rules, request).items():
+        if limiter not in ranges:
+            if limit < blocks:
+                most[limiter] = None
+            continue
+        resource, low, high = ranges[limiter]
+
+        def fits(value: int, limiter: str = limiter, resource: str = resource) -> bool:
+            limits = _limits(rules, replace(request, **{resource: value}))
+            return limits.get(limiter, blocks) >= blocks
+
+        most[limiter] = _greatest(fits, low, high)
+    return most
+
+
 def _check_numbers(
     threads: int, registers: int | None, shared: int, percent: int | None, barriers: int
 ) -> None:

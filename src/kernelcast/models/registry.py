@@ -16,10 +16,12 @@ _PARTS = frozenset(
     {
         "__init__",
         "base",
+        "cusp",
         "dual_issue",
         "latency",
         "latency_hiding",
         "mix",
+        "occupancy_curve",
         "registry",
         "throughput",
         "traffic",

@@ -158,7 +158,7 @@ class Volkov:
             `dram.bandwidth`, `latency.fp32`, or `latency.dram` or `latency.shared` where the
             kernel loads from there.
         """
-        view = self._view(case, Estimate.CENTRAL)
+        view = self.view(case)
         waves, sheet = view.waves, view.sheet
         start, warning = launch_overhead(case)
         exposed = waves.steady_cycles - waves.throughput_cycles
@@ -173,7 +173,7 @@ class Volkov:
         )
         cycles = sum(part.cycles for part in parts)
         others = [
-            self._view(case, estimate).waves.cycles + start.cycles
+            self.view(case, estimate).waves.cycles + start.cycles
             for estimate in (Estimate.LOW, Estimate.HIGH)
         ]
         return Prediction(
@@ -197,7 +197,8 @@ class Volkov:
             needed_warps=waves.needed_warps,
         )
 
-    def _view(self, case: Case, estimate: Estimate) -> _View:
+    def view(self, case: Case, estimate: Estimate = Estimate.CENTRAL) -> View:
+        """The bounds of a case, before they become a time; raises as `predict` does."""
         by = f"model {self.name}"
         sheet = worksheet(case, estimate, by)
         path = _path(case, estimate, contention_law(case.machine) if self.contention else None, by)
@@ -217,11 +218,11 @@ class Volkov:
                 default=0.0,
             ),
         )
-        return _View(sheet, waves, path)
+        return View(sheet, waves, path)
 
 
 @dataclass(frozen=True)
-class _Path:
+class Path:
     """The latency bound, the share of it that waits for memory, and the loads waited for."""
 
     latency: Contention
@@ -232,12 +233,18 @@ class _Path:
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """One estimate of a case, ready to be told."""
 
     sheet: Worksheet
     waves: Waves
-    path: _Path
+    path: Path
+
+    @property
+    def waits_for(self) -> Bottleneck:
+        """The latency that a lone warp mostly waits for."""
+        waits = self.path.memory_share > 0.5
+        return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ARITHMETIC_LATENCY
 
     def bottleneck(self, start_cycles: float) -> Bottleneck:
         """The mode of section 3.5, unless starting or the last wave takes longer than the rest."""
@@ -247,8 +254,7 @@ class _View:
         if waves.cycles > 2 * waves.steady_cycles:
             return Bottleneck.TAIL
         if waves.resident_warps < waves.needed_warps:
-            waits = self.path.memory_share > 0.5
-            return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ARITHMETIC_LATENCY
+            return self.waits_for
         return self.sheet.busiest.resource
 
     def bounds(self) -> tuple[Part, ...]:
@@ -275,7 +281,7 @@ class _View:
         }
 
 
-def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> _Path:
+def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Path:
     """The latency bound of the mean warp: the representative one, scaled to the mean work."""
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
     timed = timing(case, unloaded, by)
@@ -300,7 +306,7 @@ def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> _P
         for (op_class, space), times in walked.critical.items()
         if op_class is OpClass.LOAD and space in (Space.GLOBAL, Space.GENERIC)
     )
-    return _Path(
+    return Path(
         latency=_under_load(case, estimate, cycles, loads, law),
         memory_share=in_memory * scale / cycles if cycles else 0.0,
         loads=loads,
