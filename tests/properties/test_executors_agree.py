@@ -25,7 +25,7 @@ BUDGET = 100_000
 def _quick_code() -> Iterator[None]:
     """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit._OPTIMISATION", 0)
+        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
         yield
 
 

@@ -11,7 +11,9 @@ import llvmlite.binding as llvm
 
 from kernelcast.toolchain.cache import Cache, content_key
 
-_OPTIMISATION = 1
+LARGE_IR_BYTES = 400_000
+"""IR (some 300 instructions) above which code is generated fast rather than well: the generator's
+time grows faster than the code, and a sample of blocks would not pay it back."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,11 @@ _loaded: dict[str, MachineCode] = {}
 _LOADED_MODULES = 16
 
 
-def _target_machine() -> Any:
+def _level(ir: str) -> int:
+    return 1 if len(ir) <= LARGE_IR_BYTES else 0
+
+
+def _target_machine(level: int) -> Any:
     """A new one each time: an execution engine owns and disposes of its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -34,7 +40,7 @@ def _target_machine() -> Any:
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=_OPTIMISATION,
+        opt=level,
         jit=True,
     )
 
@@ -44,13 +50,13 @@ def _key(ir: str) -> str:
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
         llvmlite.__version__,
-        str(_OPTIMISATION),
+        str(_level(ir)),
         ir,
     )
 
 
 def _compile(ir: str) -> bytes:
-    machine = _target_machine()
+    machine = _target_machine(_level(ir))
     module = llvm.parse_assembly(ir)
     module.verify()
     # Promoting stack slots to registers is what matters; the usual pipelines take twenty times as
@@ -86,7 +92,7 @@ def _load(ir: str, key: str, cache: Cache | None) -> MachineCode:
         code = _compile(ir)
         if cache is not None:
             cache.put("object", key, code)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0))
     engine.set_object_cache(getbuffer_func=lambda module: code)
     engine.finalize_object()
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("run"))
