@@ -1,0 +1,191 @@
+"""Raw results in, a machine file out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelcast.calibration.fits import UnfitError
+from kernelcast.calibration.pack import write_whole
+from kernelcast.calibration.raw import Raw
+from kernelcast.calibration.rules import Rule, rules
+from kernelcast.errors import InputError
+from kernelcast.machines.loader import load_machine, machine_names
+from kernelcast.machines.machine import Kind, Quantity
+from kernelcast.machines.schema import ENTRIES, SCHEMA
+
+CLOCK_DRIFT = 0.02
+"""Relative change of the clock during a benchmark above which a remark says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A number of the machine file; `residual` is relative, 0 for what the driver states."""
+
+    path: str
+    quantity: Quantity
+    residual: float
+    benchmark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A number that could not be had, and why."""
+
+    path: str
+    benchmark: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a raw file says of a GPU. Findings are in the order of the machine file."""
+
+    raw: Raw
+    findings: tuple[Finding, ...]
+    gaps: tuple[Gap, ...]
+    remarks: tuple[str, ...]
+
+
+def calibrate(raw: Raw) -> Calibration:
+    """Fit every number that the file has samples for; those that it has not are gaps."""
+    order = {path: place for place, path in enumerate(ENTRIES)}
+    findings = list(_stated(raw))
+    gaps = []
+    for rule in rules():
+        found = _apply(rule, raw)
+        if isinstance(found, Finding):
+            findings.append(found)
+        else:
+            gaps.append(found)
+    return Calibration(
+        raw,
+        tuple(sorted(findings, key=lambda f: order[f.path])),
+        tuple(sorted(gaps, key=lambda g: order[g.path])),
+        tuple(_remarks(raw)),
+    )
+
+
+def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
+    def gap(why: str) -> Gap:
+        return Gap(rule.path, rule.benchmark, why)
+
+    entry = raw.benchmarks.get(rule.benchmark)
+    if entry is None:
+        return gap("not measured")
+    if entry.get("status") != "done":
+        return gap(f"failed: {entry.get('error', 'no reason recorded')}")
+    try:
+        value, residual = rule.fit(entry["samples"], raw.device)
+    except UnfitError as error:
+        return gap(f"cannot be fitted: {error}")
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        return gap(f"samples are damaged: {type(error).__name__} {error}")
+    if not (math.isfinite(value) and math.isfinite(residual)):
+        return gap("samples are damaged: not finite")
+    if residual > rule.max_residual:
+        return gap(f"residual {residual:.1%} is above {rule.max_residual:.0%}")
+    unit = ENTRIES[rule.path].unit
+    try:
+        ENTRIES[rule.path].check(value, rule.path)
+    except InputError as error:
+        return gap(error.what)
+    source = (
+        f"kernelcast microbenchmarks {raw.suite}, {rule.benchmark} on {raw.device['name']}"
+        f"{_at(entry.get('clock_before_hz'))}, driver {raw.device.get('driver', '?')}, "
+        f"{str(entry.get('date') or raw.date)[:10]}: {rule.method}; residual {residual:.2%}"
+    )
+    return Finding(rule.path, Quantity(value, unit, rule.kind, source), residual, rule.benchmark)
+
+
+def _at(clock_hz: object) -> str:
+    return f" at {clock_hz / 1e6:.0f} MHz" if isinstance(clock_hz, (int, float)) else ""
+
+
+def _stated(raw: Raw) -> Iterator[Finding]:
+    """Numbers that the driver gives. DRAM transfers twice in a clock of its command bus."""
+    device = raw.device
+    numbers: dict[str, float] = {
+        "sm.count": device["sm_count"],
+        "clock.sm": device["clock_khz"] * 1e3,
+        "l2.size": device["l2_bytes"],
+        "dram.size": device["memory_bytes"],
+    }
+    memory_khz, bits = device.get("memory_clock_khz"), device.get("memory_bus_bits")
+    if isinstance(memory_khz, int) and isinstance(bits, int):
+        numbers["clock.memory"] = memory_khz * 1e3
+        numbers["dram.bandwidth"] = 2 * memory_khz * 1e3 * bits / 8
+    source = f"driver {device.get('driver', '?')} on {device['name']}, {raw.date[:10]}"
+    for path, value in numbers.items():
+        if value > 0:
+            unit = ENTRIES[path].unit
+            yield Finding(path, Quantity(value, unit, Kind.STATED, source), 0.0, "device")
+
+
+def _remarks(raw: Raw) -> Iterator[str]:
+    for name, entry in raw.benchmarks.items():
+        before, after = entry.get("clock_before_hz"), entry.get("clock_after_hz")
+        if not (isinstance(before, (int, float)) and isinstance(after, (int, float)) and before):
+            continue
+        if abs(after / before - 1) > CLOCK_DRIFT:
+            yield (
+                f"{name}: the clock went from {before / 1e6:.0f} to {after / 1e6:.0f} MHz; "
+                "fix it with nvidia-smi --lock-gpu-clocks and measure again"
+            )
+
+
+def machine_toml(calibration: Calibration) -> str:
+    """The machine file: identity, and every finding with unit, kind and source."""
+    device = calibration.raw.device
+    capability = (device["major"], device["minor"])
+    identity = {
+        "schema": SCHEMA,
+        "version": f"measured {calibration.raw.date[:10]}",
+        "title": device["name"],
+        "vendor": "NVIDIA",
+        "chip": "not named by the driver",
+        "architecture": _architecture(capability),
+        "compute_capability": f"{capability[0]}.{capability[1]}",
+    }
+    lines = [f"{key} = {_text(value)}" for key, value in identity.items()]
+    group = ""
+    for finding in calibration.findings:
+        table, _, key = finding.path.rpartition(".")
+        if table != group:
+            lines += ["", f"[{table}]"]
+            group = table
+        quantity = finding.quantity
+        lines.append(
+            f"{key} = {{ value = {quantity.value!r}, unit = {_text(quantity.unit)}, "
+            f"kind = {_text(quantity.kind.value)}, source = {_text(quantity.source)} }}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write_machine(calibration: Calibration, path: str) -> None:
+    """Write the machine file whole; InputError where it cannot be written or does not load."""
+    if not path.endswith(".toml"):
+        raise InputError("a machine file ends in .toml", where=path, hint="rename it")
+    try:
+        write_whole(Path(path), machine_toml(calibration).encode())
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {error.strerror}", where=path, hint="give another --out"
+        ) from None
+    load_machine(path)
+
+
+def _architecture(capability: tuple[int, int]) -> str:
+    """As the machine files of the same major compute capability say, the exact one first."""
+    known = [load_machine(name) for name in machine_names()]
+    near = [m for m in known if m.compute_capability[0] == capability[0]]
+    exact = [m for m in near if m.compute_capability == capability]
+    return (exact or near)[0].architecture if exact or near else "unknown"
+
+
+def _text(value: str) -> str:
+    printable = "".join(c if c.isprintable() else "?" for c in value)
+    return json.dumps(printable, ensure_ascii=False)

@@ -1,0 +1,166 @@
+"""Numbers out of samples: pure functions, each with its formula and source.
+
+A fit returns its parameters with a relative residual; whether that is small enough is for the
+caller to say. Samples that cannot be fitted are an UnfitError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = Sequence[float]
+_PLATEAU = 0.05
+
+
+class UnfitError(ValueError):
+    """The samples do not allow this fit; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """y = intercept + slope x. `residual` is the root mean square error over the mean |y|."""
+
+    intercept: float
+    slope: float
+    residual: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """A level that values stay at; `residual` their standard deviation over it."""
+
+    level: float
+    residual: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedLatency:
+    """latency = base + slope T / (capacity - T).
+
+    `residual` is the root mean square error over the mean latency.
+    """
+
+    base: float
+    slope: float
+    capacity: float
+    residual: float
+
+
+def line(x: Values, y: Values) -> Line:
+    """Least squares: latency as the slope of cycles over dependent instructions.
+
+    Volkov 2016, section 3.4: what is outside the chain falls into the intercept.
+    """
+    xs, ys = _arrays(x, y)
+    if len(set(x)) < 2:
+        raise UnfitError("a line needs two different points")
+    slope, intercept = np.polyfit(xs, ys, 1)
+    error = ys - (intercept + slope * xs)
+    return Line(float(intercept), float(slope), _relative(error, ys))
+
+
+def best_plateau(rates: Values) -> Plateau:
+    """Throughput: the mean of all rates within 5 % of the highest.
+
+    Volkov 2016, section 3.4: with enough warps the rate no longer depends on them.
+    """
+    values = np.sort(np.asarray(rates, np.float64))
+    if values.size == 0 or not np.isfinite(values).all() or values[-1] <= 0:
+        raise UnfitError("no positive rates")
+    near = values[values >= (1 - _PLATEAU) * values[-1]]
+    return Plateau(float(near.mean()), float(near.std() / near.mean()))
+
+
+def level(values: Values) -> Plateau:
+    """A number measured several times: the median, and the spread about it.
+
+    The spread is 1.4826 times the median absolute deviation, the standard deviation of normally
+    distributed values (Rousseeuw and Croux 1993), so that one disturbed run does not count.
+    """
+    found = np.asarray(values, np.float64)
+    if found.size == 0 or not np.isfinite(found).all():
+        raise UnfitError("no values")
+    median = float(np.median(found))
+    spread = 1.4826 * float(np.median(np.abs(found - median)))
+    return Plateau(median, spread / abs(median) if median else 0.0)
+
+
+def knee(footprints: Values, latencies: Values) -> float:
+    """Largest footprint that stays at the first level: the size of a cache.
+
+    Saavedra and Smith 1995: a cyclic chase larger than the cache misses at once. The latency has
+    left the level where it is more than a tenth of the whole rise above it.
+    """
+    xs, ys = _arrays(footprints, latencies)
+    order = np.argsort(xs)
+    xs, ys = xs[order], ys[order]
+    rise = ys.max() - ys[0]
+    if rise < 0.2 * ys[0]:
+        raise UnfitError("the latency does not rise with the footprint")
+    above = np.nonzero(ys > ys[0] + rise / 10)[0]
+    if above[0] == 0:
+        raise UnfitError("no footprint stays at the first level")
+    return float(xs[above[0] - 1])
+
+
+def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:
+    """latency = a + b T / (c - T), T the throughput: Volkov 2016, section 6.4.
+
+    For a given c the formula is linear in a and b, so that only c is searched for, on a logarithmic
+    grid of (c - T_max) / T_max that is refined around its best point.
+    """
+    ts, ys = _arrays(throughputs, latencies)
+    if len(ts) < 4:
+        raise UnfitError("three unknowns need at least four points")
+    most = ts.max()
+    low, high = -4.0, 1.0
+    best = (np.inf, 0.0, 0.0, 0.0)
+    for _ in range(6):
+        grid = np.linspace(low, high, 61)
+        for exponent in grid:
+            capacity = most * (1 + 10.0**exponent)
+            load = ts / (capacity - ts)
+            # Relative errors: the steep end must not outweigh the flat one.
+            design = np.stack([np.ones_like(load), load], axis=1) / ys[:, None]
+            (base, slope), *_ = np.linalg.lstsq(design, np.ones_like(ys), rcond=None)
+            error = float(np.sqrt(np.mean((1 - (base + slope * load) / ys) ** 2)))
+            if error < best[0]:
+                best = (error, base, slope, exponent)
+        step = grid[1] - grid[0]
+        low, high = best[3] - 2 * step, best[3] + 2 * step
+    error, base, slope, exponent = best
+    if base <= 0 or slope <= 0:
+        raise UnfitError("the latency does not grow with the throughput")
+    return LoadedLatency(float(base), float(slope), float(most * (1 + 10.0**exponent)), error)
+
+
+def departure_delay(warps: Values, latencies: Values) -> Plateau:
+    """Cycles between the departures of two warps' accesses: the least latency over warps.
+
+    Hong and Kim 2009, section 3.2.2: once the memory is saturated, accesses leave one departure
+    delay after the other, and a round trip of all n warps takes n of them. The residual is by how
+    much the second least exceeds the least: small only where the memory is saturated.
+    """
+    ns, ys = _arrays(warps, latencies)
+    if len(ns) < 2:
+        raise UnfitError("a plateau needs two points")
+    least, second = np.sort(ys / ns)[:2]
+    return Plateau(float(least), float(second / least - 1))
+
+
+def _arrays(x: Values, y: Values) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    xs, ys = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(xs) != len(ys) or len(xs) == 0:
+        raise UnfitError("no points")
+    if not (np.isfinite(xs).all() and np.isfinite(ys).all()):
+        raise UnfitError("a point is not finite")
+    return xs, ys
+
+
+def _relative(error: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    scale = float(np.mean(np.abs(values)))
+    return float(np.sqrt(np.mean(error**2))) / scale if scale else 0.0

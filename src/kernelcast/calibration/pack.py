@@ -1,0 +1,76 @@
+"""The folder that measures a GPU by itself: compiled microbenchmarks and the runner."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernelcast.calibration import measure
+from kernelcast.errors import InputError
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
+
+SOURCES = Path(__file__).parent / "microbenchmarks"
+TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+RUNNER = "measure.py"
+_OPTIONS = CompileOptions(line_info=False)
+
+
+def source_files() -> tuple[Path, ...]:
+    """The microbenchmarks' sources, in alphabetical order."""
+    return tuple(sorted(SOURCES.glob("*.cu")))
+
+
+def compile_benchmark(file: Path, target: str, cache: Cache | None = None) -> Compilation:
+    """One file of microbenchmarks for one architecture."""
+    return compile_cuda(
+        file.read_text(encoding="utf-8"),
+        name=file.name,
+        architecture=target,
+        options=_OPTIONS,
+        cache=cache,
+    )
+
+
+def make_pack(
+    directory: Path, targets: Sequence[str] = TARGETS, cache: Cache | None = None
+) -> tuple[Path, ...]:
+    """Write the runner, the code for all targets and a manifest; the files written.
+
+    Needs no GPU. InputError where the folder cannot be written.
+    """
+    contents: dict[str, bytes] = {RUNNER: Path(measure.__file__).read_bytes()}
+    for target in targets:
+        for file in source_files():
+            made = compile_benchmark(file, target, cache)
+            contents[f"{target}/{file.stem}.cubin"] = made.cubin
+    manifest = {
+        "suite": measure.SUITE,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
+    }
+    contents["manifest.json"] = json.dumps(manifest, indent=1).encode()
+    try:
+        return tuple(write_whole(directory / name, data) for name, data in contents.items())
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {error.strerror}", where=str(directory), hint="give another folder"
+        ) from None
+
+
+def write_whole(path: Path, data: bytes) -> Path:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

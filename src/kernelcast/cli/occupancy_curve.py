@@ -1,0 +1,80 @@
+"""How many warps hide a launch's latency, and what more or fewer would change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+    gpu_options,
+    launch_options,
+    output_options,
+    sampling_options,
+    source_options,
+)
+
+
+@click.command("occupancy-curve")
+@click.argument("file", type=click.Path(), required=False)
+@click.option("--cusp", "wants_cusp", is_flag=True, help="Volkov's workload instead of FILE.")
+@click.option(
+    "--svg",
+    "picture",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write the curves as a picture.",
+)
+@gpu_options()
+@launch_options
+@source_options
+@sampling_options
+@output_options
+def command(
+    file: str | None,
+    wants_cusp: bool,
+    picture: Path | None,
+    gpus: GpuFlags,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Throughput of the launches of FILE against occupancy, by the volkov model.
+
+    \b
+    kernelcast occupancy-curve FILE --gpu t4            does it need more warps than it has?
+    kernelcast occupancy-curve --cusp --gpu t4,l4       needed warps over arithmetic intensity
+    """
+    if wants_cusp == (file is not None):
+        raise click.UsageError(
+            "FILE or --cusp expected, not both" if file else "FILE or --cusp expected"
+        )
+    if file is None:
+        _cusps(gpus, picture, output)
+        return
+    from kernelcast.cli.studies import study
+    from kernelcast.models.occupancy_curve import occupancy_curve
+    from kernelcast.reporting.occupancy_curve import curve_chart, curves_dict, render_curves
+    from kernelcast.reporting.svg import write_svg
+
+    curves = [occupancy_curve(c) for c in study(file, gpus, source, launch, sampling, output)]
+    if picture:
+        write_svg(picture, [curve_chart(c) for c in curves])
+    output.show(render_curves(curves, detail=not output.quiet), curves_dict(curves))
+
+
+def _cusps(gpus: GpuFlags, picture: Path | None, output: Output) -> None:
+    from kernelcast.models.cusp import cusp
+    from kernelcast.reporting.cusp import cusp_chart, cusps_dict, render_cusps
+    from kernelcast.reporting.svg import write_svg
+
+    cusps = [cusp(machine) for machine in gpus.machines()]
+    if picture:
+        write_svg(picture, [cusp_chart(cusps)])
+    output.show(render_cusps(cusps, detail=not output.quiet), cusps_dict(cusps))

@@ -1,0 +1,232 @@
+"""Line charts as SVG: readable in light and dark, without a plotting library."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from kernelcast.errors import InputError
+
+_WIDTH, _HEIGHT = 720, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 48, 52
+_LEGEND_STEP = 20
+_TICKS = 6
+_CLASSES = 6
+
+# Colours after Okabe & Ito, "Color Universal Design", 2008, without black and yellow.
+_STYLE = """
+svg { font: 13px system-ui, sans-serif }
+.ground { fill: #ffffff } text { fill: #1f2328 } .title { font-weight: 600; font-size: 15px }
+.axis { stroke: #1f2328 } .grid { stroke: #d8dee4 }
+.line, .mark { fill: none; stroke-width: 2 } .dashed { stroke-dasharray: 6 4 }
+.mark { stroke: #656d76; stroke-dasharray: 2 3 }
+.c0 { stroke: #0072b2 } .c1 { stroke: #d55e00 } .c2 { stroke: #009e73 }
+.c3 { stroke: #cc79a7 } .c4 { stroke: #e69f00 } .c5 { stroke: #56b4e9 }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #0d1117 } text { fill: #e6edf3 } .axis { stroke: #e6edf3 } .grid { stroke: #30363d }
+.mark { stroke: #9198a1 } .c0 { stroke: #4aa3df } .c1 { stroke: #ff8a3d } .c2 { stroke: #2ec99a }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A named line through points (x, y)."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A named vertical line at `x`."""
+
+    label: str
+    x: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over one pair of axes from 0, or over a logarithmic x axis from the least x on.
+
+    Every number must be finite, and x greater than 0 on a logarithmic axis.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    marks: tuple[Mark, ...] = ()
+    logarithmic: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = [v for line in self.lines for point in line.points for v in point]
+        numbers += [mark.x for mark in self.marks]
+        assert numbers and all(map(math.isfinite, numbers))
+
+
+def svg(charts: Sequence[Chart]) -> str:
+    """One picture with the charts below each other."""
+    height = _HEIGHT * len(charts)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH}" height="{height}" role="img">',
+        f"<title>{escape('; '.join(chart.title for chart in charts))}</title>",
+        f"<style>{_STYLE}</style>",
+        f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
+    ]
+    for at, chart in enumerate(charts):
+        parts += [f'<g transform="translate(0 {at * _HEIGHT})">', *_chart(chart), "</g>"]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def write_svg(path: Path, charts: Sequence[Chart]) -> None:
+    """The picture as a file, written whole or not at all; InputError where that fails."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=".svg")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(svg(charts))
+        # A temporary file is its owner's alone; a picture is for everybody, as usual.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from error
+        raise
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = (error.strerror or "failed").lower()
+    return InputError(f"cannot be written: {reason}", where=str(path), hint="name another file")
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """From the numbers of a chart to its coordinates."""
+
+    low: float
+    high: float
+    top: float
+    logarithmic: bool
+
+    @staticmethod
+    def of(chart: Chart) -> _Axes:
+        xs = [x for line in chart.lines for x, _ in line.points] + [m.x for m in chart.marks]
+        ys = [y for line in chart.lines for _, y in line.points]
+        low = min(xs) if chart.logarithmic else 0.0
+        return _Axes(low, max(xs), ticks(max(ys))[-1], chart.logarithmic)
+
+    def x(self, value: float) -> float:
+        if self.logarithmic:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, value: float) -> float:
+        return _HEIGHT - _BOTTOM - value / self.top * (_HEIGHT - _TOP - _BOTTOM)
+
+    @property
+    def x_ticks(self) -> list[float]:
+        if not self.logarithmic:
+            return [t for t in ticks(self.high) if t <= self.high]
+        first, last = math.ceil(math.log2(self.low)), math.floor(math.log2(self.high))
+        return [2.0**k for k in range(first, last + 1)]
+
+
+def ticks(highest: float) -> list[float]:
+    """Round numbers from 0 to the first that is not below `highest`."""
+    if highest <= 0:
+        return [0.0, 1.0]
+    rough = highest / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(f * power for f in (1, 2, 5, 10) if f * power >= rough * (1 - 1e-9))
+    count = math.ceil(highest / step * (1 - 1e-9))
+    return [k * step for k in range(count + 1)]
+
+
+def _chart(chart: Chart) -> list[str]:
+    axes = _Axes.of(chart)
+    return [
+        _text(_LEFT, 26, chart.title, "start", "title"),
+        *_grid(chart, axes),
+        *_lines(chart, axes),
+        *_legend(chart),
+    ]
+
+
+def _grid(chart: Chart, axes: _Axes) -> list[str]:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    parts = []
+    for value in ticks(axes.top):
+        y = axes.y(value)
+        parts.append(_segment("grid", _LEFT, y, right, y))
+        parts.append(_text(_LEFT - 8, y + 4, f"{value:g}", "end"))
+    for value in axes.x_ticks:
+        x = axes.x(value)
+        parts.append(_segment("grid", x, _TOP, x, bottom))
+        parts.append(_text(x, bottom + 18, f"{value:g}", "middle"))
+    middle_x, middle_y = (_LEFT + right) / 2, (_TOP + bottom) / 2
+    return [
+        *parts,
+        _segment("axis", _LEFT, bottom, right, bottom),
+        _segment("axis", _LEFT, _TOP, _LEFT, bottom),
+        _text(middle_x, _HEIGHT - 12, chart.x_label, "middle"),
+        f'<text transform="translate(18 {middle_y:.1f}) rotate(-90)" text-anchor="middle">'
+        f"{escape(chart.y_label)}</text>",
+    ]
+
+
+def _lines(chart: Chart, axes: _Axes) -> list[str]:
+    bottom = _HEIGHT - _BOTTOM
+    parts = [_segment("mark", axes.x(m.x), _TOP, axes.x(m.x), bottom) for m in chart.marks]
+    for at, line in enumerate(chart.lines):
+        points = " ".join(f"{axes.x(x):.1f},{axes.y(y):.1f}" for x, y in line.points)
+        parts.append(f'<polyline class="{_line_class(at, line)}" points="{points}"/>')
+    rightmost = max((m.x for m in chart.marks), default=0.0)
+    for at, mark in enumerate(chart.marks):
+        # Numbers of two marks that are close lean away from each other.
+        anchor = "start" if mark.x == rightmost else "end"
+        parts.append(_text(axes.x(mark.x), _TOP - 4, str(at + 1), anchor))
+    return parts
+
+
+def _legend(chart: Chart) -> list[str]:
+    x, y = _WIDTH - _RIGHT + 16, _TOP + 6
+    parts = []
+    for at, line in enumerate(chart.lines):
+        parts.append(_segment(_line_class(at, line), x, y, x + 24, y))
+        parts.append(_text(x + 32, y + 4, line.label, "start"))
+        y += _LEGEND_STEP
+    for at, mark in enumerate(chart.marks):
+        parts.append(_text(x, y + 4, f"{at + 1}  {mark.label}", "start"))
+        y += _LEGEND_STEP
+    return parts
+
+
+def _line_class(at: int, line: Line) -> str:
+    # Beyond the last colour they come again, told apart by dashes.
+    dashed = line.dashed != (at // _CLASSES % 2 == 1)
+    return f"line c{at % _CLASSES}" + (" dashed" if dashed else "")
+
+
+def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<path class="{name}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str, name: str = "") -> str:
+    named = f' class="{name}"' if name else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -1,0 +1,358 @@
+"""A driver library without a GPU: it checks every call and answers as a known chip would.
+
+Functions are C function pointers with the types that cuda.h declares, written down here anew, so
+that arguments go through the same conversion as for the real library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from kernelcast.calibration.measure import ATTRIBUTES, OPERATIONS
+
+CUDA_H = {
+    "cuInit": [c_uint],
+    "cuDriverGetVersion": [POINTER(c_int)],
+    "cuGetErrorString": [c_int, POINTER(c_char_p)],
+    "cuDeviceGet": [POINTER(c_int), c_int],
+    "cuDeviceGetName": [c_void_p, c_int, c_int],
+    "cuDeviceTotalMem_v2": [POINTER(c_size_t), c_int],
+    "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
+    "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
+    "cuCtxSetCurrent": [c_void_p],
+    "cuCtxSynchronize": [],
+    "cuMemGetInfo_v2": [POINTER(c_size_t), POINTER(c_size_t)],
+    "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
+    "cuMemFree_v2": [c_uint64],
+    "cuMemsetD8_v2": [c_uint64, c_ubyte, c_size_t],
+    "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
+    "cuModuleLoadData": [POINTER(c_void_p), c_char_p],
+    "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
+    "cuFuncSetAttribute": [c_void_p, c_int, c_int],
+    "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), POINTER(c_void_p)],
+    "cuEventCreate": [POINTER(c_void_p), c_uint],
+    "cuEventRecord": [c_void_p, c_void_p],
+    "cuEventSynchronize": [c_void_p],
+    "cuEventElapsedTime": [POINTER(c_float), c_void_p, c_void_p],
+}
+INVALID_VALUE, INVALID_HANDLE, NOT_FOUND = 1, 400, 500
+SIGNATURE_OF = {
+    "chase_fill": "plllli",
+    "chase": "pppllliii",
+    "chase_shared": "ppii",
+    "stream": "ppplli",
+    "repeat": "pppii",
+    "empty": "",
+    "block_times": "ppi",
+    "barriers": "ppi",
+    "clock_rate": "pl",
+    "atomic": "pppiii",
+    "arithmetic": "ppii",
+}
+CTYPE = {"p": c_uint64, "l": ctypes.c_int64, "i": c_int}
+
+
+@dataclass
+class Truth:
+    """The numbers of the chip."""
+
+    latency: dict[str, float]
+    rate: dict[str, float]
+    clock_hz: float = 1.5e9
+    sms: int = 20
+    l2_bytes: int = 4 << 20
+    shared: float = 23.0
+    conflict: float = 2.0
+    l1: float = 33.0
+    l2: float = 210.0
+    dram: float = 480.0
+    loaded_slope: float = 10.0
+    capacity: float = 3.0e11
+    near: dict[str, float] = field(default_factory=lambda: {"l1": 120.0, "shared": 126.0})
+    stream: dict[str, float] = field(default_factory=lambda: {"l2": 2.0e12, "dram": 5.5e11})
+    barrier: float = 24.0
+    replacement: float = 240.0
+    launch_s: float = 2.5e-6
+
+
+@dataclass
+class FakeGpu:
+    """`driver()` is the library; `fails` maps names of functions to the status they return."""
+
+    truth: Truth
+    noise: float = 0.002
+    fails: dict[str, int] = field(default_factory=dict)
+    kernels: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng(7)
+        self._memory: dict[int, ctypes.Array] = {}
+        self._sizes: dict[int, int] = {}
+        self._handles: dict[int, str] = {}
+        self._time_s = 0.0
+        self._marks: dict[int, float] = {}
+        self._step = 0
+
+    def driver(self) -> SimpleNamespace:
+        self._library = SimpleNamespace()
+        for name, types in CUDA_H.items():
+            prototype = ctypes.CFUNCTYPE(c_int, *types)
+            setattr(self._library, name, prototype(self._answering(name)))
+        return self._library
+
+    def _answering(self, name):
+        action = getattr(self, name)
+
+        def answer(*arguments):
+            if name in self.fails:
+                return self.fails[name]
+            try:
+                return action(*arguments) or 0
+            except (KeyError, ValueError):
+                return INVALID_HANDLE
+
+        return answer
+
+    def _noisy(self, value):
+        return value * (1 + self.noise * self._random.standard_normal())
+
+    def _handle(self, what, out):
+        handle = 0x7F0000000000 + 64 * (len(self._handles) + 1)
+        self._handles[handle] = what
+        out[0] = handle
+
+    # Functions of the driver.
+
+    def cuInit(self, flags):  # noqa: N802
+        return INVALID_VALUE if flags else 0
+
+    def cuDriverGetVersion(self, out):  # noqa: N802
+        out[0] = 12080
+
+    def cuGetErrorString(self, status, out):  # noqa: N802
+        out[0] = b"error %d" % status
+
+    def cuDeviceGet(self, out, ordinal):  # noqa: N802
+        if ordinal:
+            return 101
+        out[0] = 0
+        return 0
+
+    def cuDeviceGetName(self, out, length, device):  # noqa: N802
+        ctypes.memmove(out, b"Synthetic GPU\0", min(length, 14))
+
+    def cuDeviceTotalMem_v2(self, out, device):  # noqa: N802
+        out[0] = 8 << 30
+
+    def cuDeviceGetAttribute(self, out, attribute, device):  # noqa: N802
+        name = {number: key for key, number in ATTRIBUTES.items()}[attribute]
+        out[0] = {
+            "clock_khz": int(self.truth.clock_hz / 1e3),
+            "sm_count": self.truth.sms,
+            "memory_clock_khz": 5_000_000,
+            "memory_bus_bits": 512,
+            "l2_bytes": self.truth.l2_bytes,
+            "threads_per_sm": 2048,
+            "major": 8,
+            "minor": 0,
+            "shared_bytes_per_sm": 167936,
+            "shared_bytes_per_block_optin": 166912,
+        }[name]
+
+    def cuDevicePrimaryCtxRetain(self, out, device):  # noqa: N802
+        self._handle("context", out)
+
+    def cuCtxSetCurrent(self, context):  # noqa: N802
+        assert self._handles[context] == "context"
+
+    def cuCtxSynchronize(self):  # noqa: N802
+        return 0
+
+    def cuMemGetInfo_v2(self, free, total):  # noqa: N802
+        free[0], total[0] = 7 << 30, 8 << 30
+
+    def cuMemAlloc_v2(self, out, size):  # noqa: N802
+        # Large allocations are never read back: they need no memory here.
+        held = ctypes.create_string_buffer(min(size, 1 << 20) + 8)
+        address = ctypes.addressof(held)
+        self._memory[address], self._sizes[address] = held, size
+        out[0] = address
+
+    def cuMemFree_v2(self, pointer):  # noqa: N802
+        del self._memory[pointer]
+
+    def cuMemsetD8_v2(self, pointer, value, size):  # noqa: N802
+        return 0 if size <= self._sizes[pointer] and pointer in self._memory else INVALID_VALUE
+
+    def cuMemcpyDtoH_v2(self, to, pointer, size):  # noqa: N802
+        if size > self._sizes[pointer]:
+            return INVALID_VALUE
+        ctypes.memmove(to, self._memory[pointer], size)
+        return 0
+
+    def cuModuleLoadData(self, out, image):  # noqa: N802
+        self._handle(f"module {image.decode()}", out)
+
+    def cuModuleGetFunction(self, out, module, name):  # noqa: N802
+        assert self._handles[module].startswith("module")
+        self._handle(f"kernel {name.decode()}", out)
+
+    def cuFuncSetAttribute(self, function, attribute, value):  # noqa: N802
+        return 0 if self._handles[function].startswith("kernel") else INVALID_HANDLE
+
+    def cuEventCreate(self, out, flags):  # noqa: N802
+        self._handle("event", out)
+
+    def cuEventRecord(self, event, stream):  # noqa: N802
+        assert self._handles[event] == "event" and stream is None
+        self._marks[event] = self._time_s
+
+    def cuEventSynchronize(self, event):  # noqa: N802
+        return 0 if event in self._marks else INVALID_HANDLE
+
+    def cuEventElapsedTime(self, out, start, stop):  # noqa: N802
+        out[0] = (self._marks[stop] - self._marks[start]) * 1e3
+
+    def cuLaunchKernel(  # noqa: N802
+        self, function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra
+    ):
+        kind, _, name = self._handles[function].partition(" ")
+        if kind != "kernel" or (gy, gz, by, bz) != (1, 1, 1, 1) or extra:
+            return INVALID_VALUE
+        if not 1 <= bx <= 1024 or gx < 1:
+            return INVALID_VALUE
+        family = self._family(name)
+        values = [
+            CTYPE[letter].from_address(parameters[i]).value
+            for i, letter in enumerate(SIGNATURE_OF[family])
+        ]
+        self.kernels.append(name)
+        self._time_s += self._noisy(self.truth.launch_s)
+        getattr(self, f"_{family}")(name, gx, bx, *values)
+        return 0
+
+    # Kernels.
+
+    @staticmethod
+    def _family(name):
+        if name in SIGNATURE_OF:
+            return name
+        for start, family in (("chase_", "chase"), ("repeat_", "repeat"), ("atom", "atomic")):
+            if name.startswith(start):
+                return family
+        if name.startswith("red_"):
+            return "atomic"
+        if name.partition("_")[0] in ("read", "write", "copy"):
+            return "stream"
+        if name.rpartition("_")[0] in OPERATIONS:
+            return "arithmetic"
+        raise KeyError(name)
+
+    def _clocks(self, pointer, warps, cycles):
+        if self._sizes[pointer] < 16 * warps:
+            raise ValueError("the clocks do not fit")
+        stops = np.full(warps, 1000 + round(self._noisy(cycles)), np.int64)
+        pairs = np.stack([np.full(warps, 1000, np.int64), stops], axis=1)
+        ctypes.memmove(self._memory[pointer], pairs.tobytes(), min(pairs.nbytes, 1 << 20))
+
+    def _arithmetic(self, name, grid, block, clocks, sink, iterations, seed):
+        operation, _, shape = name.rpartition("_")
+        chains, steps = map(int, shape.split("x"))
+        length = steps * OPERATIONS[operation]
+        alone = self.truth.latency[operation] * length + 9
+        warps = block // 32
+        crowded = 32 * warps * chains * length / self.truth.rate[operation]
+        self._clocks(clocks, warps, iterations * max(alone, crowded) + 30)
+
+    def _chase_fill(self, name, grid, block, ring, nodes, step, node_bytes, pitch, lanes):
+        if math.gcd(step, nodes) != 1 or nodes * node_bytes > self._sizes[ring]:
+            raise ValueError("not one ring, or not in its memory")
+
+    def _chase(self, name, grid, block, clocks, sink, ring, nodes, node_bytes, pitch, lanes, warm, hops):
+        t = self.truth
+        warps = grid * block // 32
+        size = nodes * node_bytes
+        if lanes == 1:
+            l1 = name == "chase_ca" and size <= 96 << 10
+            latency = t.l1 if l1 else t.l2 if size <= t.l2_bytes else t.dram
+        else:
+            latency = self._loaded(warps * 256 * (pitch / 8))
+        self._time_s += self._noisy((hops + warm) * latency / t.clock_hz)
+        self._clocks(clocks, warps, hops * latency)
+
+    def _loaded(self, bytes_):
+        """latency = a + b T / (c - T) where T = bytes clock / latency, by bisection."""
+        t = self.truth
+        low, high = t.dram, 1e7
+        for _ in range(200):
+            latency = (low + high) / 2
+            rate = bytes_ * t.clock_hz / latency
+            is_low = rate >= t.capacity or (
+                t.dram + t.loaded_slope * rate / (t.capacity - rate) > latency
+            )
+            low, high = (latency, high) if is_low else (low, latency)
+        return latency
+
+    def _chase_shared(self, name, grid, block, clocks, sink, degree, hops):
+        self._clocks(clocks, 1, hops * (self.truth.shared + self.truth.conflict * (degree - 1)))
+
+    def _stream(self, name, grid, block, to, source, sink, elements, stride, passes):
+        mode, width, _ = name.replace("x", "_").split("_")
+        if elements * int(width) * stride > self._sizes[source]:
+            raise ValueError("past the end of the array")
+        level = "dram" if passes == 1 else "l2"
+        occupancy = grid * block / self.truth.sms / 2048
+        rate = self.truth.stream[level] * (1.0 if occupancy >= 0.5 else 2 * occupancy)
+        moved = elements * int(width) * passes * (2 if mode == "copy" else 1)
+        self._time_s += self._noisy(moved / rate)
+
+    def _repeat(self, name, grid, block, clocks, sink, source, toggle, iterations):
+        _, level, width = name.split("_")
+        warps = block // 32
+        rate = self.truth.near[level] * min(1.0, warps * int(width) / 64)
+        self._clocks(clocks, warps, warps * 32 * int(width) * 8 * iterations / rate)
+
+    def _empty(self, name, grid, block):
+        pass
+
+    def _block_times(self, name, grid, block, clocks, sm, cycles):
+        pairs, places = [], []
+        for i in range(grid):
+            start = i // self.truth.sms * (cycles + round(self.truth.replacement))
+            pairs += [start, start + cycles]
+            places.append(i % self.truth.sms)
+        ctypes.memmove(self._memory[clocks], np.array(pairs, np.int64).tobytes(), 8 * len(pairs))
+        ctypes.memmove(self._memory[sm], np.array(places, np.int32).tobytes(), 4 * len(places))
+
+    def _barriers(self, name, grid, block, clocks, sink, iterations):
+        self._clocks(clocks, block // 32, 64 * iterations * self.truth.barrier)
+
+    def _clock_rate(self, name, grid, block, pairs, span_ns):
+        values = np.array([span_ns * self.truth.clock_hz / 1e9, span_ns], np.int64)
+        ctypes.memmove(self._memory[pairs], values.tobytes(), 16)
+
+    def _atomic(self, name, grid, block, clocks, sink, words, sharing, line_words, iterations):
+        self._clocks(clocks, block // 32, iterations * 50.0 * sharing)
+
+
+def known_chip() -> Truth:
+    return Truth(
+        latency={name: 4.0 + 2 * i for i, name in enumerate(OPERATIONS)},
+        rate={name: (128.0, 64.0, 16.0)[i % 3] for i, name in enumerate(OPERATIONS)},
+    )
+
+
+def empty_pack(folder: Path) -> Path:
+    """A folder whose cubins hold only their names."""
+    code = folder / "sm_80"
+    code.mkdir(parents=True)
+    for stem in ("arithmetic", "atomics", "bandwidth", "chase", "launch"):
+        (code / f"{stem}.cubin").write_text(stem)
+    return folder
