@@ -87,7 +87,7 @@ class FakeGpu:
     """`driver()` is the library; `fails` maps names of functions to the status they return."""
 
     truth: Truth
-    noise: float = 0.002
+    noise: float = 0.001
     fails: dict[str, int] = field(default_factory=dict)
     kernels: list[str] = field(default_factory=list)
 
@@ -275,7 +275,9 @@ class FakeGpu:
         if math.gcd(step, nodes) != 1 or nodes * node_bytes > self._sizes[ring]:
             raise ValueError("not one ring, or not in its memory")
 
-    def _chase(self, name, grid, block, clocks, sink, ring, nodes, node_bytes, pitch, lanes, warm, hops):
+    def _chase(
+        self, name, grid, block, clocks, sink, ring, nodes, node_bytes, pitch, lanes, warm, hops
+    ):
         t = self.truth
         warps = grid * block // 32
         size = nodes * node_bytes

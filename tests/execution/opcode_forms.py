@@ -120,6 +120,12 @@ def _float() -> Iterator[Form]:
         yield Form(f"copysign.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
         for kind in ("finite", "infinite", "number", "notanumber", "normal", "subnormal"):
             yield Form(f"testp.{kind}.{t} {{d}}, {{a}};", "pred", (t,))
+    for mode in ("rz", "rm", "rp"):
+        for op in ("add", "sub", "mul"):
+            yield Form(f"{op}.{mode}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
+        yield Form(f"fma.{mode}.f32 {{d}}, {{a}}, {{b}}, {{c}};", "f32", ("f32",) * 3)
+        yield Form(f"sub.{mode}.f32 {{d}}, {{a}}, {{a}};", "f32", ("f32",))
+        yield Form(f"fma.{mode}.ftz.f32 {{d}}, {{a}}, {{b}}, {{a}};", "f32", ("f32", "f32"))
     for op in ("add.rn.sat", "mul.rn.ftz.sat", "sub.rn.sat"):
         yield Form(f"{op}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
     for op in ("min.NaN", "max.NaN"):

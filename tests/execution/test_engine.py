@@ -230,10 +230,13 @@ def test_a_parameter_read_by_index_leaves_no_record() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["ld.global.b128 %x, [%rd2];", "add.f32.f16 %f0, %h, %f0;", "add.rz.f32 %f0, %f0, %f0;"]
+    "body",
+    ["ld.global.b128 %x, [%rd2];", "add.f32.f16 %f0, %h, %f0;", "fma.rz.f64 %d, %d, %d, %d;"],
 )
 def test_a_form_without_a_definition_is_refused_before_anything_runs(body: str) -> None:
-    kernel = kernel_of(f".reg .b128 %x; .reg .b16 %h; st.global.u32 [%rd2], 1; {body}")
+    kernel = kernel_of(
+        f".reg .b128 %x; .reg .b16 %h; .reg .f64 %d; st.global.u32 [%rd2], 1; {body}"
+    )
     launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
     memory = Memory.build(kernel, launch)
     for executor in ("engine", "auto", "reference"):

@@ -108,34 +108,55 @@ def knee(footprints: Values, latencies: Values) -> float:
 
 
 def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:
-    """latency = a + b T / (c - T), T the throughput: Volkov 2016, section 6.4.
+    """latency L = a + b T / (c - T), T the throughput: Volkov 2016, section 6.4.
 
-    For a given c the formula is linear in a and b, so that only c is searched for, on a logarithmic
-    grid of (c - T_max) / T_max that is refined around its best point.
+    Close to c a small error of T is a large one of L. What is set, and known well, is the
+    concurrency W = T L (Little's law); with it the formula is a quadratic equation,
+
+        c L^2 - (W + a c) L + (a - b) W = 0
+
+    whose greater root is fitted to the relative values of L by Gauss and Newton's method, in the
+    logarithms of a, b and c, which keeps them positive.
     """
     ts, ys = _arrays(throughputs, latencies)
     if len(ts) < 4:
         raise UnfitError("three unknowns need at least four points")
-    most = ts.max()
-    low, high = -4.0, 1.0
-    best = (np.inf, 0.0, 0.0, 0.0)
-    for _ in range(6):
-        grid = np.linspace(low, high, 61)
-        for exponent in grid:
-            capacity = most * (1 + 10.0**exponent)
-            load = ts / (capacity - ts)
-            # Relative errors: the steep end must not outweigh the flat one.
-            design = np.stack([np.ones_like(load), load], axis=1) / ys[:, None]
-            (base, slope), *_ = np.linalg.lstsq(design, np.ones_like(ys), rcond=None)
-            error = float(np.sqrt(np.mean((1 - (base + slope * load) / ys) ** 2)))
-            if error < best[0]:
-                best = (error, base, slope, exponent)
-        step = grid[1] - grid[0]
-        low, high = best[3] - 2 * step, best[3] + 2 * step
-    error, base, slope, exponent = best
-    if base <= 0 or slope <= 0:
+    if ts.min() <= 0 or ys.min() <= 0:
+        raise UnfitError("a throughput or latency is not positive")
+    if ys.max() < 1.2 * ys.min():
         raise UnfitError("the latency does not grow with the throughput")
-    return LoadedLatency(float(base), float(slope), float(most * (1 + 10.0**exponent)), error)
+    scale = ts.max()
+    concurrency = ts / scale * ys
+    logs = np.log([ys.min(), 0.05 * ys.min(), 1.02])
+    damping = 1e-3
+    error = _loaded_error(logs, concurrency, ys)
+    for _ in range(200):
+        shifts = 1e-6 * np.eye(3)
+        slopes = [(_loaded_error(logs + d, concurrency, ys) - error) / 1e-6 for d in shifts]
+        jacobian = np.stack(slopes, axis=1)
+        normal = jacobian.T @ jacobian
+        step = np.linalg.solve(normal + damping * np.eye(3), -jacobian.T @ error)
+        tried = _loaded_error(logs + step, concurrency, ys)
+        if np.sum(tried**2) < np.sum(error**2):
+            logs, error, damping = logs + step, tried, damping / 4
+        else:
+            damping *= 4
+        if damping > 1e12 or np.abs(step).max() < 1e-10:
+            break
+    base, slope, capacity = np.exp(logs)
+    residual = float(np.sqrt(np.mean(error**2)))
+    return LoadedLatency(float(base), float(slope), float(capacity * scale), residual)
+
+
+def _loaded_error(
+    logs: NDArray[np.float64], concurrency: NDArray[np.float64], latencies: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Relative errors of the formula with a, b and c, given by their logarithms."""
+    a, b, c = np.exp(np.clip(logs, -50.0, 50.0))
+    middle = concurrency + a * c
+    root = np.sqrt(np.maximum(middle**2 - 4 * c * (a - b) * concurrency, 0.0))
+    error: NDArray[np.float64] = (middle + root) / (2 * c) / latencies - 1
+    return error
 
 
 def departure_delay(warps: Values, latencies: Values) -> Plateau:

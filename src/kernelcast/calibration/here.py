@@ -21,7 +21,7 @@ _HINT = "on another machine run the folder that kernelcast measure --pack DIR ma
 
 
 def probe(ordinal: int = 0) -> dict[str, Any]:
-    """Properties of this machine's GPU; ToolError where driver or GPU are missing, or it is busy."""
+    """Properties of this machine's GPU; ToolError where it is missing, busy or has no driver."""
     runner = Path(__file__).with_name(RUNNER)
     command = [sys.executable, str(runner), "--child", DEVICE, "--device", str(ordinal)]
     device = isolated(command, _PROBE_S)

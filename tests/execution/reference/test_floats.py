@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from exact_rounding import rounded, value_of, width
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from one_instruction import compute, f16, f32, f64, from_f32
+
+from kernelcast.execution.reference import floats
 
 NAN, INF = 0x7FC0_0000, 0x7F80_0000
 FORMATS = ("f16", "bf16", "f32", "f64")
@@ -190,7 +193,29 @@ def test_copysign_takes_the_sign_of_the_first_operand() -> None:
     assert compute("copysign.f32", f32(-0.0), f32(3.0)) == f32(-3.0)
 
 
-@pytest.mark.parametrize("name", ("add.rz.f32", "fma.rm.f64", "add.f32.f16", "mul.rn.relu.f16"))
+@pytest.mark.parametrize("name", ("add.rz.f64", "fma.rm.f64", "add.f32.f16", "mul.rn.relu.f16"))
 def test_forms_without_a_definition_are_refused(name: str) -> None:
     with pytest.raises(LookupError):
         compute(name, *[0] * (3 if name.startswith("fma") else 2))
+
+
+@pytest.mark.parametrize(
+    ("mode", "a", "b", "expected"),
+    [
+        ("rm", 1.0, 2.0**-40, 1.0),
+        ("rp", 1.0, 2.0**-40, 1.0 + 2.0**-23),
+        ("rz", -1.0, -(2.0**-40), -1.0),
+        ("rm", -1.0, -(2.0**-40), -1.0 - 2.0**-23),
+        ("rz", 3.4028235e38, 3.4028235e38, 3.4028235e38),
+        ("rp", 3.4028235e38, 3.4028235e38, float("inf")),
+        ("rm", 1.0, -1.0, -0.0),
+        ("rp", 1.0, -1.0, 0.0),
+        ("rm", 0.0, 0.0, 0.0),
+    ],
+)
+def test_directed_sums_by_hand(mode: str, a: float, b: float, expected: float) -> None:
+    lanes = [np.full(1, v, np.float32) for v in (a, b)]
+    with np.errstate(over="ignore"):
+        (result,) = floats.sum_in_direction(mode, *lanes).tolist()
+        expected = float(np.float32(expected))
+    assert (result, math.copysign(1, result)) == (expected, math.copysign(1, expected))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
-from math import inf, isfinite
+from functools import partial, reduce
+from math import copysign, inf, isfinite
 
 import numpy as np
 
@@ -122,15 +122,70 @@ def _defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semanti
     return Semantics((name,) * count, (name,), apply)
 
 
-def _arithmetic(count: int, function: Callable[..., Lanes]) -> Definition:
+_DIRECTED = ("rz", "rm", "rp")
+
+
+def directed(mode: str, exact: Fraction) -> float:
+    """The f32 next to a number that is not 0: towards zero, downwards or upwards."""
+    down = mode == "rm" or (mode == "rz" and exact > 0)
+    near = np.float32(exact.numerator / exact.denominator)
+    if down and float(near) > exact:
+        near = np.nextafter(near, np.float32(-inf))
+    elif not down and float(near) < exact:
+        near = np.nextafter(near, np.float32(inf))
+    return float(near)
+
+
+def product_in_direction(mode: str, a: Lanes, b: Lanes) -> Lanes:
+    """a * b of f32, rounded once in a directed mode."""
+    results = a * b
+    for lane, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        if isfinite(x) and isfinite(y) and x * y:
+            results[lane] = directed(mode, Fraction(x) * Fraction(y))
+    return results
+
+
+def sum_in_direction(mode: str, *terms: Lanes) -> Lanes:
+    """a + b, or a * b + c, of f32, rounded once in a directed mode.
+
+    A sum that is 0 is -0 downwards unless all its terms are +0 (IEEE 754, section 6.3).
+    """
+    *factors, addend = terms
+    results = fused(*terms) if len(factors) > 1 else factors[0] + addend
+    product = np.prod([f.astype(np.float64) for f in factors], axis=0)
+    for lane, (x, y) in enumerate(zip(product.tolist(), addend.tolist(), strict=True)):
+        if not (isfinite(x) and isfinite(y)):
+            continue
+        exact = Fraction(x) + Fraction(y)
+        if exact:
+            results[lane] = directed(mode, exact)
+        elif mode == "rm" and min(copysign(1, x), copysign(1, y)) < 0:
+            results[lane] = -0.0
+    return results
+
+
+def _arithmetic(
+    count: int, function: Callable[..., Lanes], in_direction: Callable[..., Lanes]
+) -> Definition:
     def define(instruction: Instruction) -> Semantics:
-        return _defined(form(instruction, ("rn", "ftz", "sat")), count, function)
+        found = form(instruction, ("rn", *_DIRECTED, "ftz", "sat"))
+        mode = found.one_of(_DIRECTED, "rn")
+        if mode == "rn":
+            return _defined(found, count, function)
+        if found.type != "f32":
+            raise UndefinedFormError
+        return _defined(found, count, partial(in_direction, mode))
 
     return define
 
 
 def _fma(instruction: Instruction) -> Semantics:
-    found = form(instruction, ("rn", "ftz", "sat"))
+    found = form(instruction, ("rn", *_DIRECTED, "ftz", "sat"))
+    mode = found.one_of(_DIRECTED, "rn")
+    if mode != "rn":
+        if found.type != "f32":
+            raise UndefinedFormError
+        return _defined(found, 3, partial(sum_in_direction, mode))
     if element_type(found.type) in ("f16", "bf16"):
         return _defined(found, 3, lambda a, b, c: a.astype(np.float64) * b.astype(np.float64) + c)
     return _defined(found, 3, fused)
@@ -195,9 +250,9 @@ def _testp(instruction: Instruction) -> Semantics:
 
 
 DEFINITIONS: Definitions = {
-    "add": _arithmetic(2, lambda a, b: a + b),
-    "sub": _arithmetic(2, lambda a, b: a - b),
-    "mul": _arithmetic(2, lambda a, b: a * b),
+    "add": _arithmetic(2, lambda a, b: a + b, sum_in_direction),
+    "sub": _arithmetic(2, lambda a, b: a - b, lambda mode, a, b: sum_in_direction(mode, a, -b)),
+    "mul": _arithmetic(2, lambda a, b: a * b, product_in_direction),
     "fma": _fma,
     "mad": _fma,
     "div": _special(2, lambda a, b: a / b),

@@ -8,6 +8,7 @@ from kernelcast.execution.engine.ptx.floating import (
     from_float,
     round_to_odd,
     saturate,
+    step_to_side,
     to_float,
 )
 from kernelcast.execution.engine.ptx.operands import pack, read, resize, types_of, write
@@ -100,7 +101,7 @@ def _int_to_float(
         if to.bits == 16:
             near = _odd(lw, near, excess, positive)
         else:
-            near = _step(lw, near, excess, positive, mode)
+            near = step_to_side(lw, near, excess, positive, mode)
     if to.bits == 16:
         near = round_to_odd(lw, near)
     if "sat" in i.modifiers:
@@ -121,7 +122,7 @@ def _finish(lw: Lowering, value: Value, mode: str, to: PtxType) -> Value:
         return near
     back, exact = (b.cast("fpext", v, "double") for v in (to_float(lw, near, to), value))
     positive = b.compare("ogt", exact, b.constant("double", 0))
-    return _step(lw, near, b.binary("fsub", back, exact), positive, mode)
+    return step_to_side(lw, near, b.binary("fsub", back, exact), positive, mode)
 
 
 def _excess(lw: Lowering, value: Value, source: PtxType, near: Value) -> Value:
@@ -136,30 +137,10 @@ def _excess(lw: Lowering, value: Value, source: PtxType, near: Value) -> Value:
     return b.binary("fsub", b.binary("fsub", near, b.binary("fmul", high, scale)), low)
 
 
-def _step(lw: Lowering, near: Value, excess: Value, positive: Value, mode: str) -> Value:
-    """The nearest number moved by one where it lies on the wrong side of the exact one.
-
-    On the bits of a number, plus one leads away from zero and minus one towards it.
-    """
-    b = lw.b
-    zero = b.constant("double", 0)
-    above, below = b.compare("ogt", excess, zero), b.compare("olt", excess, zero)
-    bits = b.as_bits(near)
-    inwards, outwards = b.constant(bits.type, -1), b.constant(bits.type, 1)
-    if mode == "rz":
-        wrong, step = b.select(positive, above, below), inwards
-    elif mode == "rm":
-        wrong, step = above, b.select(positive, inwards, outwards)
-    else:
-        wrong, step = below, b.select(positive, outwards, inwards)
-    moved = b.select(wrong, b.binary("add", bits, step), bits)
-    return b.cast("bitcast", moved, near.type)
-
-
 def _odd(lw: Lowering, near: Value, excess: Value, positive: Value) -> Value:
     """The number cut off towards zero, its last bit set where anything was lost."""
     b = lw.b
-    bits = b.as_bits(_step(lw, near, excess, positive, "rz"))
+    bits = b.as_bits(step_to_side(lw, near, excess, positive, "rz"))
     lost = b.compare("one", excess, b.constant("double", 0))
     one = b.select(lost, b.constant(bits.type, 1), b.constant(bits.type, 0))
     return b.cast("bitcast", b.binary("or", bits, one), near.type)
@@ -179,7 +160,7 @@ def _narrow(lw: Lowering, value: Value, mode: str, to: PtxType) -> Value:
         return near
     excess = b.binary("fsub", b.cast("fpext", near, "double"), value)
     positive = b.compare("ogt", value, b.constant("double", 0))
-    return _step(lw, near, excess, positive, mode)
+    return step_to_side(lw, near, excess, positive, mode)
 
 
 def _float_to_float(

@@ -82,6 +82,26 @@ def saturate(lw: Lowering, value: Value) -> Value:
     return b.select(b.compare("olt", above, one), above, one)
 
 
+def step_to_side(lw: Lowering, near: Value, excess: Value, positive: Value, mode: str) -> Value:
+    """The nearest number moved by one where it lies on the wrong side of the exact one.
+
+    On the bits of a number, plus one leads away from zero and minus one towards it.
+    """
+    b = lw.b
+    zero = b.constant("double", 0)
+    above, below = b.compare("ogt", excess, zero), b.compare("olt", excess, zero)
+    bits = b.as_bits(near)
+    inwards, outwards = b.constant(bits.type, -1), b.constant(bits.type, 1)
+    if mode == "rz":
+        wrong, step = b.select(positive, above, below), inwards
+    elif mode == "rm":
+        wrong, step = above, b.select(positive, inwards, outwards)
+    else:
+        wrong, step = below, b.select(positive, outwards, inwards)
+    moved = b.select(wrong, b.binary("add", bits, step), bits)
+    return b.cast("bitcast", moved, near.type)
+
+
 def lanes_of(lw: Lowering, value: Value, kind: PtxType) -> list[Value]:
     """The one or two numbers that a value of `kind` packs."""
     if kind.lanes == 1:
@@ -92,9 +112,6 @@ def lanes_of(lw: Lowering, value: Value, kind: PtxType) -> list[Value]:
 
 def lanewise(lw: Lowering, i: Instruction, operation: Operation) -> None:
     """Apply `operation` to all sources but for their packing, width, `.ftz` and `.sat`."""
-    for mode in ("rz", "rm", "rp"):
-        if mode in i.modifiers:
-            raise lw.unsupported(f"rounding mode .{mode}")
     kind = type_of(i)
     packed = [lanes_of(lw, read(lw, o, kind), kind) for o in i.operands[1:]]
     scalar = ptx_type(f"{kind.kind}{kind.bits}")
@@ -133,7 +150,68 @@ def _fma_16(lw: Lowering, a: Value, c: Value, d: Value) -> Value:
 
 def fma(lw: Lowering, i: Instruction) -> None:
     """`fma`, and `mad` of floats, which is fused on every target from sm_20 on."""
+    mode = _mode(lw, i)
+    if mode:
+        lanewise(lw, i, _directed(mode, "fma"))
+        return
     lanewise(lw, i, _fma_16 if type_of(i).bits == 16 else _fma)
+
+
+def _mode(lw: Lowering, i: Instruction) -> str:
+    """The directed rounding mode that f32 arithmetic asks for, empty for to nearest."""
+    mode = next((m for m in ("rz", "rm", "rp") if m in i.modifiers), "")
+    if mode and type_of(i).name != "f32":
+        raise lw.unsupported(f"rounding mode .{mode}")
+    return mode
+
+
+def _directed(mode: str, operation: str) -> Operation:
+    """`fadd`, `fsub`, `fmul` or `fma` of f32 in a directed mode.
+
+    Products and summands of f32 are exact in f64. The error of their sum there is found by TwoSum
+    (Knuth), and tells on which side of the exact result the nearest f32 lies.
+    """
+
+    def apply(lw: Lowering, *values: Value) -> Value:
+        b = lw.b
+        wide = [b.cast("fpext", v, "double") for v in values]
+        if operation == "fmul":
+            product = b.binary("fmul", *wide)
+            return _to_side(lw, product, b.constant("double", 0), mode)
+        x, y = wide if len(wide) == 2 else (b.binary("fmul", wide[0], wide[1]), wide[2])
+        if operation == "fsub":
+            y = _negated(lw, y)
+        total, error = _two_sum(lw, x, y)
+        if mode == "rm":
+            # Only here is the sum of opposite numbers -0.
+            opposite = _negated(lw, b.binary("fadd", _negated(lw, x), _negated(lw, y)))
+            zero = b.compare("oeq", total, b.constant("double", 0))
+            total = b.select(zero, opposite, total)
+        return _to_side(lw, total, error, mode)
+
+    return apply
+
+
+def _negated(lw: Lowering, value: Value) -> Value:
+    return lw.b.value(value.type, f"fneg {vector(value.type)} {value.text}")
+
+
+def _two_sum(lw: Lowering, x: Value, y: Value) -> tuple[Value, Value]:
+    """The rounded sum of two f64, and its error."""
+    b = lw.b
+    total = b.binary("fadd", x, y)
+    part = b.binary("fsub", total, x)
+    lost_x = b.binary("fsub", x, b.binary("fsub", total, part))
+    return total, b.binary("fadd", lost_x, b.binary("fsub", y, part))
+
+
+def _to_side(lw: Lowering, total: Value, error: Value, mode: str) -> Value:
+    """The f32 next to total + error on the side of the mode."""
+    b = lw.b
+    near = b.cast("fptrunc", total, "float")
+    excess = b.binary("fsub", b.binary("fsub", b.cast("fpext", near, "double"), total), error)
+    positive = b.compare("ogt", total, b.constant("double", 0))
+    return step_to_side(lw, near, excess, positive, mode)
 
 
 def simple(operation: str) -> Callable[[Lowering, Instruction], None]:
@@ -143,7 +221,8 @@ def simple(operation: str) -> Callable[[Lowering, Instruction], None]:
         return lw.b.binary(operation, a, c)
 
     def lower(lw: Lowering, i: Instruction) -> None:
-        lanewise(lw, i, apply)
+        mode = _mode(lw, i)
+        lanewise(lw, i, _directed(mode, operation) if mode else apply)
 
     return lower
 
