@@ -27,7 +27,6 @@ CUDA_H = {
     "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
     "cuCtxSetCurrent": [c_void_p],
-    "cuCtxSynchronize": [],
     "cuMemGetInfo_v2": [POINTER(c_size_t), POINTER(c_size_t)],
     "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
     "cuMemFree_v2": [c_uint64],
@@ -171,9 +170,6 @@ class FakeGpu:
 
     def cuCtxSetCurrent(self, context):  # noqa: N802
         assert self._handles[context] == "context"
-
-    def cuCtxSynchronize(self):  # noqa: N802
-        return 0
 
     def cuMemGetInfo_v2(self, free, total):  # noqa: N802
         free[0], total[0] = 7 << 30, 8 << 30

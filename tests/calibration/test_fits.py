@@ -42,14 +42,6 @@ def test_two_levels_in_one_plateau_show_in_the_residual():
     assert fits.level([200.0, 201.0, 199.0, 350.0, 351.0, 349.0]).residual > 0.2
 
 
-def test_the_knee_is_the_last_footprint_that_fits():
-    sizes = [2.0**i for i in range(12, 21)]
-    latencies = [33.0 if size <= 131072 else 210.0 for size in sizes]
-    assert fits.knee(sizes, latencies) == 131072
-    with pytest.raises(fits.UnfitError, match="does not rise"):
-        fits.knee(sizes, [33.0] * len(sizes))
-
-
 @given(base=st.floats(200, 900), slope=st.floats(2, 200), capacity=st.floats(1e10, 4e12))
 def test_the_loaded_latency_is_found_again(base, slope, capacity):
     shares = np.array([0.02, 0.1, 0.3, 0.5, 0.7, 0.85, 0.93, 0.97])

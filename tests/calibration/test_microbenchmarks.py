@@ -13,11 +13,11 @@ from kernelcast.calibration.pack import TARGETS, compile_benchmark, source_files
 from kernelcast.errors import ToolError
 from kernelcast.isas.sass import SassFunction, parse_sass
 from kernelcast.isas.sass.flow import flow_graph
-from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
+from kernelcast.toolchain.nvrtc import Compilation
 
 FILES = {file.stem: file for file in source_files()}
-READ_IN_FULL = ("sm_75", "sm_90", "sm_120")
+READ_IN_FULL = ("sm_80", "sm_90", "sm_120")
 LOOP = {"IADD3", "UIADD3", "IADD", "ISETP", "UISETP", "BRA", "VIADD"}
 MOST_LOOP_INSTRUCTIONS = 6
 OPCODES = {
@@ -42,12 +42,17 @@ NEWER_NAMES = {"I2FP": "I2F", "HFMA2.MMA": "HFMA2"}
 
 
 @cache
+def compiled(stem: str, target: str) -> Compilation:
+    return compile_benchmark(FILES[stem], target)
+
+
+@cache
 def functions(stem: str, target: str) -> dict[str, SassFunction]:
     try:
         nvdisasm_path()
     except ToolError as error:
         pytest.skip(str(error))
-    listing = disassemble(compile_benchmark(FILES[stem], target, Cache()).cubin)
+    listing = disassemble(compiled(stem, target).cubin)
     return dict(parse_sass(listing, stem).functions)
 
 
@@ -61,7 +66,11 @@ def longest_loop(function: SassFunction) -> list:
         if successor <= block.index and block.index in graph.reachable
     ]
     loops = [function.instructions[start:end] for start, end in spans]
-    loops = [[i for i in loop if i.opcode != "NOP"] for loop in loops]
+    # On compute capability 8.x a long loop is left by a guarded call to the code behind it.
+    loops = [
+        [i for i in loop if i.opcode != "NOP" and not (i.opcode == "CALL" and i.guard)]
+        for loop in loops
+    ]
     return max((loop for loop in loops if len({i.opcode for i in loop}) > 1), key=len)
 
 
@@ -75,8 +84,8 @@ def test_every_file_is_named_by_the_runner_and_says_what_it_follows():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_file_compiles(target):
-    for file in FILES.values():
-        made = compile_benchmark(file, target, Cache())
+    for stem in FILES:
+        made = compiled(stem, target)
         assert made.cubin[:4] == b"\x7fELF"
         assert "spill" not in made.log or " 0 bytes spill stores" in made.log
 

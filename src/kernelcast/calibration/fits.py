@@ -89,24 +89,6 @@ def level(values: Values) -> Plateau:
     return Plateau(median, spread / abs(median) if median else 0.0)
 
 
-def knee(footprints: Values, latencies: Values) -> float:
-    """Largest footprint that stays at the first level: the size of a cache.
-
-    Saavedra and Smith 1995: a cyclic chase larger than the cache misses at once. The latency has
-    left the level where it is more than a tenth of the whole rise above it.
-    """
-    xs, ys = _arrays(footprints, latencies)
-    order = np.argsort(xs)
-    xs, ys = xs[order], ys[order]
-    rise = ys.max() - ys[0]
-    if rise < 0.2 * ys[0]:
-        raise UnfitError("the latency does not rise with the footprint")
-    above = np.nonzero(ys > ys[0] + rise / 10)[0]
-    if above[0] == 0:
-        raise UnfitError("no footprint stays at the first level")
-    return float(xs[above[0] - 1])
-
-
 def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:
     """latency L = a + b T / (c - T), T the throughput: Volkov 2016, section 6.4.
 

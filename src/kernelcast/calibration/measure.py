@@ -51,7 +51,6 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuDeviceGetAttribute": (_OUT_INT, ctypes.c_int, ctypes.c_int),
     "cuDevicePrimaryCtxRetain": (_OUT_HANDLE, ctypes.c_int),
     "cuCtxSetCurrent": (_HANDLE,),
-    "cuCtxSynchronize": (),
     "cuMemGetInfo_v2": (_OUT_SIZE, _OUT_SIZE),
     "cuMemAlloc_v2": (ctypes.POINTER(_POINTER), ctypes.c_size_t),
     "cuMemFree_v2": (_POINTER,),

@@ -1,0 +1,43 @@
+"""Raw files as the runner writes them, from a chip whose numbers are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.calibration.fake_gpu import FakeGpu, Truth, empty_pack, known_chip
+
+from kernelcast.calibration import measure
+
+
+def measured(truth: Truth, folder: Path, *, quick: bool = False) -> Path:
+    """Run the whole suite on a chip with these numbers; the raw file."""
+    gpu = measure.Gpu(measure.declared(FakeGpu(truth).driver()))
+    session = measure.Session(gpu, empty_pack(folder / "pack"), quick)
+    out = folder / "raw.json"
+    measure.measure(
+        out,
+        gpu.properties,
+        list(measure.BENCHMARKS),
+        lambda name: measure.run_benchmark(session, name),
+        quick=quick,
+        report=lambda text: None,
+    )
+    return out
+
+
+@pytest.fixture(scope="session")
+def truth() -> Truth:
+    return known_chip()
+
+
+@pytest.fixture(scope="session")
+def raw_file(truth, tmp_path_factory) -> Path:
+    return measured(truth, tmp_path_factory.mktemp("measured"))
+
+
+@pytest.fixture
+def document(raw_file) -> dict:
+    """The raw file's content, to be damaged."""
+    return json.loads(raw_file.read_text())

@@ -1,0 +1,100 @@
+"""`kernelcast measure` and `kernelcast calibrate`, as a user runs them, without a GPU."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests.calibration.conftest import measured
+from tests.calibration.fake_gpu import known_chip
+
+from kernelcast.calibration import pack
+from kernelcast.calibration.measure import SIGNATURES
+
+
+@pytest.fixture(scope="module")
+def raw_file(tmp_path_factory):
+    return measured(known_chip(), tmp_path_factory.mktemp("measured"), quick=True)
+
+
+@pytest.fixture
+def failing_driver(tmp_path, monkeypatch):
+    """A driver library whose every function returns one status."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler to build a driver library with")
+
+    def install(status):
+        source = tmp_path / "driver.c"
+        source.write_text("".join(f"int {n}(void) {{ return {status}; }}\n" for n in SIGNATURES))
+        library = tmp_path / "libcuda.so.1"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+
+    return install
+
+
+@pytest.mark.parametrize(("status", "what"), [(100, "no GPU: "), (34, "no driver: ")])
+def test_what_keeps_a_gpu_from_being_measured_is_one_line(
+    run, failing_driver, tmp_path, status, what
+):
+    failing_driver(status)
+    done = run("measure", "--out", tmp_path / "raw.json")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"error: {what}")
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "raw.json").exists()
+
+
+def test_an_unknown_benchmark_is_named_before_anything_runs(run):
+    done = run("measure", "--only", "chaes")
+    assert done.status == 2
+    assert "did you mean chase" in done.err
+
+
+def test_the_folder_holds_all_that_the_other_machine_needs(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(pack, "TARGETS", ("sm_80",))
+    monkeypatch.setattr(pack.make_pack, "__defaults__", (("sm_80",), None))
+    done = run("measure", "--pack", tmp_path / "pack")
+    assert done.status == 0, done.err
+    names = {p.relative_to(tmp_path / "pack").as_posix() for p in (tmp_path / "pack").rglob("*.*")}
+    cubins = {f"sm_80/{file.stem}.cubin" for file in pack.source_files()}
+    assert names == {"measure.py", "manifest.json", *cubins}
+    alone = subprocess.run(
+        [sys.executable, "-I", "-S", str(tmp_path / "pack" / "measure.py"), "--help"],
+        capture_output=True,
+        text=True,
+    )
+    assert alone.returncode == 0, alone.stderr
+
+
+def test_a_calibration_is_a_table_and_a_machine_that_predicts(run, raw_file, tmp_path):
+    machine = tmp_path / "chip.toml"
+    done = run("calibrate", raw_file, "--out", machine)
+    assert done.status == 0, done.err
+    assert "latency.dram" in done.out
+    assert "47 numbers" in done.err
+    shown = run("gpus", machine)
+    assert "Synthetic GPU" in shown.out
+
+
+def test_json_holds_values_residuals_and_what_is_missing(run, raw_file, tmp_path):
+    document = json.loads(raw_file.read_text())
+    del document["benchmarks"]["barriers"]
+    part = tmp_path / "part.json"
+    part.write_text(json.dumps(document))
+    data = json.loads(run("calibrate", part, "--json").out)
+    assert data["missing"] == {"latency.barrier": {"benchmark": "barriers", "why": "not measured"}}
+    dram = data["quantities"]["latency.dram"]
+    assert (dram["unit"], dram["kind"]) == ("cycles", "measured")
+    assert dram["value"] == pytest.approx(480, rel=0.02)
+    assert "latency.barrier (barriers): not measured" in run("calibrate", part).out
+
+
+def test_a_missing_raw_file_is_one_line(run, tmp_path):
+    done = run("calibrate", tmp_path / "nothing.json")
+    assert (done.status, done.out) == (2, "")
+    assert "nothing.json" in done.err
