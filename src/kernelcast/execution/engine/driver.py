@@ -1,15 +1,19 @@
-"""The compiled loop over blocks and warps, and the slow path of address checks, as LLVM IR.
-
-The rules it follows are those of docs/execution.md, "Order" and "Barriers".
-"""
+"""Makes LLVM IR of `driver.ll`: the loop over blocks and warps, and the search for arrays."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
 
 from kernelcast.execution.address_map import (
     GLOBAL_BASE,
     LOCAL_WINDOW,
     PARAM_WINDOW,
     SHARED_WINDOW,
+    WINDOW_BYTES,
 )
 from kernelcast.execution.engine.context import (
     BARRIERS,
@@ -22,403 +26,24 @@ from kernelcast.execution.engine.context import (
 )
 from kernelcast.execution.trace import KIND_SHIFT, RecordKind
 
-_RUN = """
-define i32 @run(ptr %ctx) {{
-entry:
-  %blocks = {blocks}
-  %block_count = {block_count}
-  %gx = {gx}
-  %gy = {gy}
-  %warps = {warps}
-  %smem = {smem}
-  %smem_bytes = {smem_bytes}
-  %status = {status}
-  %waiting_at = {waiting_at}
-  %status_bytes = shl i64 %warps, 2
-  %arrived_p = getelementptr i64, ptr %ctx, i64 {arrived}
-  %gxy = mul i64 %gx, %gy
-  %local_of_block = {local_of_block}
-  %local_bytes = {local_bytes}
-  %local_warp_bytes = shl i64 %local_bytes, 5
-  br label %block_head
+_ENUMS: tuple[type[IntEnum], ...] = (BarrierArray, Fault, RunResult, WarpResult, WarpStatus)
+_NUMBERS = {
+    "BARRIERS": BARRIERS,
+    "BARRIER_BYTES": 8 * BARRIERS * len(BarrierArray),
+    "GLOBAL_BASE": GLOBAL_BASE,
+    "LOCAL_WINDOW": LOCAL_WINDOW,
+    "PARAM_WINDOW": PARAM_WINDOW,
+    "SHARED_WINDOW": SHARED_WINDOW,
+    "WARP_HEADER": RecordKind.WARP << KIND_SHIFT,
+    "WINDOW_MASK": (1 << 63) - WINDOW_BYTES,
+    "WITHIN_MASK": WINDOW_BYTES - 1,
+    **{f"{enum.__name__}.{entry.name}": int(entry) for enum in _ENUMS for entry in enum},
+}
+"""What a `$` stands for in `driver.ll`."""
 
-block_head:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %block_done ]
-  %more = icmp ult i64 %k, %block_count
-  br i1 %more, label %block_start, label %finished
-
-block_start:
-  %index_p = getelementptr i64, ptr %blocks, i64 %k
-  %index = load i64, ptr %index_p
-  {store_index}
-  %cx = urem i64 %index, %gx
-  %row = udiv i64 %index, %gx
-  %cy = urem i64 %row, %gy
-  %cz = udiv i64 %index, %gxy
-  {store_cx}
-  {store_cy}
-  {store_cz}
-  %executed = {load_executed}
-  {store_start}
-  call void @llvm.memset.p0.i64(ptr %smem, i8 0, i64 %smem_bytes, i1 false)
-  call void @llvm.memset.p0.i64(ptr %status, i8 {fresh}, i64 %status_bytes, i1 false)
-  call void @llvm.memset.p0.i64(ptr %arrived_p, i8 0, i64 {barrier_bytes}, i1 false)
-  br label %round
-
-round:
-  %left = phi i64 [ %warps, %block_start ], [ %left_after, %again ]
-  br label %warp_head
-
-warp_head:
-  %w = phi i64 [ 0, %round ], [ %w_next, %warp_next ]
-  %left_now = phi i64 [ %left, %round ], [ %left_after, %warp_next ]
-  %status_p = getelementptr i32, ptr %status, i64 %w
-  %s = load i32, ptr %status_p
-  %runnable = icmp ult i32 %s, {waiting}
-  br i1 %runnable, label %enter, label %warp_next
-
-enter:
-  {store_warp}
-  %resumed_p = getelementptr i64, ptr %waiting_at, i64 %w
-  %resumed = load i64, ptr %resumed_p
-  {store_resumed}
-  %local_start = mul i64 %w, %local_warp_bytes
-  %local = add i64 %local_of_block, %local_start
-  {store_local}
-  %pos = {load_log}
-  %limit = {load_limit}
-  %full = icmp ugt i64 %pos, %limit
-  br i1 %full, label %drain, label %write_header
-
-drain:
-  %drained = call i32 @drain(ptr %ctx)
-  %bad = icmp ne i32 %drained, 0
-  br i1 %bad, label %stopped, label %enter_drained
-
-enter_drained:
-  %pos_drained = {load_log}
-  br label %write_header
-
-write_header:
-  %at = phi i64 [ %pos, %enter ], [ %pos_drained, %enter_drained ]
-  %w_id = shl i64 %w, 32
-  %header = or i64 %w_id, {warp_kind}
-  %at_p = inttoptr i64 %at to ptr
-  store i64 %header, ptr %at_p
-  %at_1 = getelementptr i64, ptr %at_p, i64 1
-  store i64 %index, ptr %at_1
-  %at_next = add i64 %at, 16
-  {store_log}
-  %w32 = trunc i64 %w to i32
-  %result = call i32 @warp(ptr %ctx, i64 %w, i32 %s)
-  switch i32 %result, label %stopped [
-    i32 {result_done}, label %warp_exited
-    i32 {result_waiting}, label %warp_waits
-  ]
-
-warp_exited:
-  store i32 {done}, ptr %status_p
-  %left_less = sub i64 %left_now, 1
-  br label %warp_next
-
-warp_waits:
-  store i32 {waiting}, ptr %status_p
-  %barrier = {load_barrier}
-  %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
-  store i64 %barrier, ptr %waiting_p
-  %count = {load_barrier_count}
-  call void @arrive(ptr %ctx, i64 %barrier, i64 %count)
-  br label %warp_next
-
-warp_next:
-  %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ],
-                        [ %left_now, %warp_waits ]
-  %w_next = add i64 %w, 1
-  %more_warps = icmp ult i64 %w_next, %warps
-  br i1 %more_warps, label %warp_head, label %round_done
-
-round_done:
-  %none_left = icmp eq i64 %left_after, 0
-  br i1 %none_left, label %block_done, label %again
-
-again:
-  %released = call i32 @release(ptr %ctx, i64 %left_after)
-  %progress = icmp ne i32 %released, 0
-  br i1 %progress, label %round, label %deadlock
-
-block_done:
-  %k_next = add i64 %k, 1
-  br label %block_head
-
-finished:
-  ret i32 {run_done}
-stopped:
-  ret i32 {run_stopped}
-deadlock:
-  ret i32 {run_deadlock}
-}}
-
-define void @arrive(ptr %ctx, i64 %barrier, i64 %count) {{
-  %a = add i64 %barrier, {arrived}
-  %arrived_p = getelementptr i64, ptr %ctx, i64 %a
-  %old = load i64, ptr %arrived_p
-  %new = add i64 %old, 32
-  store i64 %new, ptr %arrived_p
-  %e = add i64 %barrier, {expected}
-  %expected_p = getelementptr i64, ptr %ctx, i64 %e
-  store i64 %count, ptr %expected_p
-  ret void
-}}
-
-define internal i32 @release(ptr %ctx, i64 %left) {{
-entry:
-  %warps = {warps}
-  %status = {status}
-  %waiting_at = {waiting_at}
-  %all = shl i64 %left, 5
-  br label %head
-head:
-  %b = phi i64 [ 0, %entry ], [ %b_next, %next ]
-  %released = phi i32 [ 0, %entry ], [ %released_after, %next ]
-  %a = add i64 %b, {arrived}
-  %arrived_p = getelementptr i64, ptr %ctx, i64 %a
-  %arrived = load i64, ptr %arrived_p
-  %e = add i64 %b, {expected}
-  %expected_p = getelementptr i64, ptr %ctx, i64 %e
-  %given = load i64, ptr %expected_p
-  %unspecified = icmp eq i64 %given, 0
-  %expected = select i1 %unspecified, i64 %all, i64 %given
-  %some = icmp ne i64 %arrived, 0
-  %enough = icmp uge i64 %arrived, %expected
-  %complete = and i1 %some, %enough
-  br i1 %complete, label %wake, label %next
-wake:
-  store i64 0, ptr %arrived_p
-  store i64 0, ptr %expected_p
-  %p = add i64 %b, {population}
-  %population_p = getelementptr i64, ptr %ctx, i64 %p
-  %l = add i64 %b, {lanes}
-  %lanes_p = getelementptr i64, ptr %ctx, i64 %l
-  %pr = add i64 %b, {population_result}
-  %population_r = getelementptr i64, ptr %ctx, i64 %pr
-  %lr = add i64 %b, {lanes_result}
-  %lanes_r = getelementptr i64, ptr %ctx, i64 %lr
-  %population = load i64, ptr %population_p
-  store i64 %population, ptr %population_r
-  store i64 0, ptr %population_p
-  %lanes = load i64, ptr %lanes_p
-  store i64 %lanes, ptr %lanes_r
-  store i64 0, ptr %lanes_p
-  br label %wake_head
-wake_head:
-  %w = phi i64 [ 0, %wake ], [ %w_next, %wake_next ]
-  %woken = phi i32 [ 0, %wake ], [ %woken_after, %wake_next ]
-  %status_p = getelementptr i32, ptr %status, i64 %w
-  %s = load i32, ptr %status_p
-  %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
-  %at = load i64, ptr %waiting_p
-  %is_waiting = icmp eq i32 %s, {waiting}
-  %is_here = icmp eq i64 %at, %b
-  %both = and i1 %is_waiting, %is_here
-  %s_new = select i1 %both, i32 {ready}, i32 %s
-  store i32 %s_new, ptr %status_p
-  %one = zext i1 %both to i32
-  %woken_after = or i32 %woken, %one
-  br label %wake_next
-wake_next:
-  %w_next = add i64 %w, 1
-  %more = icmp ult i64 %w_next, %warps
-  br i1 %more, label %wake_head, label %woke
-woke:
-  %released_more = or i32 %released, %woken_after
-  br label %next
-next:
-  %released_after = phi i32 [ %released, %head ], [ %released_more, %woke ]
-  %b_next = add i64 %b, 1
-  %go = icmp ult i64 %b_next, {barriers}
-  br i1 %go, label %head, label %done
-done:
-  ret i32 %released_after
-}}
-
-define internal i32 @drain(ptr %ctx) noinline {{
-  %f = {drain}
-  %r = call i32 %f(ptr %ctx)
-  ret i32 %r
-}}
-"""
-
-_RESOLVE = """
-define internal i32 @resolve(ptr %ctx, i64 %instruction, i32 %mask, ptr %addresses, ptr %hosts,
-                             i64 %bytes, i32 %writes, i32 %generic) noinline {{
-entry:
-  %delta = {delta}
-  %regions = {regions}
-  %region_count = {region_count}
-  %guesses = {guesses}
-  %low_bits = sub i64 %bytes, 1
-  br label %lane_head
-
-lane_head:
-  %rest = phi i32 [ %mask, %entry ], [ %rest_next, %lane_done ]
-  %none = icmp eq i32 %rest, 0
-  br i1 %none, label %fine, label %lane
-
-lane:
-  %l = call i32 @llvm.cttz.i32(i32 %rest, i1 true)
-  %rest_1 = sub i32 %rest, 1
-  %rest_next = and i32 %rest, %rest_1
-  %address_p = getelementptr i64, ptr %addresses, i32 %l
-  %address = load i64, ptr %address_p
-  %host_p = getelementptr i64, ptr %hosts, i32 %l
-  %misaligned_bits = and i64 %address, %low_bits
-  %misaligned = icmp ne i64 %misaligned_bits, 0
-  br i1 %misaligned, label %fault_misaligned, label %which
-
-which:
-  %is_low = icmp ult i64 %address, {global_base}
-  %is_generic = icmp ne i32 %generic, 0
-  %windowed = and i1 %is_low, %is_generic
-  br i1 %windowed, label %windows, label %search_head
-
-windows:
-  %window = and i64 %address, {window_mask}
-  %within = and i64 %address, {within_mask}
-  switch i64 %window, label %fault_outside [
-    i64 {shared_window}, label %in_shared
-    i64 {local_window}, label %in_local
-    i64 {param_window}, label %in_param
-  ]
-
-in_shared:
-  %shared = {shared}
-  %shared_bytes = {shared_bytes}
-  br label %in_window
-in_local:
-  %local_bytes = {local_bytes}
-  %local = {local}
-  %l64 = zext i32 %l to i64
-  %local_offset = mul i64 %l64, %local_bytes
-  %local_lane = add i64 %local, %local_offset
-  br label %in_window
-in_param:
-  %param = {param}
-  %param_bytes = {param_bytes}
-  br label %in_window
-
-in_window:
-  %window_host = phi i64 [ %shared, %in_shared ], [ %local_lane, %in_local ], [ %param, %in_param ]
-  %window_bytes = phi i64 [ %shared_bytes, %in_shared ], [ %local_bytes, %in_local ],
-                          [ %param_bytes, %in_param ]
-  %window_end = add i64 %within, %bytes
-  %window_fits = icmp ule i64 %window_end, %window_bytes
-  %window_address = add i64 %window_host, %within
-  br i1 %window_fits, label %store_window, label %fault_outside
-
-store_window:
-  store i64 %window_address, ptr %host_p
-  br label %lane_done
-
-search_head:
-  %r = phi i64 [ 0, %which ], [ %r_next, %search_next ]
-  %searching = icmp ult i64 %r, %region_count
-  br i1 %searching, label %search, label %fault_outside
-
-search:
-  %r3 = mul i64 %r, 3
-  %first_p = getelementptr i64, ptr %regions, i64 %r3
-  %first = load i64, ptr %first_p
-  %size_p = getelementptr i64, ptr %first_p, i64 1
-  %size = load i64, ptr %size_p
-  %writable_p = getelementptr i64, ptr %first_p, i64 2
-  %writable = load i64, ptr %writable_p
-  %offset = sub i64 %address, %first
-  %above = icmp uge i64 %address, %first
-  %end = add i64 %offset, %bytes
-  %below = icmp ule i64 %end, %size
-  %inside = and i1 %above, %below
-  br i1 %inside, label %found, label %search_next
-
-search_next:
-  %r_next = add i64 %r, 1
-  br label %search_head
-
-found:
-  %is_write = icmp ne i32 %writes, 0
-  %is_const = icmp eq i64 %writable, 0
-  %forbidden = and i1 %is_write, %is_const
-  br i1 %forbidden, label %fault_read_only, label %hit
-
-hit:
-  %g2 = mul i64 %instruction, 2
-  %guess_p = getelementptr i64, ptr %guesses, i64 %g2
-  store i64 %first, ptr %guess_p
-  %guess_1 = getelementptr i64, ptr %guess_p, i64 1
-  store i64 %size, ptr %guess_1
-  %host = add i64 %address, %delta
-  store i64 %host, ptr %host_p
-  br label %lane_done
-
-lane_done:
-  br label %lane_head
-
-fine:
-  ret i32 0
-fault_outside:
-  br label %fault
-fault_misaligned:
-  br label %fault
-fault_read_only:
-  br label %fault
-fault:
-  %code = phi i64 [ {outside}, %fault_outside ], [ {misaligned}, %fault_misaligned ],
-                  [ {read_only}, %fault_read_only ]
-  {store_code}
-  {store_instruction}
-  %lane64 = zext i32 %l to i64
-  {store_lane}
-  {store_address}
-  ret i32 1
-}}
-"""
-
-
-def slot_pointer(slot: int) -> str:
-    """Constant expression for the address of a slot, usable where %ctx is the context."""
-    return f"getelementptr inbounds i64, ptr %ctx, i64 {int(slot)}"
-
-
-class _Slots:
-    """Writes loads and stores of context slots with fresh pointer names."""
-
-    def __init__(self) -> None:
-        self._names = 0
-
-    def _pointer(self) -> str:
-        self._names += 1
-        return f"%slot{self._names}"
-
-    def load(self, slot: Slot, kind: str = "i64") -> str:
-        """Text after `%name = ` that loads a slot; its pointer is written on the line before."""
-        return f"load {kind}, ptr <{int(slot)}>"
-
-    def store(self, slot: Slot, value: str) -> str:
-        """A store to a slot."""
-        return f"store i64 {value}, ptr <{int(slot)}>"
-
-    def resolve(self, text: str) -> str:
-        """Replace every `ptr <n>` by a pointer computed on a line of its own."""
-        lines = []
-        for line in text.splitlines():
-            head, mark, tail = line.partition("ptr <")
-            if mark and tail[:1].isdigit():
-                number, _, rest = tail.partition(">")
-                pointer = self._pointer()
-                lines.append(f"  {pointer} = {slot_pointer(int(number))}")
-                line = f"{head}ptr {pointer}{rest}"
-            lines.append(line)
-        return "\n".join(lines)
-
+_LOAD = re.compile(r"  (%\w+) = slot (\w+) (\w+)$")
+_STORE = re.compile(r"  slot (\w+) = (%\w+)$")
+_NUMBER = re.compile(r"\$(\w+(?:\.\w+)?)")
 
 DECLARATIONS = (
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
@@ -427,78 +52,29 @@ DECLARATIONS = (
 """What the driver calls."""
 
 
+def slot_pointer(slot: int) -> str:
+    """Expression for the address of a slot, usable where %ctx is the context."""
+    return f"getelementptr inbounds i64, ptr %ctx, i64 {int(slot)}"
+
+
+@cache
 def driver_ir() -> str:
     """The IR of `run`, which calls the kernel's `warp`, and of `resolve`, which `warp` calls."""
-    slots = _Slots()
-    run = _RUN.format(
-        blocks=slots.load(Slot.BLOCKS, "ptr"),
-        block_count=slots.load(Slot.BLOCK_COUNT),
-        gx=slots.load(Slot.GRID_X),
-        gy=slots.load(Slot.GRID_Y),
-        warps=slots.load(Slot.WARPS),
-        smem=slots.load(Slot.SHARED, "ptr"),
-        smem_bytes=slots.load(Slot.SHARED_BYTES),
-        status=slots.load(Slot.STATUS, "ptr"),
-        waiting_at=slots.load(Slot.WAITING_AT, "ptr"),
-        store_index=slots.store(Slot.BLOCK_INDEX, "%index"),
-        store_cx=slots.store(Slot.CTA_X, "%cx"),
-        store_cy=slots.store(Slot.CTA_Y, "%cy"),
-        store_cz=slots.store(Slot.CTA_Z, "%cz"),
-        load_executed=slots.load(Slot.WARP_INSTRUCTIONS),
-        store_start=slots.store(Slot.BLOCK_START, "%executed"),
-        store_warp=slots.store(Slot.WARP, "%w"),
-        store_resumed=slots.store(Slot.BARRIER_RESUMED, "%resumed"),
-        local_of_block=slots.load(Slot.LOCAL_OF_BLOCK),
-        local_bytes=slots.load(Slot.LOCAL_BYTES),
-        store_local=slots.store(Slot.LOCAL, "%local"),
-        load_log=slots.load(Slot.LOG),
-        load_limit=slots.load(Slot.LOG_LIMIT),
-        store_log=slots.store(Slot.LOG, "%at_next"),
-        load_barrier=slots.load(Slot.BARRIER),
-        load_barrier_count=slots.load(Slot.BARRIER_COUNT),
-        drain=slots.load(Slot.DRAIN, "ptr"),
-        warp_kind=RecordKind.WARP << KIND_SHIFT,
-        arrived=int(BarrierArray.ARRIVED),
-        expected=int(BarrierArray.EXPECTED),
-        population=int(BarrierArray.POPULATION),
-        lanes=int(BarrierArray.LANES),
-        population_result=int(BarrierArray.POPULATION_RESULT),
-        lanes_result=int(BarrierArray.LANES_RESULT),
-        barriers=BARRIERS,
-        barrier_bytes=8 * BARRIERS * len(BarrierArray),
-        fresh=int(WarpStatus.FRESH),
-        ready=int(WarpStatus.READY),
-        waiting=int(WarpStatus.WAITING),
-        done=int(WarpStatus.DONE),
-        result_done=int(WarpResult.DONE),
-        result_waiting=int(WarpResult.WAITING),
-        run_done=int(RunResult.DONE),
-        run_stopped=int(RunResult.STOPPED),
-        run_deadlock=int(RunResult.DEADLOCK),
-    )
-    resolve = _RESOLVE.format(
-        delta=slots.load(Slot.GLOBAL_DELTA),
-        regions=slots.load(Slot.REGIONS, "ptr"),
-        region_count=slots.load(Slot.REGION_COUNT),
-        guesses=slots.load(Slot.GUESSES, "ptr"),
-        shared=slots.load(Slot.SHARED),
-        shared_bytes=slots.load(Slot.SHARED_BYTES),
-        local=slots.load(Slot.LOCAL),
-        local_bytes=slots.load(Slot.LOCAL_BYTES),
-        param=slots.load(Slot.PARAM),
-        param_bytes=slots.load(Slot.PARAM_BYTES),
-        global_base=GLOBAL_BASE,
-        window_mask=~0xFF_FFFF & ((1 << 63) - 1),
-        within_mask=0xFF_FFFF,
-        shared_window=SHARED_WINDOW,
-        local_window=LOCAL_WINDOW,
-        param_window=PARAM_WINDOW,
-        outside=int(Fault.OUTSIDE),
-        misaligned=int(Fault.MISALIGNED),
-        read_only=int(Fault.READ_ONLY),
-        store_code=slots.store(Slot.FAULT, "%code"),
-        store_instruction=slots.store(Slot.FAULT_INSTRUCTION, "%instruction"),
-        store_lane=slots.store(Slot.FAULT_LANE, "%lane64"),
-        store_address=slots.store(Slot.FAULT_ADDRESS, "%address"),
-    )
-    return slots.resolve(run + resolve)
+    text = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith(";")]
+    numbered = [_NUMBER.sub(lambda found: str(_NUMBERS[found[1]]), line) for line in lines]
+    return "\n".join(_without_slots(numbered))
+
+
+def _without_slots(lines: list[str]) -> Iterator[str]:
+    """Loads and stores of slots spelled out, each with a pointer of its own."""
+    for number, line in enumerate(lines):
+        pointer = f"%slot{number}"
+        if load := _LOAD.match(line):
+            yield f"  {pointer} = {slot_pointer(Slot[load[3]])}"
+            yield f"  {load[1]} = load {load[2]}, ptr {pointer}"
+        elif store := _STORE.match(line):
+            yield f"  {pointer} = {slot_pointer(Slot[store[1]])}"
+            yield f"  store i64 {store[2]}, ptr {pointer}"
+        else:
+            yield line

@@ -1,0 +1,359 @@
+; The loop over blocks and warps, and the slow path of address checks. The rules it follows are those
+; of docs/execution.md, "Order" and "Barriers". `driver.py` turns this text into LLVM IR: it replaces
+;   %x = slot KIND NAME    by a load from a slot of the context
+;   slot NAME = %x         by a store to one
+;   $NAME, $Enum.NAME      by a number
+define i32 @run(ptr %ctx) {
+entry:
+  %blocks = slot ptr BLOCKS
+  %block_count = slot i64 BLOCK_COUNT
+  %gx = slot i64 GRID_X
+  %gy = slot i64 GRID_Y
+  %warps = slot i64 WARPS
+  %smem = slot ptr SHARED
+  %smem_bytes = slot i64 SHARED_BYTES
+  %status = slot ptr STATUS
+  %waiting_at = slot ptr WAITING_AT
+  %status_bytes = shl i64 %warps, 2
+  %arrived_p = getelementptr i64, ptr %ctx, i64 $BarrierArray.ARRIVED
+  %gxy = mul i64 %gx, %gy
+  %local_of_block = slot i64 LOCAL_OF_BLOCK
+  %local_bytes = slot i64 LOCAL_BYTES
+  %local_warp_bytes = shl i64 %local_bytes, 5
+  br label %block_head
+
+block_head:
+  %k = phi i64 [ 0, %entry ], [ %k_next, %block_done ]
+  %more = icmp ult i64 %k, %block_count
+  br i1 %more, label %block_start, label %finished
+
+block_start:
+  %index_p = getelementptr i64, ptr %blocks, i64 %k
+  %index = load i64, ptr %index_p
+  slot BLOCK_INDEX = %index
+  %cx = urem i64 %index, %gx
+  %row = udiv i64 %index, %gx
+  %cy = urem i64 %row, %gy
+  %cz = udiv i64 %index, %gxy
+  slot CTA_X = %cx
+  slot CTA_Y = %cy
+  slot CTA_Z = %cz
+  %executed = slot i64 WARP_INSTRUCTIONS
+  slot BLOCK_START = %executed
+  call void @llvm.memset.p0.i64(ptr %smem, i8 0, i64 %smem_bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr %status, i8 $WarpStatus.FRESH, i64 %status_bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr %arrived_p, i8 0, i64 $BARRIER_BYTES, i1 false)
+  br label %round
+
+round:
+  %left = phi i64 [ %warps, %block_start ], [ %left_after, %again ]
+  br label %warp_head
+
+warp_head:
+  %w = phi i64 [ 0, %round ], [ %w_next, %warp_next ]
+  %left_now = phi i64 [ %left, %round ], [ %left_after, %warp_next ]
+  %status_p = getelementptr i32, ptr %status, i64 %w
+  %s = load i32, ptr %status_p
+  %runnable = icmp ult i32 %s, $WarpStatus.WAITING
+  br i1 %runnable, label %enter, label %warp_next
+
+enter:
+  slot WARP = %w
+  %resumed_p = getelementptr i64, ptr %waiting_at, i64 %w
+  %resumed = load i64, ptr %resumed_p
+  slot BARRIER_RESUMED = %resumed
+  %local_start = mul i64 %w, %local_warp_bytes
+  %local = add i64 %local_of_block, %local_start
+  slot LOCAL = %local
+  %pos = slot i64 LOG
+  %limit = slot i64 LOG_LIMIT
+  %full = icmp ugt i64 %pos, %limit
+  br i1 %full, label %drain, label %write_header
+
+drain:
+  %drained = call i32 @drain(ptr %ctx)
+  %bad = icmp ne i32 %drained, 0
+  br i1 %bad, label %stopped, label %enter_drained
+
+enter_drained:
+  %pos_drained = slot i64 LOG
+  br label %write_header
+
+write_header:
+  %at = phi i64 [ %pos, %enter ], [ %pos_drained, %enter_drained ]
+  %w_id = shl i64 %w, 32
+  %header = or i64 %w_id, $WARP_HEADER
+  %at_p = inttoptr i64 %at to ptr
+  store i64 %header, ptr %at_p
+  %at_1 = getelementptr i64, ptr %at_p, i64 1
+  store i64 %index, ptr %at_1
+  %at_next = add i64 %at, 16
+  slot LOG = %at_next
+  %w32 = trunc i64 %w to i32
+  %result = call i32 @warp(ptr %ctx, i64 %w, i32 %s)
+  switch i32 %result, label %stopped [
+    i32 $WarpResult.DONE, label %warp_exited
+    i32 $WarpResult.WAITING, label %warp_waits
+  ]
+
+warp_exited:
+  store i32 $WarpStatus.DONE, ptr %status_p
+  %left_less = sub i64 %left_now, 1
+  br label %warp_next
+
+warp_waits:
+  store i32 $WarpStatus.WAITING, ptr %status_p
+  %barrier = slot i64 BARRIER
+  %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
+  store i64 %barrier, ptr %waiting_p
+  %count = slot i64 BARRIER_COUNT
+  call void @arrive(ptr %ctx, i64 %barrier, i64 %count)
+  br label %warp_next
+
+warp_next:
+  %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ],
+                        [ %left_now, %warp_waits ]
+  %w_next = add i64 %w, 1
+  %more_warps = icmp ult i64 %w_next, %warps
+  br i1 %more_warps, label %warp_head, label %round_done
+
+round_done:
+  %none_left = icmp eq i64 %left_after, 0
+  br i1 %none_left, label %block_done, label %again
+
+again:
+  %released = call i32 @release(ptr %ctx, i64 %left_after)
+  %progress = icmp ne i32 %released, 0
+  br i1 %progress, label %round, label %deadlock
+
+block_done:
+  %k_next = add i64 %k, 1
+  br label %block_head
+
+finished:
+  ret i32 $RunResult.DONE
+stopped:
+  ret i32 $RunResult.STOPPED
+deadlock:
+  ret i32 $RunResult.DEADLOCK
+}
+
+define void @arrive(ptr %ctx, i64 %barrier, i64 %count) {
+  %a = add i64 %barrier, $BarrierArray.ARRIVED
+  %arrived_p = getelementptr i64, ptr %ctx, i64 %a
+  %old = load i64, ptr %arrived_p
+  %new = add i64 %old, 32
+  store i64 %new, ptr %arrived_p
+  %e = add i64 %barrier, $BarrierArray.EXPECTED
+  %expected_p = getelementptr i64, ptr %ctx, i64 %e
+  store i64 %count, ptr %expected_p
+  ret void
+}
+
+define internal i32 @release(ptr %ctx, i64 %left) {
+entry:
+  %warps = slot i64 WARPS
+  %status = slot ptr STATUS
+  %waiting_at = slot ptr WAITING_AT
+  %all = shl i64 %left, 5
+  br label %head
+head:
+  %b = phi i64 [ 0, %entry ], [ %b_next, %next ]
+  %released = phi i32 [ 0, %entry ], [ %released_after, %next ]
+  %a = add i64 %b, $BarrierArray.ARRIVED
+  %arrived_p = getelementptr i64, ptr %ctx, i64 %a
+  %arrived = load i64, ptr %arrived_p
+  %e = add i64 %b, $BarrierArray.EXPECTED
+  %expected_p = getelementptr i64, ptr %ctx, i64 %e
+  %given = load i64, ptr %expected_p
+  %unspecified = icmp eq i64 %given, 0
+  %expected = select i1 %unspecified, i64 %all, i64 %given
+  %some = icmp ne i64 %arrived, 0
+  %enough = icmp uge i64 %arrived, %expected
+  %complete = and i1 %some, %enough
+  br i1 %complete, label %wake, label %next
+wake:
+  store i64 0, ptr %arrived_p
+  store i64 0, ptr %expected_p
+  %p = add i64 %b, $BarrierArray.POPULATION
+  %population_p = getelementptr i64, ptr %ctx, i64 %p
+  %l = add i64 %b, $BarrierArray.LANES
+  %lanes_p = getelementptr i64, ptr %ctx, i64 %l
+  %pr = add i64 %b, $BarrierArray.POPULATION_RESULT
+  %population_r = getelementptr i64, ptr %ctx, i64 %pr
+  %lr = add i64 %b, $BarrierArray.LANES_RESULT
+  %lanes_r = getelementptr i64, ptr %ctx, i64 %lr
+  %population = load i64, ptr %population_p
+  store i64 %population, ptr %population_r
+  store i64 0, ptr %population_p
+  %lanes = load i64, ptr %lanes_p
+  store i64 %lanes, ptr %lanes_r
+  store i64 0, ptr %lanes_p
+  br label %wake_head
+wake_head:
+  %w = phi i64 [ 0, %wake ], [ %w_next, %wake_next ]
+  %woken = phi i32 [ 0, %wake ], [ %woken_after, %wake_next ]
+  %status_p = getelementptr i32, ptr %status, i64 %w
+  %s = load i32, ptr %status_p
+  %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
+  %at = load i64, ptr %waiting_p
+  %is_waiting = icmp eq i32 %s, $WarpStatus.WAITING
+  %is_here = icmp eq i64 %at, %b
+  %both = and i1 %is_waiting, %is_here
+  %s_new = select i1 %both, i32 $WarpStatus.READY, i32 %s
+  store i32 %s_new, ptr %status_p
+  %one = zext i1 %both to i32
+  %woken_after = or i32 %woken, %one
+  br label %wake_next
+wake_next:
+  %w_next = add i64 %w, 1
+  %more = icmp ult i64 %w_next, %warps
+  br i1 %more, label %wake_head, label %woke
+woke:
+  %released_more = or i32 %released, %woken_after
+  br label %next
+next:
+  %released_after = phi i32 [ %released, %head ], [ %released_more, %woke ]
+  %b_next = add i64 %b, 1
+  %go = icmp ult i64 %b_next, $BARRIERS
+  br i1 %go, label %head, label %done
+done:
+  ret i32 %released_after
+}
+
+define internal i32 @drain(ptr %ctx) noinline {
+  %f = slot ptr DRAIN
+  %r = call i32 %f(ptr %ctx)
+  ret i32 %r
+}
+define internal i32 @resolve(ptr %ctx, i64 %instruction, i32 %mask, ptr %addresses, ptr %hosts,
+                             i64 %bytes, i32 %writes, i32 %generic) noinline {
+entry:
+  %delta = slot i64 GLOBAL_DELTA
+  %regions = slot ptr REGIONS
+  %region_count = slot i64 REGION_COUNT
+  %guesses = slot ptr GUESSES
+  %low_bits = sub i64 %bytes, 1
+  br label %lane_head
+
+lane_head:
+  %rest = phi i32 [ %mask, %entry ], [ %rest_next, %lane_done ]
+  %none = icmp eq i32 %rest, 0
+  br i1 %none, label %fine, label %lane
+
+lane:
+  %l = call i32 @llvm.cttz.i32(i32 %rest, i1 true)
+  %rest_1 = sub i32 %rest, 1
+  %rest_next = and i32 %rest, %rest_1
+  %address_p = getelementptr i64, ptr %addresses, i32 %l
+  %address = load i64, ptr %address_p
+  %host_p = getelementptr i64, ptr %hosts, i32 %l
+  %misaligned_bits = and i64 %address, %low_bits
+  %misaligned = icmp ne i64 %misaligned_bits, 0
+  br i1 %misaligned, label %fault_misaligned, label %which
+
+which:
+  %is_low = icmp ult i64 %address, $GLOBAL_BASE
+  %is_generic = icmp ne i32 %generic, 0
+  %windowed = and i1 %is_low, %is_generic
+  br i1 %windowed, label %windows, label %search_head
+
+windows:
+  %window = and i64 %address, $WINDOW_MASK
+  %within = and i64 %address, $WITHIN_MASK
+  switch i64 %window, label %fault_outside [
+    i64 $SHARED_WINDOW, label %in_shared
+    i64 $LOCAL_WINDOW, label %in_local
+    i64 $PARAM_WINDOW, label %in_param
+  ]
+
+in_shared:
+  %shared = slot i64 SHARED
+  %shared_bytes = slot i64 SHARED_BYTES
+  br label %in_window
+in_local:
+  %local_bytes = slot i64 LOCAL_BYTES
+  %local = slot i64 LOCAL
+  %l64 = zext i32 %l to i64
+  %local_offset = mul i64 %l64, %local_bytes
+  %local_lane = add i64 %local, %local_offset
+  br label %in_window
+in_param:
+  %param = slot i64 PARAM
+  %param_bytes = slot i64 PARAM_BYTES
+  br label %in_window
+
+in_window:
+  %window_host = phi i64 [ %shared, %in_shared ], [ %local_lane, %in_local ], [ %param, %in_param ]
+  %window_bytes = phi i64 [ %shared_bytes, %in_shared ], [ %local_bytes, %in_local ],
+                          [ %param_bytes, %in_param ]
+  %window_end = add i64 %within, %bytes
+  %window_fits = icmp ule i64 %window_end, %window_bytes
+  %window_address = add i64 %window_host, %within
+  br i1 %window_fits, label %store_window, label %fault_outside
+
+store_window:
+  store i64 %window_address, ptr %host_p
+  br label %lane_done
+
+search_head:
+  %r = phi i64 [ 0, %which ], [ %r_next, %search_next ]
+  %searching = icmp ult i64 %r, %region_count
+  br i1 %searching, label %search, label %fault_outside
+
+search:
+  %r3 = mul i64 %r, 3
+  %first_p = getelementptr i64, ptr %regions, i64 %r3
+  %first = load i64, ptr %first_p
+  %size_p = getelementptr i64, ptr %first_p, i64 1
+  %size = load i64, ptr %size_p
+  %writable_p = getelementptr i64, ptr %first_p, i64 2
+  %writable = load i64, ptr %writable_p
+  %offset = sub i64 %address, %first
+  %above = icmp uge i64 %address, %first
+  %end = add i64 %offset, %bytes
+  %below = icmp ule i64 %end, %size
+  %inside = and i1 %above, %below
+  br i1 %inside, label %found, label %search_next
+
+search_next:
+  %r_next = add i64 %r, 1
+  br label %search_head
+
+found:
+  %is_write = icmp ne i32 %writes, 0
+  %is_const = icmp eq i64 %writable, 0
+  %forbidden = and i1 %is_write, %is_const
+  br i1 %forbidden, label %fault_read_only, label %hit
+
+hit:
+  %g2 = mul i64 %instruction, 2
+  %guess_p = getelementptr i64, ptr %guesses, i64 %g2
+  store i64 %first, ptr %guess_p
+  %guess_1 = getelementptr i64, ptr %guess_p, i64 1
+  store i64 %size, ptr %guess_1
+  %host = add i64 %address, %delta
+  store i64 %host, ptr %host_p
+  br label %lane_done
+
+lane_done:
+  br label %lane_head
+
+fine:
+  ret i32 0
+fault_outside:
+  br label %fault
+fault_misaligned:
+  br label %fault
+fault_read_only:
+  br label %fault
+fault:
+  %code = phi i64 [ $Fault.OUTSIDE, %fault_outside ], [ $Fault.MISALIGNED, %fault_misaligned ],
+                  [ $Fault.READ_ONLY, %fault_read_only ]
+  slot FAULT = %code
+  slot FAULT_INSTRUCTION = %instruction
+  %lane64 = zext i32 %l to i64
+  slot FAULT_LANE = %lane64
+  slot FAULT_ADDRESS = %address
+  ret i32 1
+}
