@@ -8,9 +8,10 @@ from pathlib import Path
 
 from benchmarks.measured import Measured
 from kernelcast import api
-from kernelcast.execution.execute import Sink, execute
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
+from kernelcast.execution.trace import Sink
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.builder import ProfileBuilder

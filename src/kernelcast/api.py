@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kernelcast import DEFAULT_GPU
 from kernelcast.errors import KernelcastError, LaunchError
-from kernelcast.execution.execute import Progress
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.trace import Progress
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from kernelcast.errors import InputError, UnsupportedError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined, run_reference
-from kernelcast.execution.trace import Trace, Words
+from kernelcast.execution.trace import Progress, Sink, Trace, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
 DEFAULT_BUDGET = 100_000_000
 """Warp instructions after which a block is taken to be endless: some seconds of the engine."""
-
-Sink = Callable[[Words], None]
-
-Progress = Callable[[float], None]
-"""Takes the share of the work that is done, now and then."""
 
 
 def execute(

@@ -18,7 +18,7 @@ those of different warps interleave at barriers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -30,6 +30,12 @@ from kernelcast.execution.memory import Memory
 from kernelcast.ir import Kernel, Launch
 
 Words = NDArray[np.uint64]
+
+Sink = Callable[[Words], None]
+"""Takes the stream of a trace in chunks that end with a record and are valid during the call."""
+
+Progress = Callable[[float], None]
+"""Takes the share of the work that is done, now and then."""
 
 KIND_SHIFT = 56
 ID_SHIFT = 32

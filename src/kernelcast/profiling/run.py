@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelcast.execution.execute import Progress, execute
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Trace, Words
+from kernelcast.execution.trace import Progress, Trace, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.profile import Profile
 from kernelcast.toolchain.cache import Cache

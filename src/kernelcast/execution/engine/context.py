@@ -21,7 +21,6 @@ class Slot(IntEnum):
     PARAM_BYTES = auto()
     LOG = auto()  # where the next record goes
     LOG_LIMIT = auto()  # beyond it, drain
-    LOG_WARP = auto()  # where the header of the current warp's WARP record goes after a drain
     DRAIN = auto()  # the host's function
     BLOCKS = auto()  # linear indices of the blocks to run
     BLOCK_COUNT = auto()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,12 @@ from kernelcast.execution.engine.module import LoweredKernel, lower_kernel
 from kernelcast.execution.engine.ptx import Ptx
 from kernelcast.execution.faults import memory_fault, place
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Words
+from kernelcast.execution.trace import Progress, Sink
 from kernelcast.ir import Instruction, Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
 LOG_BYTES = 8 << 20
 """Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
-
-Sink = Callable[[Words], None]
-Progress = Callable[[float], None]
 
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -75,8 +73,9 @@ def run_engine(
     )
 
 
+@lru_cache(maxsize=8)
 def lower(kernel: Kernel) -> LoweredKernel:
-    """LLVM IR of a kernel."""
+    """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample."""
     if kernel.isa != "ptx":
         raise UnsupportedError(f"the engine cannot execute {kernel.isa}", where=kernel.name)
     return lower_kernel(kernel, Ptx())
