@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kernelcast.execution.address_map import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
+from kernelcast.execution.address_map import (
+    LOCAL_WINDOW,
+    PARAM_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_BYTES,
+)
 from kernelcast.execution.faults import memory_fault, split_generic
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import (
@@ -68,7 +73,7 @@ def test_without_a_source_line_the_isa_line_stands_alone() -> None:
         (Space.GLOBAL, 0x10_0000_07F8, 16, "across its end"),
         (Space.GLOBAL, 0x10_0000_0004, 16, "is not aligned to 16 bytes"),
         (Space.SHARED, 64, 4, "is outside the block's shared memory (64 bytes)"),
-        (Space.GENERIC, SHARED_WINDOW + 64, 4, "at 0x1000040 is outside the block's shared"),
+        (Space.GENERIC, SHARED_WINDOW + 64, 4, "at 0x100000040 is outside the block's shared"),
         (Space.LOCAL, 0, 4, "is outside the thread's local memory (0 bytes)"),
         (Space.PARAM, 8, 4, "is outside the kernel's parameters (8 bytes)"),
     ],
@@ -82,5 +87,7 @@ def test_the_reason_is_found_from_the_address(
 def test_generic_addresses_split_by_window() -> None:
     assert split_generic(SHARED_WINDOW + 5) == (Space.SHARED, 5)
     assert split_generic(LOCAL_WINDOW) == (Space.LOCAL, 0)
-    assert split_generic(PARAM_WINDOW - 1) == (Space.LOCAL, PARAM_WINDOW - 1 - LOCAL_WINDOW)
+    last = LOCAL_WINDOW + WINDOW_BYTES - 1
+    assert split_generic(last) == (Space.LOCAL, WINDOW_BYTES - 1)
+    assert split_generic(PARAM_WINDOW - 1) == (Space.GLOBAL, PARAM_WINDOW - 1)
     assert split_generic(0x10_0000_0000) == (Space.GLOBAL, 0x10_0000_0000)

@@ -7,9 +7,10 @@ addressed from 0 within their own space; in generic addresses they appear throug
 
 from __future__ import annotations
 
-SHARED_WINDOW = 0x0100_0000
-LOCAL_WINDOW = 0x0200_0000
-PARAM_WINDOW = 0x0300_0000
+# Machine code makes a generic address of an offset by setting the high word alone.
+SHARED_WINDOW = 0x1_0000_0000
+LOCAL_WINDOW = 0x2_0000_0000
+PARAM_WINDOW = 0x3_0000_0000
 WINDOW_BYTES = 0x0100_0000
 
 GLOBAL_BASE = 0x10_0000_0000

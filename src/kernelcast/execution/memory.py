@@ -19,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import LaunchError, NotFoundError
-from kernelcast.execution.address_map import ARRAY_ALIGN_BYTES, GLOBAL_BASE, GUARD_BYTES
+from kernelcast.execution.address_map import (
+    ARRAY_ALIGN_BYTES,
+    GLOBAL_BASE,
+    GUARD_BYTES,
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+)
 from kernelcast.execution.arguments import (
     is_by_value,
     match_arguments,
@@ -146,7 +152,7 @@ class Memory:
         return cls(
             reservation,
             tuple(sorted({*regions, *placed.values()}, key=lambda r: r.address)),
-            pack_parameters(kernel, tuple(packed)),
+            _parameter_block(kernel, launch, tuple(packed), symbols, local_bytes),
             symbols,
             dynamic_at + launch.smem_bytes,
             local_bytes,
@@ -268,6 +274,36 @@ class _Reservation:
         self._next = _aligned(end, ARRAY_ALIGN_BYTES) + GUARD_BYTES
         self._placed[label, is_argument] = region
         return region
+
+
+def _parameter_block(
+    kernel: Kernel,
+    launch: Launch,
+    values: tuple[tuple[Parameter, bytes], ...],
+    symbols: Mapping[str, int],
+    local_bytes: int,
+) -> NDArray[np.uint8]:
+    """The parameters, and in machine code what the driver and the code itself put beside them."""
+    block = pack_parameters(kernel, values)
+    if kernel.constants is None:
+        return block
+    words: dict[str, tuple[int, int]] = {
+        **{f"ntid.{axis}": (4, n) for axis, n in zip("xyz", launch.block, strict=True)},
+        **{f"nctaid.{axis}": (4, n) for axis, n in zip("xyz", launch.grid, strict=True)},
+        "shared_window": (8, SHARED_WINDOW),
+        "local_window": (8, LOCAL_WINDOW),
+        "stack": (4, local_bytes),
+    }
+    parts = list(kernel.constants.data)
+    for word in kernel.constants.launch_words:
+        size, value = words[word.name]
+        parts.append((word.offset_bytes, value.to_bytes(size, "little")))
+    for pointer in kernel.constants.addresses:
+        address = symbols[pointer.variable] + pointer.addend
+        parts.append((pointer.offset_bytes, address.to_bytes(8, "little")))
+    for offset, data in parts:
+        block[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+    return block
 
 
 def _filled(array: Array, base_dir: Path | None) -> bytes:

@@ -1,4 +1,4 @@
-"""What a cubin says of its kernels: registers, memory and parameters, not yet their code.
+"""What a cubin says of its kernels: resources, parameters, variables and constants, not the code.
 
 A cubin is an ELF file. Its `.nv.info` sections hold attributes: a format byte, an attribute byte,
 then two bytes of value, or, in format 4, a 16-bit length and as many bytes.
@@ -13,7 +13,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from kernelcast.errors import InputError
-from kernelcast.ir import Kernel, Parameter, Resources
+from kernelcast.frontends.cubin_data import constant_banks, global_variables
+from kernelcast.ir import Kernel, Parameter, Resources, Space, Variable
+from kernelcast.isas.sass.launch_state import CodeBanks
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -27,6 +29,11 @@ _MAX_THREADS = 0x05
 _REQUIRED_THREADS = 0x10
 _BARRIERS = 0x4C
 
+_SHARED_ALIGN_BYTES = 16
+_STACK_ALIGN_BYTES = 16
+_STACK_BYTES = 1024
+"""Room for calls whose depth the compiler does not know: cudaLimitStackSize by default."""
+
 _NEW_LAYOUT_ABI = 8
 _RESERVED_SHARED_FROM = 90
 _RESERVED_SHARED_BYTES = 1024
@@ -34,10 +41,14 @@ _RESERVED_SHARED_BYTES = 1024
 
 @dataclass(frozen=True)
 class Cubin:
-    """The kernels of a cubin by mangled name, without their instructions."""
+    """The kernels of a cubin by mangled name, without their instructions.
+
+    `banks` are the constant banks that each of them reads besides its parameters.
+    """
 
     architecture: str
     kernels: Mapping[str, Kernel]
+    banks: Mapping[str, CodeBanks]
 
 
 def read_cubin(data: bytes, *, name: str, maker: str = "") -> Cubin:
@@ -71,12 +82,14 @@ def _read(elf: ELFFile, name: str, maker: str) -> Cubin:
             if len(value) == 8:
                 index, number = struct.unpack("<II", value)
                 module.setdefault(attribute, {})[symbols[index]] = number
+    variables = global_variables(elf)
     kernels = {
-        kernel: _kernel(kernel, architecture, sections, module, name, maker)
+        kernel: _kernel(kernel, architecture, sections, module, variables, name, maker)
         for kernel in (s.removeprefix(".text.") for s in sections if s.startswith(".text."))
         if kernel in module.get(_REGISTERS, {}) and f".nv.info.{kernel}" in sections
     }
-    return Cubin(f"sm_{architecture}", kernels)
+    banks = {kernel: constant_banks(elf, kernel) for kernel in kernels}
+    return Cubin(f"sm_{architecture}", kernels, banks)
 
 
 def _check_extents(elf: ELFFile) -> None:
@@ -104,6 +117,7 @@ def _kernel(
     architecture: int,
     sections: Mapping[str, Any],
     module: Mapping[int, Mapping[str, int]],
+    variables: tuple[Variable, ...],
     name: str,
     maker: str,
 ) -> Kernel:
@@ -130,9 +144,25 @@ def _kernel(
         parameters=_parameters(kernel, attributes),
         instructions=(),
         blocks=(),
+        variables=(
+            *_own_memory(_size(sections, f".nv.shared.{kernel}"), resources.local_bytes),
+            *variables,
+        ),
         resources=resources,
         source=name,
     )
+
+
+def _own_memory(shared_bytes: int, local_bytes: int) -> Iterator[Variable]:
+    """Shared memory of the block, the dynamic part behind it, and the thread's stack."""
+    if shared_bytes:
+        yield Variable("shared", Space.SHARED, shared_bytes, _SHARED_ALIGN_BYTES)
+    yield Variable("dynamic shared", Space.SHARED, 0, _SHARED_ALIGN_BYTES)
+    yield Variable("stack", Space.LOCAL, _aligned(local_bytes + _STACK_BYTES), _STACK_ALIGN_BYTES)
+
+
+def _aligned(size_bytes: int) -> int:
+    return -(-size_bytes // _STACK_ALIGN_BYTES) * _STACK_ALIGN_BYTES
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kernelcast.errors import NotFoundError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.declarations import DeclaredKernel, declared_kernels, label_kernel
+from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
@@ -40,6 +41,17 @@ class CompiledSource:
         )
         labelled = replace(code, label=self.labels[mangled], resources=resources)
         return label_kernel(labelled, self.declared)
+
+    def machine_kernel(self, mangled: str, cache: Cache | None = None) -> Kernel:
+        """The same kernel as machine code."""
+        return machine_kernel(
+            self.compilation.cubin,
+            self.cubin,
+            mangled,
+            name=self.name,
+            described=self.kernel(mangled),
+            cache=cache,
+        )
 
 
 def compile_source(

@@ -12,19 +12,31 @@ from kernelcast.ir.instruction import (
     Register,
     SpecialRegister,
     Symbol,
+    Text,
     Vector,
 )
-from kernelcast.ir.kernel import BasicBlock, Kernel, Parameter, Resources, Variable
+from kernelcast.ir.kernel import (
+    AddressWord,
+    BasicBlock,
+    ConstantBanks,
+    Kernel,
+    LaunchWord,
+    Parameter,
+    Resources,
+    Variable,
+)
 from kernelcast.ir.launch import ELEMENT_BYTES, Argument, Array, Dim3, Fill, Launch
 from kernelcast.ir.op_class import OpClass, Space
 
 __all__ = [
     "ELEMENT_BYTES",
     "Address",
+    "AddressWord",
     "Argument",
     "Array",
     "BasicBlock",
     "BlockRef",
+    "ConstantBanks",
     "Dim3",
     "Fill",
     "Guard",
@@ -32,6 +44,7 @@ __all__ = [
     "Instruction",
     "Kernel",
     "Launch",
+    "LaunchWord",
     "Location",
     "Negated",
     "OpClass",
@@ -42,6 +55,7 @@ __all__ = [
     "Space",
     "SpecialRegister",
     "Symbol",
+    "Text",
     "Variable",
     "Vector",
 ]

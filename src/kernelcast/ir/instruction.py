@@ -91,8 +91,27 @@ class BlockRef:
         return f"B{self.index}"
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An operand as the ISA's own text has it, for reading only."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 Operand = (
-    Register | Immediate | SpecialRegister | Symbol | Address | Vector | Negated | BlockRef | None
+    Register
+    | Immediate
+    | SpecialRegister
+    | Symbol
+    | Address
+    | Vector
+    | Negated
+    | BlockRef
+    | Text
+    | None
 )
 """None stands for the sink `_`."""
 
@@ -123,7 +142,9 @@ class Instruction:
     `index` is its place in `Kernel.instructions` and its name in every trace and profile.
     `reads` and `writes` list the registers (guard included in `reads`) in operand order, so that
     an analysis needs no knowledge of the ISA. `access_bytes` is what one lane moves, vector
-    elements included; 0 for instructions without an address.
+    elements included; 0 for instructions without an address. `address_reads` are the registers,
+    among `reads`, that make up the address. `code_offset` is where it stands in
+    the machine code, in bytes; None where the ISA has no such place.
     """
 
     index: int
@@ -138,6 +159,8 @@ class Instruction:
     access_bytes: int = 0
     location: Location | None = None
     line: int = 0  # in the ISA's own text
+    address_reads: tuple[Register, ...] = ()
+    code_offset: int | None = None
 
     @property
     def name(self) -> str:

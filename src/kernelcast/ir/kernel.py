@@ -68,12 +68,52 @@ class Resources:
     source: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchWord:
+    """A word of the parameter block that the driver fills when it launches the kernel.
+
+    `name` is a special register (`ntid.x`, `nctaid.x`) or one of `shared_window`, `local_window`
+    (64 bits each, generic addresses) and `stack` (bytes of local memory).
+    """
+
+    offset_bytes: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddressWord:
+    """A word of the parameter block that holds the address of a variable, plus `addend` bytes."""
+
+    offset_bytes: int
+    variable: str
+    addend: int = 0
+
+
+@dataclass(frozen=True)
+class ConstantBanks:
+    """What the parameter block of machine code holds besides the parameters.
+
+    It is as long as `size_bytes`: constant bank 0, with the parameters at their offsets, and
+    behind it the other banks. `data` pairs offsets with bytes that the code brings along.
+    """
+
+    size_bytes: int
+    data: tuple[tuple[int, bytes], ...] = ()
+    launch_words: tuple[LaunchWord, ...] = ()
+    addresses: tuple[AddressWord, ...] = ()
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One entry point, device functions inlined: what every later stage works on.
 
     `target` is the architecture the code was made for (`sm_90`), `label` the name in the source,
     `source` the user's file, and `version` that of the ISA's text.
+
+    Executors know the instructions of PTX. In a kernel of another ISA, `meanings` says of each
+    instruction what it does as PTX instructions, its steps, which carry its index. A step of
+    opcode `unknown` stands for a result that nobody can compute yet. `constants` is what its
+    parameter block holds besides the parameters.
     """
 
     name: str
@@ -88,6 +128,8 @@ class Kernel:
     source: str = ""
     version: str = ""
     warnings: tuple[str, ...] = ()
+    meanings: tuple[tuple[Instruction, ...], ...] = field(default=(), repr=False)
+    constants: ConstantBanks | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return (
@@ -98,4 +140,10 @@ class Kernel:
     @property
     def parameter_bytes(self) -> int:
         """Size of the parameter block."""
+        if self.constants is not None:
+            return self.constants.size_bytes
         return max((p.offset_bytes + p.size_bytes for p in self.parameters), default=0)
+
+    def steps(self, index: int) -> tuple[Instruction, ...]:
+        """What instruction `index` does, as PTX instructions: itself, in a kernel of PTX."""
+        return self.meanings[index] if self.meanings else (self.instructions[index],)

@@ -1,7 +1,7 @@
 """What every part of lowering a kernel shares: registers, the current mask, the context, the log.
 
-Registers that live in one block only are SSA values; the others are stack slots, blended by the
-mask, which LLVM promotes.
+Within a basic block registers are SSA values. Those that outlive a block also have a stack slot,
+which LLVM promotes; what a block wrote is blended into it by the mask where the block ends.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from kernelcast.analysis.liveness import live_in
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Fault, Slot
@@ -59,6 +60,10 @@ class Lowering:
         self.symbols = tuple(v.name for v in kernel.variables)
         self._parameters = {p.name: p for p in kernel.parameters}
         self._values: dict[str, Value] = {}
+        self._written: set[str] = set()
+        self._live_out = _live_out(kernel)
+        self._seen_across = _seen_across_lanes(kernel)
+        self._block = 0
         self.on_stack = stack_registers(kernel)
         self.saved = saved_registers(kernel, self.on_stack)
         self._loop_headers = _loop_headers(kernel)
@@ -87,15 +92,30 @@ class Lowering:
 
     def set_register(self, register: Register, value: Value, guard: Value | None = None) -> None:
         """Write a register in the active lanes, or those of `guard`; the type must fit."""
-        if register.name not in self.on_stack:
-            if guard is not None:
-                value = self.b.select(guard, value, self.register(register))
-            self._values[register.name] = value
-            return
-        value = self.b.select(guard or self.active, value, self.register(register))
+        if guard is None and register.name in self._seen_across:
+            guard = self.active
+        if guard is not None:
+            value = self.b.select(guard, value, self.register(register))
         self._values[register.name] = value
-        kind = vector(value.type)
-        self.b.line(f"store {kind} {value.text}, ptr {stack_slot(register.name)}")
+        if register.name in self.on_stack:
+            self._written.add(register.name)
+
+    def store_registers(self, *, everywhere: bool = False) -> None:
+        """Blend what the block wrote, and other blocks may read, into the stack slots.
+
+        `everywhere` stores all of it, for writes that belong to no block.
+        """
+        b = self.b
+        kept = self._written
+        if not everywhere:
+            kept &= self._live_out[self._block] | self._seen_across
+        for name in sorted(kept):
+            value = self._values[name]
+            kind = vector(value.type)
+            old = b.value(value.type, f"load {kind}, ptr {stack_slot(name)}")
+            blended = b.select(self.active, value, old)
+            b.line(f"store {kind} {blended.text}, ptr {stack_slot(name)}")
+        self._written = set()
 
     def carry(self) -> Value:
         """The condition code."""
@@ -131,7 +151,7 @@ class Lowering:
         instruction = self.kernel.instructions[self.position]
         return UnsupportedError(
             f"{what} ({instruction.name}) is not supported by the engine",
-            where=f"kernel {self.kernel.name}, PTX line {instruction.line}",
+            where=f"kernel {self.kernel.name}, {self.kernel.isa.upper()} line {instruction.line}",
         )
 
     def stop_if(self, condition: str) -> None:
@@ -156,6 +176,7 @@ class Lowering:
     def start_block(self, index: int) -> None:
         """Begin a basic block: its mask, its record, and its instructions counted."""
         block = self.kernel.blocks[index]
+        self._block = index
         self.forget_values()
         self.b.label(f"block{index}")
         if index in self._loop_headers:
@@ -212,6 +233,27 @@ class Lowering:
 def record_header(kind: RecordKind, ident: int) -> int:
     """A header word without its mask."""
     return kind << KIND_SHIFT | ident << 32
+
+
+def _live_out(kernel: Kernel) -> tuple[frozenset[str], ...]:
+    """Names of the registers that may be read after each block."""
+    alive = [frozenset(r.name for r in registers) | {CARRY} for registers in live_in(kernel)]
+    return tuple(
+        frozenset().union(*(alive[target] for target in block.successors))
+        for block in kernel.blocks
+    )
+
+
+def _seen_across_lanes(kernel: Kernel) -> frozenset[str]:
+    """Names of the registers that other lanes may read: even of a lane that takes no part, they
+    hold what it wrote last."""
+    return frozenset(
+        register.name
+        for instruction in kernel.instructions
+        for step in kernel.steps(instruction.index)
+        if step.opcode == "shfl"
+        for register in step.reads
+    )
 
 
 def _loop_headers(kernel: Kernel) -> frozenset[int]:

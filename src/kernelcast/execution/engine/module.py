@@ -46,17 +46,20 @@ def _lower_block(lw: Lowering, index: int) -> None:
     lw.start_block(index)
     for position in range(block.start, block.end):
         lw.position = position
-        instruction = lw.kernel.instructions[position]
-        if instruction.op_class is OpClass.BRANCH:
-            branch(lw, index, instruction)
-            return
-        if waits(instruction):
-            wait_at_barrier(lw, index, instruction)
-            return
-        lower = lw.isa.opcodes.get(instruction.opcode)
-        if lower is None:
-            raise lw.unsupported("this instruction")
-        lower(lw, instruction)
+        for step in lw.kernel.steps(position):
+            if step.op_class is OpClass.BRANCH:
+                lw.store_registers()
+                branch(lw, index, step)
+                return
+            if waits(step):
+                lw.store_registers()
+                wait_at_barrier(lw, index, step)
+                return
+            lower = lw.isa.opcodes.get(step.opcode)
+            if lower is None:
+                raise lw.unsupported("this instruction")
+            lower(lw, step)
+    lw.store_registers()
     go(lw, block.successors[0], lw.mask)
 
 

@@ -12,10 +12,15 @@ CARRY = "cc"
 
 
 def waits(instruction: Instruction) -> bool:
-    """Whether an instruction makes its lanes wait at a barrier of the block."""
+    """Whether a step makes its lanes wait at a barrier of the block."""
     return instruction.op_class is OpClass.BARRIER and not (
         "arrive" in instruction.modifiers or "warp" in instruction.modifiers
     )
+
+
+def ends_in_wait(kernel: Kernel, position: int) -> bool:
+    """Whether an instruction of a kernel makes its lanes wait at a barrier of the block."""
+    return any(map(waits, kernel.steps(position)))
 
 
 def block_local_registers(kernel: Kernel) -> frozenset[str]:
@@ -43,7 +48,7 @@ def stack_registers(kernel: Kernel) -> dict[str, str]:
         for register in (*instruction.reads, *instruction.writes):
             if register.name not in local:
                 registers[register.name] = ptx_type(register.type).llvm
-        if _uses_carry(instruction):
+        if any(map(_uses_carry, kernel.steps(instruction.index))):
             registers[CARRY] = "i1"
     return registers
 
@@ -54,7 +59,7 @@ def _uses_carry(instruction: Instruction) -> bool:
 
 def saved_registers(kernel: Kernel, on_stack: dict[str, str]) -> dict[str, str]:
     """Those that may be read after a barrier, which a waiting warp has to keep."""
-    ends = [b for b in kernel.blocks if b.end and waits(kernel.instructions[b.end - 1])]
+    ends = [b for b in kernel.blocks if b.end and ends_in_wait(kernel, b.end - 1)]
     if not ends:
         return {}
     alive = live_in(kernel)

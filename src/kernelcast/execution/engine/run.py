@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.errors import BudgetError, DeadlockError, ExecutionError, UnsupportedError
+from kernelcast.errors import BudgetError, DeadlockError, ExecutionError
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
 from kernelcast.execution.engine.jit import MachineCode, machine_code
@@ -76,8 +76,6 @@ def run_engine(
 @lru_cache(maxsize=8)
 def lower(kernel: Kernel) -> LoweredKernel:
     """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample."""
-    if kernel.isa != "ptx":
-        raise UnsupportedError(f"the engine cannot execute {kernel.isa}", where=kernel.name)
     return lower_kernel(kernel, Ptx())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kernelcast.execution.engine.context import Slot, WarpResult
 from kernelcast.execution.engine.lowering import Lowering
-from kernelcast.execution.engine.registers import saved_bytes, stack_slot, waits
+from kernelcast.execution.engine.registers import ends_in_wait, saved_bytes, stack_slot, waits
 from kernelcast.execution.engine.values import Value, vector
 from kernelcast.ir import Space
 
@@ -67,7 +67,7 @@ def _fill(lw: Lowering, pointer: str, size_bytes: int) -> None:
 
 
 def _has_barriers(lw: Lowering) -> bool:
-    return any(waits(i) for i in lw.kernel.instructions)
+    return any(ends_in_wait(lw.kernel, i.index) for i in lw.kernel.instructions)
 
 
 def state_bytes(lw: Lowering) -> int:
@@ -117,7 +117,8 @@ def _deliver_reductions(lw: Lowering) -> None:
         lw.b.line(f"store i32 0, ptr {pointer}")
         lw.active = lw.b.predicate_of(lw.mask)
         lw.forget_values()
-        lw.isa.deliver(lw, lw.kernel.instructions[lw.position])
+        lw.isa.deliver(lw, lw.kernel.steps(position)[-1])
+        lw.store_registers(everywhere=True)
 
 
 def reduction_pointer(lw: Lowering, position: int) -> str:
@@ -196,4 +197,8 @@ def dispatch_and_end(lw: Lowering) -> None:
 
 
 def _reductions(lw: Lowering) -> list[int]:
-    return [i.index for i in lw.kernel.instructions if waits(i) and "red" in i.modifiers]
+    return [
+        i.index
+        for i in lw.kernel.instructions
+        if any(waits(step) and "red" in step.modifiers for step in lw.kernel.steps(i.index))
+    ]

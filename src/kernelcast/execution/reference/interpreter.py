@@ -94,7 +94,10 @@ class Program:
         self.run = run
         self.budget = budget
         self.limit = 0
-        self.actions = [self._look_up(i) for i in run.kernel.instructions]
+        self.actions = [
+            [(step, self._look_up(step)) for step in run.kernel.steps(i.index)]
+            for i in run.kernel.instructions
+        ]
 
     def execute(self, block: Block) -> None:
         """Run one block to its end: rounds of warps, each ended by the complete barriers."""
@@ -116,17 +119,17 @@ class Program:
         self.run.record(RecordKind.BLOCK, block.index, mask)
         self._count(warp, block, mask)
         for index in range(block.start, block.end):
-            instruction, action = self.run.kernel.instructions[index], self.actions[index]
-            taken = mask & _guard_mask(warp, instruction)
-            if isinstance(action, Barrier) and not action.waits:
-                if taken:
-                    action.arrive(warp, taken)
-            elif isinstance(action, Barrier | _Branch | _Leave):
-                if taken:
-                    self._leave(warp, block, instruction, action, taken)
-                mask &= ~taken
-            elif taken:
-                action(warp, taken, lanes_of(taken))
+            for step, action in self.actions[index]:
+                taken = mask & _guard_mask(warp, step)
+                if isinstance(action, Barrier) and not action.waits:
+                    if taken:
+                        action.arrive(warp, taken)
+                elif isinstance(action, Barrier | _Branch | _Leave):
+                    if taken:
+                        self._leave(warp, block, step, action, taken)
+                    mask &= ~taken
+                elif taken:
+                    action(warp, taken, lanes_of(taken))
             warp.instructions += 1
         if mask:
             _go(warp, block.successors[0], mask)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.errors import ParseError
-from kernelcast.ir import (
-    Address,
-    BasicBlock,
-    BlockRef,
-    Instruction,
-    Negated,
-    Operand,
-    Register,
-    Vector,
-)
+from kernelcast.ir import BasicBlock, BlockRef, Instruction
 from kernelcast.isas.ptx.inlining import Draft, Label, Target
 from kernelcast.isas.ptx.opcodes import Flow, known_form
 from kernelcast.isas.ptx.operands import Scope
+from kernelcast.isas.ptx.steps import instruction
 
 _Stream = list[Draft | Label]
 
@@ -41,7 +33,10 @@ def lay_out(stream: _Stream, source: str) -> tuple[tuple[Instruction, ...], tupl
                 BlockRef(place[body_of[_key(o)]]) if isinstance(o, Target) else o
                 for o in draft.operands
             ]
-            instructions.append(_instruction(len(instructions), draft, operands))
+            form, _, guard, line, location = draft
+            instructions.append(
+                instruction(len(instructions), form, operands, guard, line, location)
+            )
         blocks.append(
             BasicBlock(index, start, len(instructions), tuple(place[s] for s in successors[body]))
         )
@@ -117,35 +112,3 @@ def _successors(at: int, bodies: list[list[Draft]], body_of: dict[Label, int]) -
     following = [at + 1] if _goes_on(last) else []
     following += [body_of[_key(o)] for o in last.operands if isinstance(o, Target)]
     return tuple(dict.fromkeys(following))
-
-
-def _instruction(index: int, draft: Draft, operands: list[Operand]) -> Instruction:
-    form, _, guard, line, location = draft
-    reads: list[Register] = [] if guard is None else [guard.register]
-    writes: list[Register] = []
-    destinations = form.destinations
-    for position, operand in enumerate(operands):
-        registers = writes if position < destinations else reads
-        if isinstance(operand, Register):
-            registers.append(operand)
-        elif isinstance(operand, Address):
-            if isinstance(operand.base, Register):
-                reads.append(operand.base)
-        elif isinstance(operand, Vector):
-            registers += [e for e in operand.elements if isinstance(e, Register)]
-        elif isinstance(operand, Negated):
-            reads.append(operand.register)
-    return Instruction(
-        index=index,
-        opcode=form.opcode,
-        modifiers=form.modifiers,
-        operands=tuple(operands),
-        op_class=form.op_class,
-        guard=guard,
-        reads=tuple(reads),
-        writes=tuple(writes),
-        space=form.space,
-        access_bytes=form.access_bytes,
-        location=location,
-        line=line,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -67,8 +67,10 @@ class FlowGraph:
         return frozenset(seen)
 
 
-def flow_graph(function: SassFunction) -> FlowGraph:
-    """Cut a function into basic blocks.
+def flow_graph(
+    function: SassFunction, *, cut_after: Callable[[SassInstruction], bool] = lambda _: False
+) -> FlowGraph:
+    """Cut a function into basic blocks, and also behind instructions that `cut_after` names.
 
     Labels that only say where lanes meet again (BSSY, WARPSYNC) begin no block.
     """
@@ -84,7 +86,7 @@ def flow_graph(function: SassFunction) -> FlowGraph:
             if instruction.opcode in INDIRECT_BRANCHES and not addresses:
                 unresolved.append(instruction.index)
     starts = {0, *entries, *(t for several in targets.values() for t in several)}
-    starts |= {i.index + 1 for i in instructions if i.opcode in _ENDS}
+    starts |= {i.index + 1 for i in instructions if i.opcode in _ENDS or cut_after(i)}
     cuts = [*sorted(s for s in starts if s < len(instructions)), len(instructions)]
     block_at = {start: number for number, start in enumerate(cuts)}
     blocks = []

@@ -1,0 +1,74 @@
+"""The data of a cubin: variables in global memory, and the constant banks of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kernelcast.ir import Space, Variable
+from kernelcast.isas.sass.launch_state import CodeBanks
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+_GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
+_ALIGN_BYTES = 256
+_BANKS_OF_MODULE = (3, 4)
+_BANK_OF_KERNEL = 2
+
+
+def global_variables(elf: ELFFile) -> tuple[Variable, ...]:
+    """The `__device__` variables of the module."""
+    found = []
+    for section_name in _GLOBAL_SECTIONS:
+        section = elf.get_section_by_name(section_name)
+        if section is None:
+            continue
+        index = elf.get_section_index(section_name)
+        is_filled = section["sh_type"] != "SHT_NOBITS"
+        for symbol in _objects(elf, index):
+            start, size = symbol["st_value"], symbol["st_size"]
+            initial = section.data()[start : start + size] if is_filled else b""
+            found.append(Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial))
+    return tuple(found)
+
+
+def constant_banks(elf: ELFFile, kernel: str) -> CodeBanks:
+    """What a kernel reads from the banks behind its parameters."""
+    names = {bank: f".nv.constant{bank}" for bank in _BANKS_OF_MODULE}
+    names[_BANK_OF_KERNEL] = f".nv.constant{_BANK_OF_KERNEL}.{kernel}"
+    data = {}
+    addresses = []
+    for bank, name in names.items():
+        section = elf.get_section_by_name(name)
+        if section is not None:
+            data[bank] = section.data()
+            addresses += [(bank, *address) for address in _addresses(elf, name)]
+    return CodeBanks(data, tuple(addresses))
+
+
+def _addresses(elf: ELFFile, section_name: str) -> Iterator[tuple[int, str, int]]:
+    """Offset, variable and addend of the addresses that stand in a section."""
+    known = {v.name for v in global_variables(elf)}
+    symbols = list(_symbols(elf))
+    for prefix in (".rel", ".rela"):
+        section: Any = elf.get_section_by_name(prefix + section_name)
+        if section is None:
+            continue
+        for relocation in section.iter_relocations():
+            symbol = symbols[relocation["r_info_sym"]]
+            addend = relocation["r_addend"] if relocation.is_RELA() else 0
+            if symbol.name in known:
+                yield relocation["r_offset"], symbol.name, addend
+
+
+def _symbols(elf: ELFFile) -> Iterator[Any]:
+    table: Any = elf.get_section_by_name(".symtab")
+    yield from table.iter_symbols()
+
+
+def _objects(elf: ELFFile, section_index: int | None) -> Iterator[Any]:
+    for symbol in _symbols(elf):
+        is_object = symbol["st_info"]["type"] == "STT_OBJECT"
+        if is_object and symbol["st_shndx"] == section_index and symbol["st_size"]:
+            yield symbol

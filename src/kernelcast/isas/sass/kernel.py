@@ -1,0 +1,210 @@
+"""A SASS function as a kernel: basic blocks in scheduling order, and what every instruction does.
+
+Lanes that have parted meet again where the code joins: blocks stand in an order in which all that
+lies between a BSSY and its BSYNC comes before the BSYNC, and of the blocks in which lanes wait the
+first one runs. So the convergence barriers hold without being executed. A call goes to the
+function's first block, and a return to the blocks behind the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kernelcast.analysis.cfg import layout_order
+from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Text
+from kernelcast.isas.sass.dataflow import effects
+from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, flow_graph
+from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
+from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
+from kernelcast.isas.sass.meaning import MEANINGS
+from kernelcast.isas.sass.meaning.lift import (
+    Code,
+    Lift,
+    UnknownMeaningError,
+    ir_register,
+    is_temporary,
+)
+from kernelcast.isas.sass.opcodes import opcode
+from kernelcast.isas.sass.operands import IntegerOperand, LabelOperand, RegisterFile
+from kernelcast.isas.sass.operands import Register as SassRegister
+
+_OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
+"""Registers that hold no values."""
+
+UNKNOWN = "unknown"
+"""Opcode of a step whose result nobody can compute yet."""
+
+
+def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BANKS) -> Kernel:
+    """The kernel of a function.
+
+    `shell` is the same kernel without its code, as its binary describes it: parameters with
+    offsets from 0 on, variables, and resources.
+    """
+    architecture = int(function.target.removeprefix("sm_").rstrip("af"))
+    block = parameter_block(architecture, shell.parameters, banks)
+    graph = flow_graph(function, cut_after=_waits)
+    returns = return_addresses(function, graph)
+    successors = [_successors(b, function, graph, returns) for b in graph.blocks]
+    order = layout_order(successors)
+    place = {old: new for new, old in enumerate(order)}
+    starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
+    code = Code(
+        function=function,
+        architecture=architecture,
+        banks=block.offsets,
+        block_at={a: place[b] for a, b in starts.items() if b in place},
+        returns=tuple(a for a in returns if starts[a] in place),
+    )
+    instructions: list[Instruction] = []
+    meanings: list[tuple[Instruction, ...]] = []
+    blocks = []
+    for index, old in enumerate(order):
+        start = len(instructions)
+        for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
+            steps = meaning_of(native, len(instructions), code)
+            meanings.append(steps)
+            instructions.append(_instruction(native, len(instructions), steps))
+        after = tuple(place[s] for s in successors[old])
+        blocks.append(BasicBlock(index, start, len(instructions), after))
+    return replace(
+        shell,
+        isa="sass",
+        target=function.target,
+        parameters=block.parameters,
+        instructions=tuple(instructions),
+        blocks=tuple(blocks),
+        meanings=tuple(meanings),
+        constants=block.constants,
+    )
+
+
+def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruction, ...]:
+    """The steps of an instruction; one `unknown` step where they are not known."""
+    meaning = MEANINGS.get(native.opcode)
+    try:
+        if meaning is None:
+            raise UnknownMeaningError(native.opcode)
+        lift = Lift(native, index, code)
+        meaning(lift)
+        return tuple(lift.steps)
+    except UnknownMeaningError as unknown:
+        return (_unknown(native, index, str(unknown)),)
+
+
+def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
+    """Where functions return to: behind their calls, or where a move before the call says."""
+    starts = {function.instructions[b.start].address for b in graph.blocks}
+    found: set[int] = set()
+    for block in graph.blocks:
+        body = function.instructions[block.start : block.end]
+        if body[-1].opcode in CALLS:
+            found.add(body[-1].address + INSTRUCTION_BYTES)
+            found |= {
+                operand.value
+                for instruction in body
+                if instruction.opcode in ("MOV", "IMAD", "UMOV")
+                for operand in instruction.operands
+                if isinstance(operand, IntegerOperand)
+            }
+    return tuple(sorted(found & starts))
+
+
+def _waits(instruction: SassInstruction) -> bool:
+    """Whether the instruction ends a basic block because its lanes wait for other warps."""
+    return instruction.opcode == "BAR" and "ARV" not in instruction.modifiers
+
+
+def _successors(
+    block: Block, function: SassFunction, graph: FlowGraph, returns: Sequence[int]
+) -> tuple[int, ...]:
+    """Blocks that control may go to, calls and returns included."""
+    last = function.instructions[block.end - 1]
+    at = {function.instructions[b.start].address: b.index for b in graph.blocks}
+    after = list(block.successors)
+    if last.opcode in CALLS:
+        targets = [at[a] for a in call_targets(last, function) if a in at]
+        goes_on = last.guard is not None
+        after = [*(after[:1] if goes_on else []), *targets]
+    elif last.opcode == "RET":
+        goes_on = last.guard is not None
+        after = [*(after[:1] if goes_on else []), *(at[a] for a in returns)]
+    return tuple(dict.fromkeys(after))
+
+
+def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ...]:
+    """Addresses of the functions that a call may lead to: all of the section, if it is indirect."""
+    for operand in call.operands:
+        if isinstance(operand, LabelOperand):
+            name = operand.name
+            address = function.functions.get(name, function.labels.get(name))
+            return () if address is None else (address,)
+    return tuple(sorted(a for n, a in function.functions.items() if n != function.name))
+
+
+def _instruction(
+    native: SassInstruction, index: int, steps: tuple[Instruction, ...]
+) -> Instruction:
+    row = opcode(native.opcode)
+    access = next((s for s in steps if s.op_class.is_memory), None)
+    return Instruction(
+        index=index,
+        opcode=native.opcode,
+        modifiers=native.modifiers,
+        operands=tuple(Text(str(o)) for o in native.operands),
+        op_class=row.op_class if row else OpClass.OTHER,
+        guard=_guard(native),
+        reads=_outer(r for s in steps for r in s.reads),
+        writes=_outer(r for s in steps for r in s.writes),
+        space=access.space if access else row.space if row else None,
+        access_bytes=access.access_bytes if access else 0,
+        location=native.location,
+        line=native.line,
+        address_reads=_address_reads(steps),
+        code_offset=native.address,
+    )
+
+
+def _outer(registers: Iterable[Register]) -> tuple[Register, ...]:
+    """The registers of the machine, each once: what only the steps know is left out."""
+    return tuple(dict.fromkeys(r for r in registers if not is_temporary(r)))
+
+
+def _guard(native: SassInstruction) -> Guard | None:
+    if native.guard is None:
+        return None
+    register = ir_register(native.guard.register)
+    return None if register is None else Guard(register, native.guard.is_inverted)
+
+
+def _address_reads(steps: tuple[Instruction, ...]) -> tuple[Register, ...]:
+    """The registers of the machine that make up an address, by way of the steps before it."""
+    wanted: set[Register] = set()
+    for step in reversed(steps):
+        wanted.update(step.address_reads)
+        if wanted.intersection(step.writes):
+            wanted.update(step.reads)
+    return _outer(sorted(wanted, key=lambda r: r.name))
+
+
+def _unknown(native: SassInstruction, index: int, reason: str) -> Instruction:
+    """A step that stands for an instruction without a meaning: only its registers are known."""
+    found = effects(native)
+    return Instruction(
+        index=index,
+        opcode=UNKNOWN,
+        modifiers=(),
+        operands=(Text(reason),),
+        op_class=OpClass.OTHER,
+        guard=_guard(native),
+        reads=_registers(found.reads),
+        writes=_registers(found.writes),
+        location=native.location,
+        line=native.line,
+    )
+
+
+def _registers(registers: Iterable[SassRegister]) -> tuple[Register, ...]:
+    named = (ir_register(r) for r in registers if r.file not in _OUTSIDE)
+    return tuple(dict.fromkeys(r for r in named if r is not None))

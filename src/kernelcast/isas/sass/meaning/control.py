@@ -1,0 +1,162 @@
+"""Branches, calls, exits and barriers."""
+
+from __future__ import annotations
+
+from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift
+
+_RETURN_WORDS = 2
+
+
+def nothing(x: Lift) -> None:
+    """Hints, fences, waits for scoreboards, and the convergence barriers, which hold by the order
+    of the basic blocks."""
+
+
+def branch(x: Lift) -> None:
+    """`BRA label`, in the lanes in which the guard and a printed predicate hold.
+
+    `.DIV` branches where the active lanes are not those of a mask, `.CONV` where they are.
+    """
+    guard = x.guard
+    if x.has("DIV", "CONV"):
+        guard = _mask_test(x)
+    while x.takes_predicate():
+        guard = _both(x, guard, x.predicate(x.take()))
+    x.do("bra", _target(x, x.take()), guard=guard)
+
+
+def _mask_test(x: Lift) -> Guard:
+    """Whether the active lanes differ from a mask, all lanes where none is given."""
+    expected: Operand = Immediate((1 << 32) - 1)
+    if not isinstance(x.operands[0], sass.LabelOperand):
+        expected = x.u32(x.take())
+    active = x.let("activemask.b32")
+    relation = "ne" if x.has("DIV") else "eq"
+    test: Operand = x.let(f"setp.{relation}.u32", active, expected)
+    guard = _both(x, x.guard, test)
+    assert guard is not None
+    return guard
+
+
+def _both(x: Lift, guard: Guard | None, condition: Operand) -> Guard | None:
+    """The lanes in which a guard holds and a condition as well."""
+    if isinstance(condition, Immediate):
+        condition = x.let("mov.pred", condition)
+    assert isinstance(condition, Register)
+    if guard is None:
+        return Guard(condition)
+    holds: Operand = guard.register
+    if guard.negated:
+        holds = x.let("not.pred", holds)
+    return Guard(x.let("and.pred", holds, condition))
+
+
+def _target(x: Lift, operand: sass.Operand) -> BlockRef:
+    match operand:
+        case sass.LabelOperand(name):
+            function = x.code.function
+            address = function.labels.get(name, function.functions.get(name))
+        case sass.IntegerOperand(value):
+            address = value
+        case _:
+            address = None
+    if address is None or address not in x.code.block_at:
+        raise x.refuse(f"target {operand}")
+    return BlockRef(x.code.block_at[address])
+
+
+def leave(x: Lift) -> None:
+    """`EXIT`: the lanes end."""
+    guard = x.guard
+    while x.takes_predicate():
+        guard = _both(x, guard, x.predicate(x.take()))
+    x.do("exit", guard=guard)
+
+
+def call(x: Lift) -> None:
+    """`CALL.REL label`: a jump; the return address is in registers already.
+
+    The target of an indirect call is one of the functions of the section.
+    """
+    operand = x.take()
+    if isinstance(operand, sass.LabelOperand):
+        x.do("bra", _target(x, operand), guard=x.guard)
+        return
+    raise x.refuse(f"call of {operand}")
+
+
+def leave_function(x: Lift) -> None:
+    """`RET.REL Rn function`: to the function's start plus Rn, which is behind some call."""
+    operand = x.take()
+    if not isinstance(operand, sass.IndirectOperand):
+        raise x.refuse(f"operand {operand}")
+    _go_to_address(x, _indirect_address(x, operand), x.code.returns)
+
+
+def _indirect_address(x: Lift, operand: sass.IndirectOperand) -> Operand:
+    """The low word of a register pair plus where its base lies: sections are smaller than 4 GiB."""
+    words = x.words(operand.register, 1)
+    low: Operand = Immediate(0) if words is None else words[0]
+    base = operand.base
+    if isinstance(base, sass.LabelOperand):
+        function = x.code.function
+        start = function.functions.get(base.name, function.labels.get(base.name))
+        if start is None:
+            raise x.refuse(f"target {base}")
+        return x.let("add.u32", low, Immediate(start)) if start else low
+    raise x.refuse(f"target {base}")
+
+
+def _go_to_address(x: Lift, address: Operand, targets: tuple[int, ...]) -> None:
+    """A jump to the one of `targets` that `address` equals; to none is a fault."""
+    if not targets:
+        raise x.refuse("a return without a call")
+    number: Operand = Immediate(len(targets))
+    for at, target in enumerate(targets):
+        equal = x.let("setp.eq.u32", address, Immediate(target))
+        number = x.let("selp.u32", Immediate(at), number, equal)
+    blocks = [BlockRef(x.code.block_at[target]) for target in targets]
+    x.do("brx.idx", number, *blocks, guard=x.guard)
+
+
+def barrier(x: Lift) -> None:
+    """`BAR.SYNC n, count`, `BAR.ARV`, and `BAR.RED` with its predicate.
+
+    In the form with registers one register holds the number in bits 0-3 and the count in bits
+    16-27.
+    """
+    if x.has("RED"):
+        raise x.refuse("BAR.RED")
+    number = x.take()
+    operands: list[Operand]
+    if isinstance(number, sass.RegisterOperand):
+        packed = x.b32(number)
+        operands = [x.let("and.b32", packed, Immediate(0xF))]
+        if x.operands:
+            count = x.let("shr.u32", x.b32(x.take()), Immediate(16))
+            operands.append(x.let("and.b32", count, Immediate(0xFFF)))
+    else:
+        operands = [x.b32(number)]
+        if x.operands:
+            operands.append(x.b32(x.take()))
+    name = "bar.arrive" if x.has("ARV") else "bar.sync"
+    x.do(name, *operands, guard=x.guard)
+
+
+MEANINGS = {
+    **dict.fromkeys(
+        (
+            *("NOP", "YIELD", "NANOSLEEP", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE"),
+            *("DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "FENCE"),
+            *("PREEXIT", "ACQBULK"),
+        ),
+        nothing,
+    ),
+    "BRA": branch,
+    "EXIT": leave,
+    "CALL": call,
+    "RET": leave_function,
+    "BAR": barrier,
+}

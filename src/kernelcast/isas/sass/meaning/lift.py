@@ -1,0 +1,330 @@
+"""Writes down what one SASS instruction does, step by step, in PTX instructions.
+
+A meaning is a function that takes a `Lift`, reads operands off it, and adds steps to it. SASS
+registers are PTX registers of the same name: `R0` and `UR0` of type b32, `P0` and `UP0` of type
+pred. A uniform register has a value per lane like any other, the same in all lanes that the
+compiler made read it. Values of several registers are packed and unpacked by `mov.b64`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from kernelcast.ir import Address, Guard, Immediate, Instruction, Operand, Register, Vector
+from kernelcast.isas.ptx.opcodes import TYPE_BYTES
+from kernelcast.isas.ptx.steps import step
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
+
+_SIGN_BIT = {"b16": 0x8000, "b32": 0x8000_0000, "b64": 1 << 63}
+_WORD = (1 << 32) - 1
+_TEMPORARY = "t"
+
+
+class UnknownMeaningError(Exception):
+    """This form of the instruction has no meaning here; the text says which part of it."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """What the instructions of a kernel share.
+
+    `banks` says where each constant bank begins in the parameter block, `block_at` which basic
+    block begins at an address, and `returns` to which addresses functions return.
+    """
+
+    function: SassFunction
+    architecture: int
+    banks: Mapping[int, int]
+    block_at: Mapping[int, int]
+    returns: tuple[int, ...]
+
+
+class Lift:
+    """The steps of one instruction as they are written.
+
+    Attributes
+    ----------
+    native:
+        The instruction itself.
+    operands:
+        Its operands that have not been taken yet.
+    index:
+        Its place in the kernel.
+    code:
+        What it shares with the other instructions of the kernel.
+    steps:
+        What it does, so far.
+    guard:
+        The lanes in which it has an effect, for steps that need it.
+    """
+
+    def __init__(self, native: SassInstruction, index: int, code: Code) -> None:
+        self.native = native
+        self.index = index
+        self.code = code
+        self.operands = list(native.operands)
+        self.steps: list[Instruction] = []
+        self._temporaries = 0
+        self.guard = self._guard()
+
+    def has(self, *modifiers: str) -> bool:
+        """Whether the instruction has one of the modifiers."""
+        return any(m in self.native.modifiers for m in modifiers)
+
+    def refuse(self, what: str = "this form") -> UnknownMeaningError:
+        """The error for a form that has no meaning here."""
+        return UnknownMeaningError(what)
+
+    # Operands, in the order in which they are printed.
+
+    def take(self) -> sass.Operand:
+        """The next operand."""
+        if not self.operands:
+            raise self.refuse("a missing operand")
+        return self.operands.pop(0)
+
+    def takes_predicate(self, *, inverted: bool = True) -> bool:
+        """Whether the next operand is a predicate; `inverted` allows `!P0` as well."""
+        operand = self.operands[0] if self.operands else None
+        return is_predicate(operand) and (inverted or not operand.is_inverted)
+
+    def take_predicates(self) -> list[sass.Operand]:
+        """The next operands as far as they are predicates to be written: `P0`, `PT`."""
+        taken = []
+        while self.takes_predicate(inverted=False):
+            taken.append(self.take())
+        return taken
+
+    # Values. Each reads an operand with its sign, bars and complement.
+
+    def b32(self, operand: sass.Operand) -> Operand:
+        """32 bits, as they are; an operand with a decoration is refused."""
+        if isinstance(operand, sass.RegisterOperand | sass.ConstantOperand) and (
+            operand.decoration.prefix or operand.decoration.is_absolute
+        ):
+            raise self.refuse(f"operand {operand}")
+        return self._word(operand)
+
+    def u32(self, operand: sass.Operand) -> Operand:
+        """A 32-bit integer: `-x` is the two's complement, `~x` the one's, `|x|` the magnitude."""
+        return self._integer(operand, self._word(operand), "32")
+
+    def u64(self, operand: sass.Operand, *, signed: bool = True) -> Operand:
+        """A 64-bit integer: a pair of registers, two words of a constant bank, or an immediate,
+        extended by its sign or by zeros."""
+        if isinstance(operand, sass.IntegerOperand):
+            value = operand.value
+            return Immediate(value if signed else value & _WORD)
+        return self._integer(operand, self._pair(operand), "64")
+
+    def f32(self, operand: sass.Operand) -> Operand:
+        """A single-precision number."""
+        if isinstance(operand, sass.FloatOperand | sass.IntegerOperand):
+            return Immediate(self._encoded_word())
+        return self._float(operand, self._word(operand), "b32")
+
+    def f64(self, operand: sass.Operand) -> Operand:
+        """A double-precision number; an immediate is the high word of one."""
+        if isinstance(operand, sass.FloatOperand | sass.IntegerOperand):
+            return Immediate(self._encoded_word() << 32)
+        return self._float(operand, self._pair(operand), "b64")
+
+    def predicate(self, operand: sass.Operand) -> Operand:
+        """A predicate, complemented where it is written with `!`."""
+        if not is_predicate(operand):
+            raise self.refuse(f"operand {operand}")
+        register = ir_register(operand.register)
+        if register is None:
+            return Immediate(0 if operand.is_inverted else 1)
+        return self.let("not.pred", register) if operand.is_inverted else register
+
+    # Steps.
+
+    def do(self, name: str, *operands: Operand, guard: Guard | None = None) -> None:
+        """Add a step, unguarded unless `guard` is given."""
+        self.steps.append(
+            step(
+                self.index,
+                name,
+                operands,
+                guard,
+                self.native.line,
+                self.native.location,
+            )
+        )
+
+    def let(self, name: str, *sources: Operand, type: str = "") -> Register:
+        """Add a step into a fresh temporary and return it.
+
+        Its type is `type`; else what the name says: a predicate for `setp`, the first type of a
+        `cvt`, the last type of others, its bits doubled where the name says `wide`.
+        """
+        target = self.temporary(type or _result_type(name))
+        self.do(name, target, *sources)
+        return target
+
+    def temporary(self, type: str) -> Register:
+        """A register that no other instruction uses."""
+        self._temporaries += 1
+        return Register(f"{_TEMPORARY}{self.index}.{self._temporaries}", type)
+
+    def set(self, target: sass.Operand, name: str, *sources: Operand) -> None:
+        """Add a step that computes 32 bits, or a predicate, straight into a destination."""
+        register = self.destination(target)
+        if register is not None:
+            self.do(name, register, *sources, guard=self.guard)
+
+    def write(self, target: sass.Operand, value: Operand) -> None:
+        """Write 32 bits, or a predicate, to a destination."""
+        register = self.destination(target)
+        if register is not None:
+            self.do(f"mov.{register.type}", register, value, guard=self.guard)
+
+    def write64(self, target: sass.Operand, value: Operand) -> None:
+        """Write 64 bits to a pair of registers."""
+        pair = self.words(target, 2)
+        if pair is not None:
+            self.do("mov.b64", Vector(pair), value, guard=self.guard)
+
+    def destination(self, target: sass.Operand) -> Register | None:
+        """The register that is written; None for RZ and PT."""
+        if not isinstance(target, sass.RegisterOperand) or target.decoration.prefix:
+            raise self.refuse(f"destination {target}")
+        return ir_register(target.register)
+
+    def words(self, target: sass.Operand, count: int) -> tuple[Register, ...] | None:
+        """`count` consecutive registers; None for RZ."""
+        if not isinstance(target, sass.RegisterOperand):
+            raise self.refuse(f"operand {target}")
+        return consecutive(target.register, count)
+
+    def pack(self, words: Sequence[Operand]) -> Register:
+        """Two 32-bit values as one of 64 bits, the first one lowest."""
+        parts = tuple(self._as_register(w) for w in words)
+        return self.let("mov.b64", Vector(parts))
+
+    def halves(self, value: Operand) -> tuple[Register, Register]:
+        """The low and high word of 64 bits."""
+        low, high = self.temporary("b32"), self.temporary("b32")
+        self.do("mov.b64", Vector((low, high)), value)
+        return low, high
+
+    def constant(self, operand: sass.ConstantOperand, type: str) -> Register:
+        """What stands in a constant bank, as a `type` of PTX."""
+        target = self.temporary(f"b{8 * TYPE_BYTES[type]}")
+        self.do(f"ld.param.{type}", target, self.constant_address(operand))
+        return target
+
+    def constant_address(self, operand: sass.ConstantOperand) -> Address:
+        """Where in the parameter block a constant lies."""
+        if not isinstance(operand.bank, int) or operand.bank not in self.code.banks:
+            raise self.refuse(f"constant {operand}")
+        offset = self.code.banks[operand.bank] + (operand.offset or 0)
+        register = operand.register and ir_register(operand.register)
+        return Address(register or None, offset)
+
+    def _guard(self) -> Guard | None:
+        written = self.native.guard
+        if written is None:
+            return None
+        register = ir_register(written.register)
+        if register is None:
+            if not written.is_inverted:
+                return None
+            return Guard(self.let("mov.pred", Immediate(0)))
+        if any(
+            isinstance(o, sass.RegisterOperand) and o.register == written.register
+            for o in self.native.operands
+        ):
+            # The instruction may write its own guard, which holds for all its steps.
+            register = self.let("mov.pred", register)
+        return Guard(register, written.is_inverted)
+
+    def _word(self, operand: sass.Operand) -> Operand:
+        match operand:
+            case sass.RegisterOperand(register):
+                return ir_register(register) or Immediate(0)
+            case sass.IntegerOperand(value):
+                return Immediate(value & _WORD)
+            case sass.FloatOperand():
+                return Immediate(self._encoded_word())
+            case sass.ConstantOperand():
+                return self.constant(operand, "b32")
+        raise self.refuse(f"operand {operand}")
+
+    def _pair(self, operand: sass.Operand) -> Operand:
+        if isinstance(operand, sass.ConstantOperand):
+            return self.constant(operand, "b64")
+        words = self.words(operand, 2)
+        return Immediate(0) if words is None else self.pack(words)
+
+    def _integer(self, operand: sass.Operand, value: Operand, bits: str) -> Operand:
+        if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+            return value
+        if operand.decoration.is_absolute:
+            value = self.let(f"abs.s{bits}", value)
+        match operand.decoration.prefix:
+            case "-":
+                return self.let(f"neg.s{bits}", value)
+            case "~":
+                return self.let(f"not.b{bits}", value)
+        return value
+
+    def _float(self, operand: sass.Operand, value: Operand, type: str) -> Operand:
+        """Bars and sign are operations on the sign bit."""
+        assert isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
+        sign = _SIGN_BIT[type]
+        if operand.decoration.is_absolute:
+            value = self.let(f"and.{type}", value, Immediate(sign - 1))
+        if operand.decoration.prefix == "-":
+            value = self.let(f"xor.{type}", value, Immediate(sign))
+        return value
+
+    def _encoded_word(self) -> int:
+        """The 32-bit immediate in the encoding: floats are printed in decimal, rounded."""
+        return self.native.encoding >> 32 & _WORD
+
+    def _as_register(self, value: Operand) -> Register | Immediate:
+        assert isinstance(value, Register | Immediate)
+        return value
+
+
+def is_temporary(register: Register) -> bool:
+    """Whether a register is one that only the steps of one instruction know."""
+    return register.name.startswith(_TEMPORARY)
+
+
+def is_predicate(operand: sass.Operand | None) -> TypeGuard[sass.RegisterOperand]:
+    """Whether an operand is a predicate register, PT and UPT among them."""
+    return isinstance(operand, sass.RegisterOperand) and operand.register.file.is_predicate
+
+
+def ir_register(register: sass.Register) -> Register | None:
+    """The register as one of PTX; None for RZ, PT and the like."""
+    if register.number is None:
+        return None
+    return Register(str(register), "pred" if register.file.is_predicate else "b32")
+
+
+def consecutive(register: sass.Register, count: int) -> tuple[Register, ...] | None:
+    """`count` registers from one on; None for RZ."""
+    if register.number is None:
+        return None
+    return tuple(
+        Register(f"{register.file}{register.number + word}", "b32") for word in range(count)
+    )
+
+
+def _result_type(name: str) -> str:
+    opcode, *modifiers = name.split(".")
+    types = [m for m in modifiers if m in TYPE_BYTES]
+    if opcode in ("setp", "isspacep", "testp"):
+        return "pred"
+    type_ = types[0] if opcode in ("cvt", "set") else types[-1]
+    if type_ == "pred":
+        return type_
+    size = TYPE_BYTES[type_] * (2 if "wide" in modifiers else 1)
+    return f"b{8 * size}"

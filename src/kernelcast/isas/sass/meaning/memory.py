@@ -1,0 +1,122 @@
+"""Loads and stores of global, shared, local and generic memory."""
+
+from __future__ import annotations
+
+from kernelcast.ir import Address, Immediate, Operand, Register, Vector
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift, consecutive, ir_register
+
+_SPACES = {
+    **dict.fromkeys(("LDG", "STG", "ATOMG", "RED", "REDG"), "global"),
+    **dict.fromkeys(("LDS", "STS", "ATOMS"), "shared"),
+    **dict.fromkeys(("LDL", "STL"), "local"),
+    **dict.fromkeys(("LD", "ST", "ATOM"), ""),
+}
+"""The state space of every opcode with an address; a generic one has no name."""
+
+_NARROW = {"U8": "u8", "S8": "s8", "U16": "u16", "S16": "s16"}
+_WORDS = {"64": 2, "128": 4}
+
+
+def space_prefix(x: Lift) -> str:
+    """The part of a PTX name that says where an opcode accesses: `.global`, or nothing."""
+    space = _SPACES[x.native.opcode]
+    return f".{space}" if space else ""
+
+
+def address(x: Lift, operand: sass.Operand) -> Address:
+    """The sum of an address operand's registers, in 64 bits, and its offset.
+
+    A plain register of a 64-bit address is a pair; one marked `.U32` is extended by zeros, and
+    `.X4` and the like scale it.
+    """
+    if not isinstance(operand, sass.AddressOperand) or operand.space:
+        raise x.refuse(f"operand {operand}")
+    wide = x.has("E") or any("64" in r.decoration.suffixes for r in operand.registers)
+    total: Operand | None = None
+    for part in operand.registers:
+        value = _part(x, part, wide)
+        if value is not None:
+            total = value if total is None else x.let("add.u64", total, value)
+    offset = operand.offset or 0
+    if total is None:
+        return Address(None, offset)
+    assert isinstance(total, Register)
+    if wide or not offset:
+        return Address(total, offset)
+    # Addresses of 32 bits wrap around.
+    low, _ = x.halves(x.let("add.u64", total, Immediate(offset)))
+    return Address(x.let("cvt.u64.u32", low))
+
+
+def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
+    suffixes = part.decoration.suffixes
+    if part.register.number is None:
+        return None
+    if wide and "U32" not in suffixes:
+        words = consecutive(part.register, 2)
+        assert words is not None
+        return x.pack(words)
+    register = ir_register(part.register)
+    value = x.let("cvt.u64.u32", register)
+    for suffix in suffixes:
+        if suffix in ("X4", "X8", "X16"):
+            value = x.let("mul.lo.u64", value, Immediate(int(suffix[1:])))
+        elif suffix not in ("U32", "64"):
+            raise x.refuse(f"suffix .{suffix}")
+    return value
+
+
+def load(x: Lift) -> None:
+    """`LDG d, [address]`: 32 bits, `.64` and `.128` into consecutive registers, or a narrow
+    integer, extended."""
+    for predicate in x.take_predicates():
+        if x.destination(predicate) is not None:
+            raise x.refuse("a predicate result")
+    target = x.take()
+    where = address(x, x.take())
+    name = f"ld{space_prefix(x)}"
+    narrow = [m for m in _NARROW if x.has(m)]
+    words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
+    if x.has("256"):
+        raise x.refuse("256 bits")
+    registers = x.words(target, words) or tuple(x.temporary("b32") for _ in range(words))
+    if narrow:
+        x.do(f"{name}.{_NARROW[narrow[0]]}", registers[0], where, guard=x.guard)
+    elif words == 1:
+        x.do(f"{name}.b32", registers[0], where, guard=x.guard)
+    else:
+        pairs = tuple(x.temporary("b64") for _ in range(words // 2))
+        into: Operand = pairs[0] if words == 2 else Vector(pairs)
+        x.do(f"{name}{'.v2' if words == 4 else ''}.b64", into, where, guard=x.guard)
+        for at, pair in enumerate(pairs):
+            x.do("mov.b64", Vector(registers[2 * at : 2 * at + 2]), pair, guard=x.guard)
+
+
+def store(x: Lift) -> None:
+    """`STG [address], a`: the counterpart of a load."""
+    where = address(x, x.take())
+    source = x.take()
+    name = f"st{space_prefix(x)}"
+    narrow = [m for m in _NARROW if x.has(m)]
+    words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
+    if x.has("256"):
+        raise x.refuse("256 bits")
+    if narrow:
+        x.do(f"{name}.{_NARROW[narrow[0]]}", where, x.b32(source), guard=x.guard)
+        return
+    if words == 1:
+        x.do(f"{name}.b32", where, x.b32(source), guard=x.guard)
+        return
+    registers = x.words(source, words)
+    pairs: tuple[Register | Immediate, ...] = (Immediate(0),) * (words // 2)
+    if registers is not None:
+        pairs = tuple(x.pack(registers[at : at + 2]) for at in range(0, words, 2))
+    value: Operand = pairs[0] if words == 2 else Vector(pairs)
+    x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
+
+
+MEANINGS = {
+    **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), load),
+    **dict.fromkeys(("STG", "STS", "STL", "ST"), store),
+}

@@ -1,0 +1,116 @@
+"""Moves: between registers, from constant banks, and from special registers."""
+
+from __future__ import annotations
+
+from kernelcast.ir import Immediate, Operand, SpecialRegister
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift
+
+_AXES = {"X": "x", "Y": "y", "Z": "z"}
+_SPECIAL = {
+    **{f"SR_TID.{a}": f"tid.{b}" for a, b in _AXES.items()},
+    **{f"SR_CTAID.{a}": f"ctaid.{b}" for a, b in _AXES.items()},
+    "SR_LANEID": "laneid",
+    "SR_EQMASK": "lanemask_eq",
+    "SR_LTMASK": "lanemask_lt",
+    "SR_LEMASK": "lanemask_le",
+    "SR_GTMASK": "lanemask_gt",
+    "SR_GEMASK": "lanemask_ge",
+    "SR_CLOCKLO": "clock",
+    "SR_CLOCKHI": "clock_hi",
+    "SR_GLOBALTIMERLO": "globaltimer_lo",
+    "SR_GLOBALTIMERHI": "globaltimer_hi",
+    "SR_VIRTUALSMID": "smid",
+}
+"""Special registers that PTX has as well."""
+
+_WIDE = {"SR_CLOCKLO": "clock64", "SR_GLOBALTIMERLO": "globaltimer"}
+"""Those that a move of 64 bits reads together with their high word."""
+
+_ZERO = frozenset({"SRZ", "SR_CgaCtaId", "SR_CTAID_IN_CGA"})
+"""Without clusters in the launch every block is the first of its own cluster."""
+
+
+def move(x: Lift) -> None:
+    """`MOV d, a`: a copy; `.64` of a pair."""
+    target = x.take()
+    if x.has("64"):
+        x.write64(target, x.u64(x.take()))
+    else:
+        x.write(target, x.b32(x.take()))
+
+
+def special(x: Lift) -> None:
+    """`S2R d, SR`: a special register."""
+    x.write(x.take(), _special(x, x.take()))
+
+
+def wide_special(x: Lift) -> None:
+    """`CS2R d, SR`: 64 bits of a special register; `.32` the low word."""
+    target, source = x.take(), x.take()
+    if x.has("32"):
+        x.write(target, _special(x, source))
+        return
+    name = _name(x, source)
+    if name in _WIDE:
+        value: Operand = x.let("mov.b64", SpecialRegister(_WIDE[name]))
+    elif name in _ZERO:
+        value = Immediate(0)
+    else:
+        raise x.refuse(f"special register {name}")
+    x.write64(target, value)
+
+
+def load_constant(x: Lift) -> None:
+    """`LDC d, c[bank][address]`, and the same into uniform registers."""
+    target, source = x.take(), x.take()
+    if not isinstance(source, sass.ConstantOperand):
+        raise x.refuse(f"operand {source}")
+    if x.has("64"):
+        x.write64(target, x.constant(source, "b64"))
+        return
+    narrow = [m for m in ("U8", "S8", "U16", "S16") if x.has(m)]
+    if narrow:
+        x.write(
+            target, x.let(f"cvt.u32.{narrow[0].lower()}", x.constant(source, narrow[0].lower()))
+        )
+    elif x.has("128"):
+        raise x.refuse("128 bits")
+    else:
+        x.write(target, x.constant(source, "b32"))
+
+
+def to_uniform(x: Lift) -> None:
+    """`R2UR ur, r`: a value that is the same in all active lanes, so each lane keeps its own."""
+    for predicate in x.take_predicates():
+        if x.destination(predicate) is not None:
+            raise x.refuse("a predicate")
+    x.write(x.take(), x.b32(x.take()))
+
+
+def _name(x: Lift, operand: sass.Operand) -> str:
+    if not isinstance(operand, sass.NameOperand):
+        raise x.refuse(f"operand {operand}")
+    return operand.name
+
+
+def _special(x: Lift, operand: sass.Operand) -> Operand:
+    name = _name(x, operand)
+    if name in _ZERO:
+        return Immediate(0)
+    if name == "SR_SWINHI":
+        # The high word of generic addresses of shared memory: offset 0 of it, made generic.
+        _, high = x.halves(x.let("cvta.shared.u64", Immediate(0), type="b64"))
+        return high
+    if name not in _SPECIAL:
+        raise x.refuse(f"special register {name}")
+    return SpecialRegister(_SPECIAL[name])
+
+
+MEANINGS = {
+    **dict.fromkeys(("MOV", "UMOV", "MOV32I"), move),
+    **dict.fromkeys(("S2R", "S2UR"), special),
+    "CS2R": wide_special,
+    **dict.fromkeys(("LDC", "ULDC", "LDCU"), load_constant),
+    "R2UR": to_uniform,
+}
