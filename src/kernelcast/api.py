@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernelcast import DEFAULT_GPU
-from kernelcast.errors import KernelcastError, LaunchError
+from kernelcast.errors import KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
+from kernelcast.frontends.recognise import Kind
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
 from kernelcast.ir import Array, Kernel, Launch
 from kernelcast.machines.launch_limits import check_launch as check_limits
@@ -51,12 +52,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Build:
-    """How a source becomes code: compiler options, a register count in place of the compiler's,
-    and the cache of compiled code."""
+    """How a source becomes code.
+
+    Compiler options, a register count in place of the compiler's, and the cache of compiled code.
+    `isa` is `ptx`, `sass`, or `auto`: machine code where there is some for the GPU itself and all
+    that counts of it is understood.
+    """
 
     options: CompileOptions = field(default_factory=CompileOptions)
     registers: int | None = None
     cache: Cache | None = field(default_factory=Cache)
+    isa: str = "auto"
 
 
 def gpus() -> tuple[str, ...]:
@@ -85,8 +91,10 @@ def load(
     `kernel` is needed where the file holds several; templates are named by expression, such as
     `tiled<16>`. Raises InputError, CompileError and ToolError.
     """
-    module = _open(Path(file), read_file(file), machine(gpu), [kernel], build or Build())
-    return _kernel(module, kernel)
+    build = build or Build()
+    chip = machine(gpu)
+    module = _open(Path(file), read_file(file), chip, [kernel], build)
+    return _kernel(module, kernel, _isa(module, chip, build))
 
 
 def kernels(
@@ -99,7 +107,7 @@ def kernels(
     """All kernels of a CUDA C++, PTX or cubin file, or the one called `kernel`."""
     module = _open(Path(file), read_file(file), machine(gpu), [kernel], build or Build())
     names = [kernel] if kernel else module.kernel_names
-    return tuple(_kernel(module, name) for name in names)
+    return tuple(_kernel(module, name, "ptx") for name in names)
 
 
 def workload(file: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
@@ -158,17 +166,56 @@ def cases(
         if module is None:
             module = _open(work.source, data, chip, names, build)
             modules[chip.compute_capability] = module
-        runs = [_fitted(_kernel(module, launch.kernel), launch, chip) for launch in work.launches]
-        code = tuple(_code(kernel) for kernel, _ in runs)
-        if code not in executed:
-            executed[code] = _execute(runs, work.base_dir, sampling, build.cache, progress)
+
+        def profiles_of(isa: str, chip: Machine = chip, module: LoadedModule = module) -> _Profiled:
+            runs = [
+                _fitted(_kernel(module, launch.kernel, isa), launch, chip)
+                for launch in work.launches
+            ]
+            code = tuple(_code(kernel) for kernel, _ in runs)
+            if code not in executed:
+                executed[code] = _execute(runs, work.base_dir, sampling, build.cache, progress)
+            return runs, executed[code]
+
+        runs, profiles = _with_fallback(profiles_of, _isa(module, chip, build), build)
         rows.append(
             [
-                _case(kernel, launch, chip, executed[code][: at + 1])
+                _case(kernel, launch, chip, profiles[: at + 1])
                 for at, (kernel, launch) in enumerate(runs)
             ]
         )
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
+
+
+def _isa(module: LoadedModule, chip: Machine, build: Build) -> str:
+    """The ISA to execute: machine code of another GPU says less of this one than PTX does."""
+    if build.isa != "auto":
+        return build.isa
+    own = module.architecture.removeprefix("sm_").rstrip("af") == _target_of(chip)
+    is_only_code = module.kind is Kind.CUBIN
+    return "sass" if module.has_machine_code and (own or is_only_code) else "ptx"
+
+
+def _target_of(chip: Machine) -> str:
+    major, minor = chip.compute_capability
+    return f"{major}{minor}"
+
+
+_Profiled = tuple[list[tuple[Kernel, Launch]], list[Profile]]
+
+
+def _with_fallback(profiles_of: Callable[[str], _Profiled], isa: str, build: Build) -> _Profiled:
+    """The profiles of machine code, or of PTX where it holds something nobody can execute yet and
+    the user did not ask for it."""
+    if isa == "ptx" or build.isa != "auto":
+        return profiles_of(isa)
+    try:
+        return profiles_of(isa)
+    except UnsupportedError as error:
+        runs, profiles = profiles_of("ptx")
+        warning = f"PTX was executed, not the machine code: {error.what}"
+        warned = [(replace(k, warnings=(*k.warnings, warning)), launch) for k, launch in runs]
+        return warned, profiles
 
 
 def predict(case: Case, model: str = "") -> Forecast:
@@ -203,8 +250,8 @@ def _open(
     )
 
 
-def _kernel(module: LoadedModule, name: str) -> Kernel:
-    kernel = module.kernel(name)
+def _kernel(module: LoadedModule, name: str, isa: str) -> Kernel:
+    kernel = module.machine_kernel(name) if isa == "sass" else module.kernel(name)
     return replace(kernel, warnings=(*kernel.warnings, *module.notes))
 
 
@@ -255,9 +302,14 @@ def _execute(
 ) -> list[Profile]:
     profiles: list[Profile] = []
     memory: Memory | None = None
-    for kernel, launch in runs:
+    for number, (kernel, launch) in enumerate(runs, 1):
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
-        profiles.append(profile_launch(kernel, launch, memory, sampling, cache, progress))
+        is_last = number == len(runs)
+        profiles.append(
+            profile_launch(
+                kernel, launch, memory, sampling, cache, progress, keeps_memory=not is_last
+            )
+        )
     return profiles
 
 

@@ -41,8 +41,3 @@ def test_a_block_larger_than_the_kernels_bound_is_refused() -> None:
     check_launch(KERNEL, launch(128, n=4, x=X))
     with pytest.raises(LaunchError, match="at most 128"):
         check_launch(KERNEL, launch(129, n=4, x=X))
-
-
-def test_a_cubin_cannot_be_executed() -> None:
-    with pytest.raises(UnsupportedError, match="give the CUDA or PTX source"):
-        check_launch(replace(KERNEL, isa="sass"), launch(n=4, x=X))

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from kernelcast import DEFAULT_GPU
-from kernelcast.errors import InputError, KernelcastError, UnsupportedError
+from kernelcast.errors import InputError, KernelcastError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -200,16 +200,7 @@ class SourceFlags:
 
         options = CompileOptions(self.defines, tuple(map(Path, self.include_dirs)), self.std)
         cache = Cache(Path(self.cache_dir)) if self.cache_dir else Cache()
-        return Build(options, self.registers, cache)
-
-
-def only_ptx(_: click.Context, __: click.Parameter, isa: str) -> str:
-    """Refuse what this version cannot execute."""
-    if isa == "sass":
-        raise UnsupportedError(
-            "SASS is not executed by this version", where="--isa", hint="use --isa ptx"
-        )
-    return isa
+        return Build(options, self.registers, cache, self.isa)
 
 
 source_options = gathered(
@@ -224,11 +215,10 @@ source_options = gathered(
     ),
     click.option(
         "--isa",
-        type=click.Choice(["ptx", "sass"]),
-        default="ptx",
+        type=click.Choice(["auto", "ptx", "sass"]),
+        default="auto",
         show_default=True,
-        callback=only_ptx,
-        help="The instructions to execute.",
+        help="The instructions to execute: machine code (sass) where there is some for the GPU.",
     ),
     click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro."),
     click.option(

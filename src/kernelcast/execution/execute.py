@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import InputError, UnsupportedError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined, run_reference
@@ -27,6 +28,7 @@ def execute(
     executor: str = "auto",
     budget: int | None = None,
     sink: Sink | None = None,
+    needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Trace:
@@ -44,6 +46,9 @@ def execute(
     sink:
         Takes the stream of the trace in chunks that end with a record and are valid during the
         call only. Without one, the trace returned holds the stream.
+    needed:
+        Where only the trace counts: what the engine has to compute for it. `memory` then holds no
+        results, and instructions that nobody can execute do no harm where they are not needed.
     cache:
         Where the engine keeps machine code between processes.
     progress:
@@ -62,9 +67,9 @@ def execute(
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
     if executor != "reference":
         # What an instruction means is the reference's to say, and the engine's to do faster.
-        check_defined(kernel, launch, memory)
+        check_defined(kernel, launch, memory, needed)
         try:
-            return _with_engine(kernel, launch, memory, chosen, most, sink, cache, progress)
+            return _with_engine(kernel, launch, memory, chosen, most, sink, needed, cache, progress)
         except (UnsupportedError, ImportError):
             if executor == "engine":
                 raise
@@ -78,6 +83,7 @@ def _with_engine(
     blocks: tuple[int, ...],
     budget: int,
     sink: Sink | None,
+    needed: Needed | None,
     cache: Cache | None,
     progress: Progress | None,
 ) -> Trace:
@@ -91,6 +97,7 @@ def _with_engine(
         blocks,
         budget=budget,
         sink=sink or (lambda words: chunks.append(words.copy())),
+        needed=needed,
         cache=cache,
         progress=progress,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.errors import LaunchError
 from kernelcast.ir import Kernel, Launch
 
 
@@ -13,14 +13,8 @@ def check_launch(kernel: Kernel, launch: Launch) -> Launch:
 
     Arguments that bear exactly the parameters' names may come in any order; else they are taken
     as they stand. Whether each fits its parameter is checked when the memory is laid out. Raises
-    LaunchError, and UnsupportedError for a kernel without code.
+    LaunchError.
     """
-    if kernel.isa == "sass":
-        raise UnsupportedError(
-            "a cubin's machine code cannot be executed yet",
-            where=kernel.source or kernel.name,
-            hint="give the CUDA or PTX source",
-        )
     most = kernel.resources.max_threads_per_block
     if most is not None and launch.threads_per_block > most:
         raise LaunchError(

@@ -11,6 +11,7 @@ from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.declarations import declared_kernels
+from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.ptx import read_ptx
 from kernelcast.frontends.recognise import Kind, recognise
@@ -39,6 +40,7 @@ class LoadedModule:
     toolchain: str = ""
     registers: int | None = None
     _make: Callable[[str], Kernel] = field(repr=False, kw_only=True)
+    _make_machine: Callable[[str], Kernel] | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
@@ -51,7 +53,25 @@ class LoadedModule:
         Empty where the file holds one only. InputError where several fit, NotFoundError where
         none does.
         """
-        kernel = self._make(choose_kernel(name, self.labels, where=self.name))
+        return self._finished(self._make(choose_kernel(name, self.labels, where=self.name)))
+
+    @property
+    def has_machine_code(self) -> bool:
+        """Whether there is machine code to execute."""
+        return self._make_machine is not None
+
+    def machine_kernel(self, name: str = "") -> Kernel:
+        """As `kernel`, with its machine code. UnsupportedError where the file has none."""
+        if self._make_machine is None:
+            raise UnsupportedError(
+                f"{self.kind} holds no machine code",
+                where=self.name,
+                hint="use --isa ptx, or give the CUDA source",
+            )
+        mangled = choose_kernel(name, self.labels, where=self.name)
+        return self._finished(self._make_machine(mangled))
+
+    def _finished(self, kernel: Kernel) -> Kernel:
         if self.registers is None:
             return kernel
         given = replace(kernel.resources, registers=self.registers, source="given by the user")
@@ -108,7 +128,7 @@ def load_bytes(
             hint="read it with kernelcast disasm",
         )
     if kind is Kind.CUBIN:
-        module = _load_cubin(data, name)
+        module = _load_cubin(data, name, cache)
     elif kind is Kind.PTX:
         module = _load_ptx(data, name, compute_capability)
     else:
@@ -206,6 +226,7 @@ def _load_cuda(
         notes=(note,) if note else (),
         toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",
         _make=compiled.kernel,
+        _make_machine=lambda mangled: compiled.machine_kernel(mangled, cache),
     )
 
 
@@ -224,15 +245,24 @@ def _load_ptx(data: bytes, name: str, compute_capability: tuple[int, int]) -> Lo
     )
 
 
-def _load_cubin(data: bytes, name: str) -> LoadedModule:
+def _load_cubin(data: bytes, name: str, cache: Cache | None = None) -> LoadedModule:
     cubin = read_cubin(data, name=name)
     labels = {kernel: source_name(kernel) for kernel in cubin.kernels}
 
     def make(mangled: str) -> Kernel:
         return replace(cubin.kernels[mangled], label=labels[mangled])
 
+    def make_machine(mangled: str) -> Kernel:
+        kernel = machine_kernel(data, cubin, mangled, name=name, cache=cache)
+        return replace(kernel, label=labels[mangled])
+
     return LoadedModule(
-        name=name, kind=Kind.CUBIN, architecture=cubin.architecture, labels=labels, _make=make
+        name=name,
+        kind=Kind.CUBIN,
+        architecture=cubin.architecture,
+        labels=labels,
+        _make=make,
+        _make_machine=make_machine,
     )
 
 

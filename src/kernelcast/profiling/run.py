@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
@@ -52,8 +53,13 @@ def profile_launch(
     sampling: Sampling = ENOUGH,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    *,
+    keeps_memory: bool = False,
 ) -> Profile:
     """Execute the launch on `memory` and profile it; `cache` keeps machine code.
+
+    Only what the profile needs is computed; with `keeps_memory`, also what the launch leaves in
+    global memory.
 
     `progress` is told the share of the sample that is done, once its size is known.
 
@@ -66,6 +72,7 @@ def profile_launch(
         If the kernel holds an instruction that cannot be executed.
     """
     total = launch.blocks
+    needed = needed_for_trace(kernel, keeps_global=keeps_memory)
     known = _known_size(total, sampling)
     first = sample_blocks(total, known or PILOT_BLOCKS)
     sample = _Sample(kernel, launch, memory)
@@ -80,6 +87,7 @@ def profile_launch(
             blocks=blocks,
             budget=sampling.budget,
             sink=sample.consume,
+            needed=needed,
             cache=cache,
             progress=progress if sample.builder else None,
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from kernelcast.analysis.liveness import live_in
+from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Fault, Slot
@@ -50,9 +51,11 @@ class InstructionSet(Protocol):
 class Lowering:
     """State of lowering one kernel. Opcode modules see its reads, writes and current mask."""
 
-    def __init__(self, kernel: Kernel, isa: InstructionSet) -> None:
+    def __init__(self, kernel: Kernel, isa: InstructionSet, needed: Needed | None = None) -> None:
         self.kernel = kernel
         self.isa = isa
+        self.needed = needed
+        self.is_address_only = False  # neither what is loaded nor what is stored counts
         self.b = Builder()
         self.mask = ""  # scalar text of the current block's mask
         self.active = Value("", "i1")  # the same per lane
@@ -145,6 +148,14 @@ class Lowering:
         """Byte offset of a kernel parameter, None for other names."""
         parameter = self._parameters.get(name)
         return None if parameter is None else parameter.offset_bytes
+
+    def steps(self, position: int) -> tuple[Instruction, ...]:
+        """What is to be lowered of an instruction; sets the mode for its accesses."""
+        self.position = position
+        self.is_address_only = self.needed is not None and position in self.needed.address_only
+        if self.needed is None or self.is_address_only or position in self.needed.in_full:
+            return self.kernel.steps(position)
+        return ()
 
     def unsupported(self, what: str) -> UnsupportedError:
         """An error that names the instruction being lowered."""

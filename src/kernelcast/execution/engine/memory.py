@@ -67,6 +67,13 @@ def access(
         b.label(done)
 
 
+def locate(
+    lw: Lowering, address: Value, space: Space, size_bytes: int, *, writes: bool, lanes: Value
+) -> None:
+    """Check and log an access, and leave memory alone."""
+    access(lw, address, space, size_bytes, writes=writes, lanes=lanes, body=lambda _: None)
+
+
 def _affine(lw: Lowering, address: Value, mask: str) -> tuple[str, str, str]:
     """Address of lane 0, stride, and whether the active lanes follow them."""
     b = lw.b

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernelcast.analysis.slicing import Needed
 from kernelcast.execution.engine.control import branch, go, wait_at_barrier
 from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir
 from kernelcast.execution.engine.lowering import InstructionSet, Lowering
@@ -23,9 +24,14 @@ class LoweredKernel:
     headroom_bytes: int
 
 
-def lower_kernel(kernel: Kernel, isa: InstructionSet) -> LoweredKernel:
-    """Lower a kernel; UnsupportedError names an instruction that the engine does not know."""
-    lw = Lowering(kernel, isa)
+def lower_kernel(
+    kernel: Kernel, isa: InstructionSet, needed: Needed | None = None
+) -> LoweredKernel:
+    """Lower a kernel, or only what is `needed` of it.
+
+    UnsupportedError names an instruction that the engine does not know.
+    """
+    lw = Lowering(kernel, isa, needed)
     begin(lw)
     for index in range(len(kernel.blocks)):
         _lower_block(lw, index)
@@ -45,8 +51,7 @@ def _lower_block(lw: Lowering, index: int) -> None:
     block = lw.kernel.blocks[index]
     lw.start_block(index)
     for position in range(block.start, block.end):
-        lw.position = position
-        for step in lw.kernel.steps(position):
+        for step in lw.steps(position):
             if step.op_class is OpClass.BRANCH:
                 lw.store_registers()
                 branch(lw, index, step)
@@ -67,7 +72,7 @@ def _headroom_bytes(kernel: Kernel) -> int:
     """Bytes that a warp may log between two checks: every block once, and a warp header."""
     words = RECORD_WORDS[RecordKind.WARP]
     words += RECORD_WORDS[RecordKind.BLOCK] * len(kernel.blocks)
-    words += sum(
-        RECORD_WORDS[RecordKind.ADDRESSES] for i in kernel.instructions if i.op_class.is_memory
+    words += RECORD_WORDS[RecordKind.ADDRESSES] * sum(
+        step.op_class.is_memory for i in kernel.instructions for step in kernel.steps(i.index)
     )
     return 8 * words

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import BudgetError, DeadlockError, ExecutionError
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
@@ -48,19 +49,20 @@ def run_engine(
     *,
     budget: int,
     sink: Sink,
+    needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> EngineRun:
     """Execute blocks of a launch, giving the log to `sink` in chunks that end with a record.
 
     The chunks are views that are valid during the call only. `budget` limits the warp
-    instructions of a block.
-    `progress` is told the share of blocks done whenever a chunk is complete.
+    instructions of a block. Where only the trace counts, `needed` says what has to be computed for
+    it. `progress` is told the share of blocks done whenever a chunk is complete.
     Raises UnsupportedError where the engine cannot lower an instruction, and the subclasses of
     ExecutionError where the kernel goes wrong.
     """
     started = time.perf_counter()
-    lowered = lower(kernel)
+    lowered = lower(kernel, needed)
     code = machine_code(lowered.ir, cache)
     ready = time.perf_counter()
     session = _Session(kernel, launch, memory, blocks, lowered, code, budget, sink, progress)
@@ -74,9 +76,9 @@ def run_engine(
 
 
 @lru_cache(maxsize=8)
-def lower(kernel: Kernel) -> LoweredKernel:
+def lower(kernel: Kernel, needed: Needed | None = None) -> LoweredKernel:
     """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample."""
-    return lower_kernel(kernel, Ptx())
+    return lower_kernel(kernel, Ptx(), needed)
 
 
 def _aligned(size_bytes: int) -> NDArray[np.uint8]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import BudgetError, ExecutionError, UnsupportedError
 from kernelcast.execution.faults import place
 from kernelcast.execution.memory import Memory
@@ -66,9 +67,12 @@ def run_reference(
     return words, run.warp_instructions, run.thread_instructions
 
 
-def check_defined(kernel: Kernel, launch: Launch, memory: Memory) -> None:
-    """UnsupportedError for the first instruction of a kernel that has no definition here."""
-    Program(Run(kernel, launch, memory), 0)
+def check_defined(
+    kernel: Kernel, launch: Launch, memory: Memory, needed: Needed | None = None
+) -> None:
+    """UnsupportedError for the first instruction of a kernel, or of what is needed of it, that
+    has no definition here."""
+    Program(Run(kernel, launch, memory), 0, needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +94,21 @@ _Action = Step | Barrier | _Branch | _Leave
 class Program:
     """The kernel with every instruction looked up, and the scheduling of its warps."""
 
-    def __init__(self, run: Run, budget: int) -> None:
+    def __init__(self, run: Run, budget: int, needed: Needed | None = None) -> None:
         self.run = run
         self.budget = budget
         self.limit = 0
+        self._needed = needed
         self.actions = [
-            [(step, self._look_up(step)) for step in run.kernel.steps(i.index)]
+            [(step, self._look_up(step)) for step in self._steps(i.index)]
             for i in run.kernel.instructions
         ]
+
+    def _steps(self, index: int) -> tuple[Instruction, ...]:
+        needed = self._needed
+        if needed is None or index in needed.in_full or index in needed.address_only:
+            return self.run.kernel.steps(index)
+        return ()
 
     def execute(self, block: Block) -> None:
         """Run one block to its end: rounds of warps, each ended by the complete barriers."""
@@ -185,14 +196,7 @@ class Program:
         try:
             return self._action(instruction)
         except LookupError:
-            kernel = self.run.kernel
-            source = f"line {instruction.location}, " if instruction.location else ""
-            raise UnsupportedError(
-                f"instruction {instruction.name} is not supported",
-                where=f"kernel {kernel.label or kernel.name}, {source}"
-                f"{kernel.isa.upper()} line {instruction.line}",
-                hint="this version cannot execute the kernel",
-            ) from None
+            raise unsupported(self.run.kernel, instruction.index, self._needed) from None
 
     def _action(self, instruction: Instruction) -> _Action:
         opcode = instruction.opcode
@@ -221,6 +225,23 @@ class Program:
             )
 
         return step
+
+
+def unsupported(kernel: Kernel, index: int, needed: Needed | None) -> UnsupportedError:
+    """The error for an instruction that cannot be executed, with what needs its result."""
+    instruction = kernel.instructions[index]
+    source = f"line {instruction.location}, " if instruction.location else ""
+    what = f"instruction {instruction.name} is not supported"
+    chain = needed.why(index)[1:] if needed else ()
+    if chain:
+        user = kernel.instructions[chain[-1]]
+        what += f", and {user.name} of {kernel.isa.upper()} line {user.line} depends on its result"
+    return UnsupportedError(
+        what,
+        where=f"kernel {kernel.label or kernel.name}, {source}"
+        f"{kernel.isa.upper()} line {instruction.line}",
+        hint="this version cannot execute the kernel",
+    )
 
 
 def definition(instruction: Instruction) -> Semantics:

@@ -81,7 +81,7 @@ def flow_graph(
     unresolved: list[int] = []
     for instruction in instructions:
         if instruction.opcode in BRANCHES | INDIRECT_BRANCHES:
-            addresses = list(_targets(instruction, function))
+            addresses = list(branch_targets(instruction, function))
             targets[instruction.index] = tuple(index_at[a] for a in addresses if a in index_at)
             if instruction.opcode in INDIRECT_BRANCHES and not addresses:
                 unresolved.append(instruction.index)
@@ -111,11 +111,21 @@ def is_conditional(instruction: SassInstruction) -> bool:
     )
 
 
+def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ...]:
+    """Addresses of the functions that a call may lead to: all of the section, if it is indirect."""
+    for operand in call.operands:
+        if isinstance(operand, LabelOperand):
+            name = operand.name
+            address = function.functions.get(name, function.labels.get(name))
+            return () if address is None else (address,)
+    return tuple(sorted(a for n, a in function.functions.items() if n != function.name))
+
+
 def _may_go_on(last: SassInstruction) -> bool:
     return last.opcode not in _ENDS or last.opcode in CALLS or is_conditional(last)
 
 
-def _targets(instruction: SassInstruction, function: SassFunction) -> Iterator[int]:
+def branch_targets(instruction: SassInstruction, function: SassFunction) -> Iterator[int]:
     """Addresses a branch may go to."""
     for note in instruction.notes:
         if found := _BRANCH_TARGETS.fullmatch(note):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Text
 from kernelcast.isas.sass.dataflow import effects
-from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, flow_graph
+from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
@@ -26,7 +26,7 @@ from kernelcast.isas.sass.meaning.lift import (
     is_temporary,
 )
 from kernelcast.isas.sass.opcodes import opcode
-from kernelcast.isas.sass.operands import IntegerOperand, LabelOperand, RegisterFile
+from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
 from kernelcast.isas.sass.operands import Register as SassRegister
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
@@ -131,16 +131,6 @@ def _successors(
         goes_on = last.guard is not None
         after = [*(after[:1] if goes_on else []), *(at[a] for a in returns)]
     return tuple(dict.fromkeys(after))
-
-
-def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ...]:
-    """Addresses of the functions that a call may lead to: all of the section, if it is indirect."""
-    for operand in call.operands:
-        if isinstance(operand, LabelOperand):
-            name = operand.name
-            address = function.functions.get(name, function.labels.get(name))
-            return () if address is None else (address,)
-    return tuple(sorted(a for n, a in function.functions.items() if n != function.name))
 
 
 def _instruction(

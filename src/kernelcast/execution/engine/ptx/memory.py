@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering
-from kernelcast.execution.engine.memory import Access, access, for_each_lane, load, store
+from kernelcast.execution.engine.memory import Access, access, for_each_lane, load, locate, store
 from kernelcast.execution.engine.ptx.floating import from_float, lanes_of, to_float
 from kernelcast.execution.engine.ptx.operands import (
     guard_of,
@@ -57,6 +57,9 @@ def ld(lw: Lowering, i: Instruction) -> None:
             value = load(lw, at, element, number * size, whole=len(targets) == 1)
             slots.append(value.text)
 
+    if lw.is_address_only:
+        locate(lw, address, space, size * len(targets), writes=False, lanes=lanes)
+        return
     if i.guard is None:
         access(lw, address, space, size * len(targets), writes=False, lanes=lanes, body=body)
         values = [Value(text, element) for text in slots]
@@ -127,8 +130,12 @@ def st(lw: Lowering, i: Instruction) -> None:
     sources = _elements(i.operands[1])
     element = f"i{kind.bits * kind.lanes}"
     size = element_bits(element) // 8
-    values = [lw.b.cast("bitcast", read(lw, operand, kind), element) for operand in sources]
     address = address_of(lw, i.operands[0])
+    lanes = guard_of(lw, i) or lw.active
+    if lw.is_address_only:
+        locate(lw, address, _space(lw, i), size * len(sources), writes=True, lanes=lanes)
+        return
+    values = [lw.b.cast("bitcast", read(lw, operand, kind), element) for operand in sources]
 
     def body(at: Access) -> None:
         for number, value in enumerate(values):
@@ -140,7 +147,7 @@ def st(lw: Lowering, i: Instruction) -> None:
         _space(lw, i),
         size * len(sources),
         writes=True,
-        lanes=guard_of(lw, i) or lw.active,
+        lanes=lanes,
         body=body,
     )
 
@@ -184,8 +191,12 @@ def _atomic(
         raise lw.unsupported("this form of atomic")
     element = f"i{kind.bits * kind.lanes}"
     size = element_bits(element) // 8
-    values = [b.cast("bitcast", read(lw, o, kind), element) for o in operands]
     address = address_of(lw, pointer)
+    lanes = guard_of(lw, i) or lw.active
+    if lw.is_address_only:
+        locate(lw, address, _space(lw, i), size, writes=True, lanes=lanes)
+        return
+    values = [b.cast("bitcast", read(lw, o, kind), element) for o in operands]
     whole = vector(element)
     b.line(f"store {whole} zeroinitializer, ptr %results, align 64")
     for value, slot in zip(values, ("%operands", "%operands2"), strict=False):
@@ -203,7 +214,7 @@ def _atomic(
         _space(lw, i),
         size,
         writes=True,
-        lanes=guard_of(lw, i) or lw.active,
+        lanes=lanes,
         body=body,
     )
     if target is not None:

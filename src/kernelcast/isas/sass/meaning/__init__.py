@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kernelcast.isas.sass.meaning import control, memory, moves
+from kernelcast.isas.sass.meaning import atomics, bits, control, integer, memory, moves, predicates, warp
 from kernelcast.isas.sass.meaning.lift import Lift
 
 Meaning = Callable[[Lift], None]
 
 MEANINGS: Mapping[str, Meaning] = {
     **moves.MEANINGS,
+    **integer.MEANINGS,
+    **bits.MEANINGS,
+    **predicates.MEANINGS,
     **memory.MEANINGS,
     **control.MEANINGS,
+    **warp.MEANINGS,
+    **atomics.MEANINGS,
 }

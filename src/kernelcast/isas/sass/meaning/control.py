@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.flow import branch_targets, call_targets
+from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
 from kernelcast.isas.sass.meaning.lift import Lift
 
-_RETURN_WORDS = 2
+BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
+BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
+"""Where the result of a reducing barrier waits to be fetched."""
 
 
 def nothing(x: Lift) -> None:
     """Hints, fences, waits for scoreboards, and the convergence barriers, which hold by the order
     of the basic blocks."""
+
+
+def save_convergence(x: Lift) -> None:
+    """`BMOV d, Bn` and `BMOV Bn, a`: these barriers hold no lanes, so any number does."""
+    target = x.take()
+    if isinstance(target, sass.RegisterOperand) and target.register.file in (
+        sass.RegisterFile.GENERAL,
+        sass.RegisterFile.UNIFORM,
+    ):
+        x.write(target, Immediate(0))
 
 
 def branch(x: Lift) -> None:
@@ -83,8 +97,26 @@ def call(x: Lift) -> None:
     operand = x.take()
     if isinstance(operand, sass.LabelOperand):
         x.do("bra", _target(x, operand), guard=x.guard)
-        return
-    raise x.refuse(f"call of {operand}")
+    elif isinstance(operand, sass.IndirectOperand):
+        starts = [a for a in call_targets(x.native, x.code.function) if a in x.code.block_at]
+        _go_to_address(x, _indirect_address(x, operand), tuple(starts))
+    elif x.has("ABS"):
+        # Outside the module lie the system's functions, which report failed assertions.
+        x.do("trap", guard=x.guard)
+    else:
+        raise x.refuse(f"call of {operand}")
+
+
+def indexed_branch(x: Lift) -> None:
+    """`BRX Rn offset`: to the next instruction's address plus the offset plus Rn, which comes out
+    of a table."""
+    operand = x.take()
+    if not isinstance(operand, sass.IndirectOperand):
+        raise x.refuse(f"operand {operand}")
+    targets = tuple(branch_targets(x.native, x.code.function))
+    if not targets or not all(t in x.code.block_at for t in targets):
+        raise x.refuse("targets that the listing does not name")
+    _go_to_address(x, _indirect_address(x, operand), targets)
 
 
 def leave_function(x: Lift) -> None:
@@ -106,6 +138,8 @@ def _indirect_address(x: Lift, operand: sass.IndirectOperand) -> Operand:
         if start is None:
             raise x.refuse(f"target {base}")
         return x.let("add.u32", low, Immediate(start)) if start else low
+    if isinstance(base, sass.IntegerOperand):
+        return x.let("add.u32", low, Immediate(x.native.address + INSTRUCTION_BYTES + base.value))
     raise x.refuse(f"target {base}")
 
 
@@ -127,8 +161,6 @@ def barrier(x: Lift) -> None:
     In the form with registers one register holds the number in bits 0-3 and the count in bits
     16-27.
     """
-    if x.has("RED"):
-        raise x.refuse("BAR.RED")
     number = x.take()
     operands: list[Operand]
     if isinstance(number, sass.RegisterOperand):
@@ -139,10 +171,36 @@ def barrier(x: Lift) -> None:
             operands.append(x.let("and.b32", count, Immediate(0xFFF)))
     else:
         operands = [x.b32(number)]
-        if x.operands:
+        if x.operands and not x.takes_predicate():
             operands.append(x.b32(x.take()))
-    name = "bar.arrive" if x.has("ARV") else "bar.sync"
-    x.do(name, *operands, guard=x.guard)
+    if x.has("RED"):
+        _reducing_barrier(x, operands)
+    else:
+        x.do("bar.arrive" if x.has("ARV") else "bar.sync", *operands, guard=x.guard)
+
+
+def _reducing_barrier(x: Lift, operands: list[Operand]) -> None:
+    condition = x.predicate(x.take())
+    if isinstance(condition, Immediate):
+        condition = x.let("mov.pred", condition)
+    if x.has("POPC"):
+        x.do("bar.red.popc.u32", BARRIER_COUNT, *operands, condition, guard=x.guard)
+    elif x.has("AND", "OR"):
+        kind = "and" if x.has("AND") else "or"
+        x.do(f"bar.red.{kind}.pred", BARRIER_VERDICT, *operands, condition, guard=x.guard)
+    else:
+        raise x.refuse()
+
+
+def barrier_result(x: Lift) -> None:
+    """`B2R.RESULT d, P`: what the last reducing barrier found."""
+    if not x.has("RESULT"):
+        raise x.refuse()
+    target = x.take()
+    if x.operands:
+        x.write(x.take(), BARRIER_VERDICT)
+    if x.destination(target) is not None:
+        x.write(target, BARRIER_COUNT)
 
 
 MEANINGS = {
@@ -158,5 +216,8 @@ MEANINGS = {
     "EXIT": leave,
     "CALL": call,
     "RET": leave_function,
+    "BRX": indexed_branch,
     "BAR": barrier,
+    "B2R": barrier_result,
+    "BMOV": save_convergence,
 }

@@ -21,6 +21,8 @@ from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 _SIGN_BIT = {"b16": 0x8000, "b32": 0x8000_0000, "b64": 1 << 63}
 _WORD = (1 << 32) - 1
 _TEMPORARY = "t"
+_WITHOUT_EFFECT = {"reuse"}
+"""Suffixes of an operand that say nothing about its value."""
 
 
 class UnknownMeaningError(Exception):
@@ -74,6 +76,12 @@ class Lift:
         """Whether the instruction has one of the modifiers."""
         return any(m in self.native.modifiers for m in modifiers)
 
+    def only(self, *modifiers: str) -> None:
+        """Refuse every modifier but these."""
+        for modifier in self.native.modifiers:
+            if modifier not in modifiers:
+                raise self.refuse(f"modifier .{modifier}")
+
     def refuse(self, what: str = "this form") -> UnknownMeaningError:
         """The error for a form that has no meaning here."""
         return UnknownMeaningError(what)
@@ -85,6 +93,11 @@ class Lift:
         if not self.operands:
             raise self.refuse("a missing operand")
         return self.operands.pop(0)
+
+    def done(self) -> None:
+        """Refuse operands that have not been taken."""
+        if self.operands:
+            raise self.refuse(f"operand {self.operands[0]}")
 
     def takes_predicate(self, *, inverted: bool = True) -> bool:
         """Whether the next operand is a predicate; `inverted` allows `!P0` as well."""
@@ -264,6 +277,8 @@ class Lift:
     def _integer(self, operand: sass.Operand, value: Operand, bits: str) -> Operand:
         if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
             return value
+        if set(operand.decoration.suffixes) - _WITHOUT_EFFECT:
+            raise self.refuse(f"operand {operand}")
         if operand.decoration.is_absolute:
             value = self.let(f"abs.s{bits}", value)
         match operand.decoration.prefix:

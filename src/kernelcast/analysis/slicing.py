@@ -1,0 +1,228 @@
+"""What a trace needs: the instructions that must be computed to know where a kernel goes.
+
+A trace says which blocks ran in which lanes and where accesses went. It depends on the guards of
+accesses, on their addresses, and on what branches, exits and barriers read. All else a kernel
+computes, most of its arithmetic often, may be left out. This is a backward slice (Weiser 1984)
+whose criterion is the trace.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
+
+_CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
+_MODIFYING = (OpClass.ATOMIC, OpClass.ASYNC_COPY)
+_WRITABLE = (Space.GLOBAL, Space.SHARED, Space.LOCAL)
+
+_CARRY = Register("", "pred")
+"""The condition code of PTX, which `add.cc` writes and `addc` reads; no operand names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Instructions, by index, that have to be executed to know the trace of a kernel.
+
+    Those `in_full` must compute their results, and change memory where they write it. Of those
+    `address_only`, which are accesses, the guard and the address must be known, but neither what
+    they load nor what they store. All others may be left out: nothing that counts reads what they
+    write.
+
+    `users` names for an instruction in full another one that needs its result: in `last_links` are
+    those whose result is needed there as address, as guard or by control.
+    """
+
+    in_full: frozenset[int]
+    address_only: frozenset[int]
+    users: Mapping[int, int] = field(repr=False, compare=False)
+    last_links: frozenset[int] = field(repr=False, compare=False)
+
+    def why(self, index: int) -> tuple[int, ...]:
+        """A shortest chain from an instruction to the access or branch that needs it.
+
+        Each instruction uses a result of the one before, through a register or through memory; to
+        the last one it is an address, a guard or what control depends on. An access of which the
+        address only counts, and an instruction of control, stand alone. Empty for instructions
+        that are not needed.
+        """
+        if index not in self.in_full and index not in self.address_only:
+            return ()
+        chain = [index]
+        while chain[-1] in self.users:
+            link = chain[-1]
+            chain.append(self.users[link])
+            if link in self.last_links:
+                break
+        return tuple(chain)
+
+
+def needed_for_trace(kernel: Kernel, *, keeps_global: bool = False) -> Needed:
+    """Find the instructions that must be executed to know the trace of a kernel.
+
+    Parameters are not traced. Memory counts as a whole: where a value loaded from a state space is
+    needed, so is every value stored to that space, and generic addresses may lead to all spaces.
+    With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a later
+    launch.
+
+    A value that one lane takes from another counts as read where it is taken. What a lane holds
+    that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
+    """
+    search = _Search(kernel)
+    for instruction in kernel.instructions:
+        search.add_root(instruction)
+    if keeps_global:
+        search.need_memory(Space.GLOBAL, None)
+    search.run()
+    accesses = {i.index for i in kernel.instructions if _is_traced(i)}
+    return Needed(
+        frozenset(search.in_full),
+        frozenset(accesses - search.in_full),
+        search.users,
+        frozenset(search.last_links),
+    )
+
+
+class _Search:
+    """A search from the roots, breadth first, so that the first user found is nearest to a root."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.instructions = kernel.instructions
+        self.writers = _Writers(kernel)
+        self.in_full: set[int] = set()
+        self.users: dict[int, int] = {}
+        self.last_links: set[int] = set()
+        self._spaces: set[Space] = set()
+        self._roots: list[tuple[int, Sequence[Register]]] = []
+        self._pending: deque[int] = deque()
+
+    def add_root(self, instruction: Instruction) -> None:
+        """Note what the trace itself depends on."""
+        if instruction.op_class in _CONTROL:
+            self.in_full.add(instruction.index)
+            self._pending.append(instruction.index)
+        elif _is_traced(instruction):
+            guard = (instruction.guard.register,) if instruction.guard else ()
+            self._roots.append((instruction.index, (*guard, *instruction.address_reads)))
+
+    def need_memory(self, space: Space, user: int | None) -> None:
+        """Take in all that may write a state space, as `user` needs."""
+        if space not in self._spaces:
+            self._spaces.add(space)
+            for instruction in self.instructions:
+                if _may_write(instruction) and space in _reachable(instruction):
+                    self._take(instruction.index, user)
+
+    def run(self) -> None:
+        """Take in all that the roots need, and what that needs in turn."""
+        for index, registers in self._roots:
+            self.last_links.update(self._take_writers(index, registers))
+        while self._pending:
+            index = self._pending.popleft()
+            instruction = self.instructions[index]
+            self._take_writers(index, _reads(instruction))
+            if _may_read(instruction):
+                for space in _reachable(instruction):
+                    self.need_memory(space, index)
+
+    def _take_writers(self, user: int, registers: Sequence[Register]) -> list[int]:
+        """Take in what writes the registers that `user` reads; return what is new of it."""
+        return [
+            writer
+            for register in registers
+            for writer in self.writers.before(user, register)
+            if self._take(writer, user)
+        ]
+
+    def _take(self, index: int, user: int | None) -> bool:
+        """Take an instruction in, in full; False if it already was."""
+        if index in self.in_full:
+            return False
+        self.in_full.add(index)
+        if user is not None:
+            self.users[index] = user
+        self._pending.append(index)
+        return True
+
+
+class _Writers:
+    """Reaching definitions, found on demand (Aho, Lam, Sethi & Ullman 2006, section 9.2.4)."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._blocks = kernel.blocks
+        self._instructions = kernel.instructions
+        self._block_of = [b.index for b in kernel.blocks for _ in range(b.start, b.end)]
+        self._predecessors: list[list[int]] = [[] for _ in kernel.blocks]
+        for block in kernel.blocks:
+            for target in block.successors:
+                self._predecessors[target].append(block.index)
+        self._writers: dict[tuple[int, Register], list[int]] = {}
+        for block in kernel.blocks:
+            for instruction in self._instructions[block.start : block.end]:
+                for register in _writes(instruction):
+                    found = self._writers.setdefault((block.index, register), [])
+                    found.append(instruction.index)
+        self._passed: set[tuple[int, Register]] = set()
+
+    def before(self, index: int, register: Register) -> Iterator[int]:
+        """What may have written a register that an instruction reads.
+
+        The end of every block is passed once for each register, in all calls together: what is
+        found from there on has been given out already.
+        """
+        pending = [(self._block_of[index], index)]
+        while pending:
+            block, end = pending.pop()
+            writers = self._writers.get((block, register), ())
+            for at in reversed(range(bisect_left(writers, end))):
+                yield writers[at]
+                if self._instructions[writers[at]].guard is None:
+                    break
+            else:  # a guarded write leaves the old value in some lanes
+                for above in self._predecessors[block]:
+                    if (above, register) not in self._passed:
+                        self._passed.add((above, register))
+                        pending.append((above, self._blocks[above].end))
+
+
+def _reads(instruction: Instruction) -> tuple[Register, ...]:
+    if instruction.opcode in ("addc", "subc", "madc"):
+        return (*instruction.reads, _CARRY)
+    return instruction.reads
+
+
+def _writes(instruction: Instruction) -> tuple[Register, ...]:
+    return (*instruction.writes, _CARRY) if "cc" in instruction.modifiers else instruction.writes
+
+
+def _is_access(instruction: Instruction) -> bool:
+    """Whether it goes to memory: matrix instructions and copies do if they have an address."""
+    return instruction.op_class.is_memory or bool(instruction.address_reads)
+
+
+def _is_traced(instruction: Instruction) -> bool:
+    is_access = _is_access(instruction) and instruction.op_class not in _CONTROL
+    return is_access and instruction.space is not Space.PARAM
+
+
+def _may_read(instruction: Instruction) -> bool:
+    """Whether its result, or what it writes to memory, comes from memory."""
+    gives = bool(instruction.writes) or instruction.op_class in _MODIFYING
+    return _is_access(instruction) and gives
+
+
+def _may_write(instruction: Instruction) -> bool:
+    """Whether it may change memory: all but loads, and matrix instructions that load."""
+    is_load = instruction.op_class is OpClass.LOAD or bool(instruction.writes)
+    return _is_access(instruction) and (instruction.op_class in _MODIFYING or not is_load)
+
+
+def _reachable(instruction: Instruction) -> tuple[Space, ...]:
+    """The state spaces, of those that can be written, to which its address may lead."""
+    space = instruction.space
+    if space is None or space is Space.GENERIC:
+        return _WRITABLE
+    return (space,) if space in _WRITABLE else ()

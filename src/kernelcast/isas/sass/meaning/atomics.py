@@ -1,0 +1,110 @@
+"""Atomic operations on global, shared and generic memory."""
+
+from __future__ import annotations
+
+from kernelcast.ir import Immediate, Operand, Register
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.memory import address, space_prefix
+
+_OPERATIONS = {
+    **{m: m.lower() for m in ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH")},
+    "CAS": "cas",
+    "CAST": "cas",
+}
+_TYPES = {
+    "F32": "f32",
+    "F64": "f64",
+    "F16x2": "noftz.f16x2",
+    "BF16x2": "noftz.bf16x2",
+    "BF16_V2": "noftz.bf16x2",
+    "S32": "s32",
+    "S64": "s64",
+    "U64": "u64",
+    "64": "u64",
+}
+_BITWISE = frozenset({"and", "or", "xor", "exch", "cas"})
+_WITHOUT_EFFECT = frozenset(
+    {"E", "STRONG", "WEAK", "GPU", "SYS", "CTA", "SM", "FTZ", "RN", "SPIN", "POPC", "U32", "32"}
+)
+"""Modifiers that change no value where one thread after the other acts on memory."""
+
+
+def atomic(x: Lift) -> None:
+    """`ATOMG.op d, [address], a`: the old value to d. CAS takes what to compare and what to write.
+
+    `CAS` of the kind `CAST` gives whether it has written instead of the old value.
+    """
+    operation, kind = _form(x)
+    verdict = x.take() if x.takes_predicate() else None
+    target = None
+    if x.native.opcode not in ("RED", "REDG") and not _is_address_next(x):
+        target = x.take()
+    where = address(x, x.take())
+    values = [_value(x, kind) for _ in range(2 if operation == "cas" else 1)]
+    name = f"{space_prefix(x)}.{operation}.{kind}"
+    if target is None and verdict is None:
+        x.do(f"red{name}", where, *values, guard=x.guard)
+        return
+    old = x.temporary("b64" if kind.endswith("64") else "b32")
+    x.do(f"atom{name}", old, where, *values, guard=x.guard)
+    _deliver(x, operation, kind, old, values[0], target, verdict)
+
+
+def _deliver(
+    x: Lift,
+    operation: str,
+    kind: str,
+    old: Register,
+    compared: Operand,
+    target: sass.Operand | None,
+    verdict: sass.Operand | None,
+) -> None:
+    """Write what the instruction gives: the old value, or whether a CAST has written."""
+    wide = kind.endswith("64")
+    if x.has("CAST"):
+        success = x.let(f"setp.eq.u{64 if wide else 32}", old, compared)
+        if verdict is not None:
+            x.write(verdict, success)
+        if target is not None:
+            number = x.let("selp.u32", Immediate(1), Immediate(0), success)
+            if wide:
+                x.write64(target, x.let("cvt.u64.u32", number))
+            else:
+                x.write(target, number)
+        return
+    if verdict is not None and x.destination(verdict) is not None:
+        raise x.refuse("a predicate result")
+    if target is not None:
+        if wide:
+            x.write64(target, old)
+        else:
+            x.write(target, old)
+
+
+def _form(x: Lift) -> tuple[str, str]:
+    """The operation and the type, as PTX names them."""
+    found = [name for m, name in _OPERATIONS.items() if x.has(m)]
+    operation = found[0] if found else ""
+    if x.has("POPC") and x.has("INC"):
+        operation = "add"
+    known = {*_OPERATIONS, *_TYPES, *_WITHOUT_EFFECT}
+    if not operation or not set(x.native.modifiers) <= known:
+        raise x.refuse()
+    kind = next((name for m, name in _TYPES.items() if x.has(m)), "u32")
+    if operation in _BITWISE:
+        kind = "b64" if kind.endswith("64") else "b32"
+    return operation, kind
+
+
+def _value(x: Lift, kind: str) -> Operand:
+    if x.has("POPC"):
+        return Immediate(1)
+    return x.u64(x.take()) if kind.endswith("64") else x.b32(x.take())
+
+
+def _is_address_next(x: Lift) -> bool:
+    return bool(x.operands) and isinstance(x.operands[0], sass.AddressOperand)
+
+
+MEANINGS = dict.fromkeys(("ATOMG", "ATOMS", "ATOM", "RED", "REDG"), atomic)
