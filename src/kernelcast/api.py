@@ -3,6 +3,7 @@
 load, workload    a file               -> Kernel, Workload      frontends, toolchain, isas
 case, cases       they, and GPUs       -> Profile -> Case       execution, profiling, machines
 predict, explain  a case               -> Forecast, Explanation models, reporting
+occupancy_curve   a case               -> Curve                 models, reporting
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from kernelcast.errors import KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.frontends.arguments import parse_array
+from kernelcast.frontends.containers import embedded_code
+from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
 from kernelcast.frontends.recognise import Kind
@@ -26,11 +29,13 @@ from kernelcast.machines.loader import apply_overrides, load_machine, machine_na
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.base import Case
+from kernelcast.models.occupancy_curve import occupancy_curve as _occupancy_curve
 from kernelcast.models.registry import default_model_name, load_model, model_names
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
 from kernelcast.reporting.explanation import Explanation
 from kernelcast.reporting.forecast import Forecast
+from kernelcast.reporting.occupancy_curve import Curve
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
 
@@ -39,6 +44,7 @@ __all__ = [
     "Build",
     "Case",
     "CompileOptions",
+    "Curve",
     "Explanation",
     "Forecast",
     "KernelcastError",
@@ -93,7 +99,7 @@ def load(
     """
     build = build or Build()
     chip = machine(gpu)
-    module = _open(Path(file), read_file(file), chip, [kernel], build)
+    module = _open(Path(file), chip, [kernel], build)
     return _kernel(module, kernel, _isa(module, chip, build))
 
 
@@ -105,7 +111,7 @@ def kernels(
     build: Build | None = None,
 ) -> tuple[Kernel, ...]:
     """All kernels of a CUDA C++, PTX or cubin file, or the one called `kernel`."""
-    module = _open(Path(file), read_file(file), machine(gpu), [kernel], build or Build())
+    module = _open(Path(file), machine(gpu), [kernel], build or Build())
     names = [kernel] if kernel else module.kernel_names
     return tuple(_kernel(module, name, "ptx") for name in names)
 
@@ -156,7 +162,6 @@ def cases(
     """
     assert work.source is not None
     build = build or Build()
-    data = read_file(work.source)
     names = [launch.kernel for launch in work.launches]
     modules: dict[tuple[int, int], LoadedModule] = {}
     executed: dict[tuple[object, ...], list[Profile]] = {}
@@ -164,7 +169,7 @@ def cases(
     for chip in machines:
         module = modules.get(chip.compute_capability)
         if module is None:
-            module = _open(work.source, data, chip, names, build)
+            module = _open(work.source, chip, names, build)
             modules[chip.compute_capability] = module
 
         def profiles_of(isa: str, chip: Machine = chip, module: LoadedModule = module) -> _Profiled:
@@ -236,9 +241,20 @@ def explain(case: Case, model: str = "") -> Explanation:
     return Explanation.of(predict(case, model))
 
 
-def _open(
-    file: Path, data: bytes, chip: Machine, kernels: Sequence[str], build: Build
-) -> LoadedModule:
+def occupancy_curve(case: Case) -> Curve:
+    """Throughput against occupancy, the warps that the launch needs, and what would change that.
+
+    By the volkov model; MissingNumberError where the machine lacks a number that it needs.
+    """
+    return Curve.of(_occupancy_curve(case))
+
+
+def _open(file: Path, chip: Machine, kernels: Sequence[str], build: Build) -> LoadedModule:
+    if is_container(file):
+        # Its kernels may lie in several cubins; those of one workload are taken from one.
+        data = embedded_code(file, chip.compute_capability, kernels[0])
+    else:
+        data = read_file(file)
     return load_bytes(
         data,
         name=str(file),

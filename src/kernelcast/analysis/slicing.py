@@ -9,7 +9,7 @@ whose criterion is the trace.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +18,8 @@ from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
 _MODIFYING = (OpClass.ATOMIC, OpClass.ASYNC_COPY)
 _WRITABLE = (Space.GLOBAL, Space.SHARED, Space.LOCAL)
+_READ_ONLY = ("nc", "CONSTANT")
+"""What PTX and SASS call loads from memory that nobody writes while the kernel runs."""
 
 _CARRY = Register("", "pred")
 """The condition code of PTX, which `add.cc` writes and `addc` reads; no operand names it."""
@@ -63,10 +65,10 @@ class Needed:
 def needed_for_trace(kernel: Kernel, *, keeps_global: bool = False) -> Needed:
     """Find the instructions that must be executed to know the trace of a kernel.
 
-    Parameters are not traced. Memory counts as a whole: where a value loaded from a state space is
-    needed, so is every value stored to that space, and generic addresses may lead to all spaces.
-    With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a later
-    launch.
+    Parameters are not traced. A state space counts as a whole: where a value loaded from it is
+    needed, so is every value stored to it, and generic addresses may lead to all spaces. Loads
+    that promise to read what nobody writes need no store. With `keeps_global`, what the kernel
+    leaves in global memory is needed as well, as by a later launch.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
@@ -159,13 +161,13 @@ class _Writers:
         for block in kernel.blocks:
             for target in block.successors:
                 self._predecessors[target].append(block.index)
-        self._writers: dict[tuple[int, Register], list[int]] = {}
+        self._writers: defaultdict[Register, dict[int, list[int]]] = defaultdict(dict)
         for block in kernel.blocks:
             for instruction in self._instructions[block.start : block.end]:
                 for register in _writes(instruction):
-                    found = self._writers.setdefault((block.index, register), [])
+                    found = self._writers[register].setdefault(block.index, [])
                     found.append(instruction.index)
-        self._passed: set[tuple[int, Register]] = set()
+        self._passed: defaultdict[Register, set[int]] = defaultdict(set)
 
     def before(self, index: int, register: Register) -> Iterator[int]:
         """What may have written a register that an instruction reads.
@@ -173,18 +175,19 @@ class _Writers:
         The end of every block is passed once for each register, in all calls together: what is
         found from there on has been given out already.
         """
+        writers_in, passed = self._writers[register], self._passed[register]
         pending = [(self._block_of[index], index)]
         while pending:
             block, end = pending.pop()
-            writers = self._writers.get((block, register), ())
+            writers = writers_in.get(block, ())
             for at in reversed(range(bisect_left(writers, end))):
                 yield writers[at]
                 if self._instructions[writers[at]].guard is None:
                     break
             else:  # a guarded write leaves the old value in some lanes
                 for above in self._predecessors[block]:
-                    if (above, register) not in self._passed:
-                        self._passed.add((above, register))
+                    if above not in passed:
+                        passed.add(above)
                         pending.append((above, self._blocks[above].end))
 
 
@@ -204,8 +207,7 @@ def _is_access(instruction: Instruction) -> bool:
 
 
 def _is_traced(instruction: Instruction) -> bool:
-    is_access = _is_access(instruction) and instruction.op_class not in _CONTROL
-    return is_access and instruction.space is not Space.PARAM
+    return _is_access(instruction) and instruction.space is not Space.PARAM
 
 
 def _may_read(instruction: Instruction) -> bool:
@@ -221,8 +223,10 @@ def _may_write(instruction: Instruction) -> bool:
 
 
 def _reachable(instruction: Instruction) -> tuple[Space, ...]:
-    """The state spaces, of those that can be written, to which its address may lead."""
+    """The state spaces, of those that are written, to which its address may lead."""
     space = instruction.space
+    if any(word in instruction.modifiers for word in _READ_ONLY):
+        return ()
     if space is None or space is Space.GENERIC:
         return _WRITABLE
     return (space,) if space in _WRITABLE else ()

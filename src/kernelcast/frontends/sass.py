@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelcast.errors import InputError
+from kernelcast.frontends.containers import embedded_cubin
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
@@ -91,15 +92,9 @@ def _from_fat_binary(
 ) -> MachineCode:
     name = fat_binary.name
     architecture = fat_binary.architecture_for(compute_capability)
-    labels: dict[str, str] = {}
-    holders = {}
-    for member, data in fat_binary.cubins(architecture):
-        for mangled, label in _labels(read_cubin(data, name=name).kernels).items():
-            labels[mangled] = label
-            holders[mangled] = member
-    chosen = choose_kernel(kernel, labels, where=name)
-    data = fat_binary.data(holders[chosen])
-    (code,) = _from_cubin(data, read_cubin(data, name=name), labels, chosen, name, cache)
+    found = embedded_cubin(fat_binary, architecture, kernel)
+    cubin = read_cubin(found.data, name=name)
+    (code,) = _from_cubin(found.data, cubin, found.labels, found.mangled, name, cache)
     return code
 
 

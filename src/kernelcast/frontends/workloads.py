@@ -23,6 +23,7 @@ from typing import Any
 
 from kernelcast.errors import InputError, LaunchError, NotFoundError, ParseError
 from kernelcast.frontends.expressions import FUNCTIONS, Number, evaluate
+from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.launches import (
     anchor,
     launch_from_flags,
@@ -73,6 +74,8 @@ def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
     Where nothing is written in the file, the flags must say grid and block. Raises InputError.
     """
     path = Path(path)
+    if is_container(path):
+        return _from_flags(path, {}, flags)
     data = read_file(path)
     kind = recognise(data, name=str(path))
     if kind is Kind.CUBIN:

@@ -144,7 +144,8 @@ class Instruction:
     an analysis needs no knowledge of the ISA. `access_bytes` is what one lane moves, vector
     elements included; 0 for instructions without an address. `address_reads` are the registers,
     among `reads`, that make up the address. `code_offset` is where it stands in
-    the machine code, in bytes; None where the ISA has no such place.
+    the machine code, in bytes; None where the ISA has no such place. `issue_cycles` are those after
+    which the code itself lets the warp issue again at the earliest.
     """
 
     index: int
@@ -161,6 +162,7 @@ class Instruction:
     line: int = 0  # in the ISA's own text
     address_reads: tuple[Register, ...] = ()
     code_offset: int | None = None
+    issue_cycles: int = 0
 
     @property
     def name(self) -> str:

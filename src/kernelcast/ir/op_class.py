@@ -19,7 +19,8 @@ class OpClass(StrEnum):
     COMPARE = "compare"  # set-predicate, select, minimum, maximum
     CONVERT = "convert"
     SFU = "sfu"  # reciprocal, root, sine, cosine, exponent, logarithm
-    MOVE = "move"  # register moves and address-space conversion
+    MOVE = "move"  # between register files, and in PTX between registers and address spaces
+    UNIFORM = "uniform"  # once for a whole warp, on a pipe of its own
     LOAD = "load"
     STORE = "store"
     ATOMIC = "atomic"  # atom and red, by the space they act on

@@ -57,11 +57,12 @@ def flops(kernel: Kernel, threads: Floats) -> dict[str, float]:
     A fused multiply-add is two, a packed instruction (`f16x2`) twice its scalar.
     """
     totals: dict[str, float] = {}
-    for instruction, thread in zip(kernel.instructions, threads.tolist(), strict=True):
-        operations = _FLOPS.get(instruction.opcode, 0) * _packed(instruction)
-        if thread and operations and instruction.op_class in _FLOP_CLASSES:
-            precision = instruction.op_class.value
-            totals[precision] = totals.get(precision, 0.0) + thread * operations
+    for index, thread in enumerate(threads.tolist()):
+        for step in kernel.steps(index) if thread else ():
+            operations = _FLOPS.get(step.opcode, 0) * _packed(step)
+            if operations and step.op_class in _FLOP_CLASSES:
+                precision = step.op_class.value
+                totals[precision] = totals.get(precision, 0.0) + thread * operations
     return totals
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from kernelcast.analysis.cfg import layout_order
-from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Text
+from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
@@ -25,12 +26,14 @@ from kernelcast.isas.sass.meaning.lift import (
     ir_register,
     is_temporary,
 )
-from kernelcast.isas.sass.opcodes import opcode
+from kernelcast.isas.sass.opcodes import Opcode, opcode
 from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
 from kernelcast.isas.sass.operands import Register as SassRegister
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
 """Registers that hold no values."""
+
+_UNIFORM_PIPE = "uniform"
 
 UNKNOWN = "unknown"
 """Opcode of a step whose result nobody can compute yet."""
@@ -59,15 +62,16 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     )
     instructions: list[Instruction] = []
     meanings: list[tuple[Instruction, ...]] = []
-    blocks = []
-    for index, old in enumerate(order):
+    blocks: list[BasicBlock] = []
+    for old in order:
         start = len(instructions)
         for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
-            steps = meaning_of(native, len(instructions), code)
-            meanings.append(steps)
-            instructions.append(_instruction(native, len(instructions), steps))
+            for steps in _parts(meaning_of(native, len(instructions), code)):
+                index = len(instructions)
+                meanings.append(tuple(replace(s, index=index) for s in steps))
+                instructions.append(_instruction(native, index, steps))
         after = tuple(place[s] for s in successors[old])
-        blocks.append(BasicBlock(index, start, len(instructions), after))
+        blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
     return replace(
         shell,
         isa="sass",
@@ -91,6 +95,22 @@ def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruc
         return tuple(lift.steps)
     except UnknownMeaningError as unknown:
         return (_unknown(native, index, str(unknown)),)
+
+
+def _parts(steps: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
+    """The steps cut behind an access that is followed by one in another state space.
+
+    An instruction of a kernel accesses one space only, so a copy from global to shared memory is a
+    load and a store.
+    """
+    cuts = [0]
+    last: Instruction | None = None
+    for at, step in enumerate(steps):
+        if step.op_class.is_memory and step.space is not Space.PARAM:
+            if last is not None and last.space is not step.space:
+                cuts.append(at)
+            last = step
+    return [steps[a:b] for a, b in pairwise([*cuts, len(steps)])]
 
 
 def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
@@ -137,13 +157,13 @@ def _instruction(
     native: SassInstruction, index: int, steps: tuple[Instruction, ...]
 ) -> Instruction:
     row = opcode(native.opcode)
-    access = next((s for s in steps if s.op_class.is_memory), None)
+    access = _access(row, steps)
     return Instruction(
         index=index,
         opcode=native.opcode,
         modifiers=native.modifiers,
         operands=tuple(Text(str(o)) for o in native.operands),
-        op_class=row.op_class if row else OpClass.OTHER,
+        op_class=_op_class(row, access),
         guard=_guard(native),
         reads=_outer(r for s in steps for r in s.reads),
         writes=_outer(r for s in steps for r in s.writes),
@@ -153,7 +173,27 @@ def _instruction(
         line=native.line,
         address_reads=_address_reads(steps),
         code_offset=native.address,
+        issue_cycles=native.control.issue_cycles,
     )
+
+
+def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction | None:
+    """The step that accesses memory; a constant counts only where it is loaded for its own sake."""
+    accesses = [s for s in steps if s.op_class.is_memory]
+    is_load = row is not None and row.op_class.is_memory
+    traced = [s for s in accesses if s.space is not Space.PARAM]
+    return next(iter(traced or (accesses if is_load else ())), None)
+
+
+def _op_class(row: Opcode | None, access: Instruction | None) -> OpClass:
+    """The class of the opcode; that of its access where it is one by another name."""
+    if row is None:
+        return OpClass.OTHER
+    if access is not None and not row.op_class.is_memory:
+        return access.op_class
+    if row.pipe == _UNIFORM_PIPE and not row.op_class.is_memory:
+        return OpClass.UNIFORM
+    return row.op_class
 
 
 def _outer(registers: Iterable[Register]) -> tuple[Register, ...]:

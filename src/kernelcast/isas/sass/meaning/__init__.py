@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kernelcast.isas.sass.meaning import atomics, bits, control, integer, memory, moves, predicates, warp
+from kernelcast.isas.sass.meaning import (
+    atomics,
+    bits,
+    control,
+    extremes,
+    integer,
+    matrices,
+    memory,
+    moves,
+    packed,
+    predicates,
+    warp,
+)
 from kernelcast.isas.sass.meaning.lift import Lift
 
 Meaning = Callable[[Lift], None]
@@ -12,9 +24,12 @@ Meaning = Callable[[Lift], None]
 MEANINGS: Mapping[str, Meaning] = {
     **moves.MEANINGS,
     **integer.MEANINGS,
+    **packed.MEANINGS,
+    **extremes.MEANINGS,
     **bits.MEANINGS,
     **predicates.MEANINGS,
     **memory.MEANINGS,
+    **matrices.MEANINGS,
     **control.MEANINGS,
     **warp.MEANINGS,
     **atomics.MEANINGS,

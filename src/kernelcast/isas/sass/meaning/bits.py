@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kernelcast.ir import Immediate, Operand
+from kernelcast.ir import Immediate
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import Lift
-from kernelcast.isas.sass.meaning.sums import is_zero
 from kernelcast.isas.sass.meaning.truth_tables import lookup
 
 

@@ -37,7 +37,7 @@ def branch(x: Lift) -> None:
     if x.has("DIV", "CONV"):
         guard = _mask_test(x)
     while x.takes_predicate():
-        guard = _both(x, guard, x.predicate(x.take()))
+        guard = x.both(guard, x.predicate(x.take()))
     x.do("bra", _target(x, x.take()), guard=guard)
 
 
@@ -49,22 +49,7 @@ def _mask_test(x: Lift) -> Guard:
     active = x.let("activemask.b32")
     relation = "ne" if x.has("DIV") else "eq"
     test: Operand = x.let(f"setp.{relation}.u32", active, expected)
-    guard = _both(x, x.guard, test)
-    assert guard is not None
-    return guard
-
-
-def _both(x: Lift, guard: Guard | None, condition: Operand) -> Guard | None:
-    """The lanes in which a guard holds and a condition as well."""
-    if isinstance(condition, Immediate):
-        condition = x.let("mov.pred", condition)
-    assert isinstance(condition, Register)
-    if guard is None:
-        return Guard(condition)
-    holds: Operand = guard.register
-    if guard.negated:
-        holds = x.let("not.pred", holds)
-    return Guard(x.let("and.pred", holds, condition))
+    return x.both(x.guard, test)
 
 
 def _target(x: Lift, operand: sass.Operand) -> BlockRef:
@@ -85,7 +70,7 @@ def leave(x: Lift) -> None:
     """`EXIT`: the lanes end."""
     guard = x.guard
     while x.takes_predicate():
-        guard = _both(x, guard, x.predicate(x.take()))
+        guard = x.both(guard, x.predicate(x.take()))
     x.do("exit", guard=guard)
 
 

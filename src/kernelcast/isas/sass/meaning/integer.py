@@ -1,4 +1,4 @@
-"""Integer sums, products and dot products."""
+"""Integer sums and products."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kernelcast.isas.sass.meaning.lift import Lift
 from kernelcast.isas.sass.meaning.sums import (
     Term,
     is_zero,
-    plain_sum,
     read_term,
+    sum_and_carries,
     take_carries_in,
+    write_carries,
     write_sum,
-    write_sum64,
 )
 
 _WORD_BITS = 32
@@ -37,7 +37,9 @@ def add3(x: Lift) -> None:
         write_sum(x, target, carries, [*terms, *carried])
     else:
         wide = [Term(widened(x, t.value)) for t in carried]
-        write_sum64(x, target, carries, [*terms, *wide])
+        total, *out = sum_and_carries(x, [*terms, *wide], 64, carries)
+        x.write64(target, total)
+        write_carries(x, carries, out)
 
 
 def widened(x: Lift, value: Operand) -> Operand:
@@ -79,18 +81,21 @@ def _multiply_wide(x: Lift) -> None:
     target, carries = x.take(), x.take_predicates()
     a, a_is_negated = _magnitude(x, x.take())
     b, b_is_negated = _magnitude(x, x.take())
-    product = x.let("mul.wide.u32" if x.has("U32") else "mul.wide.s32", a, b, type="b64")
     addend = read_term(x, x.take(), 64)
     carried = [Term(widened(x, t.value)) for t in take_carries_in(x)]
     x.done()
-    terms = [Term(product, a_is_negated != b_is_negated), addend, *carried]
-    if x.has("WIDE"):
-        write_sum64(x, target, carries, terms)
+    is_negated = a_is_negated != b_is_negated
+    type = "u32" if x.has("U32") else "s32"
+    if x.has("WIDE") and not (carries or carried or is_negated or addend.is_negated):
+        x.write64(target, x.let(f"mad.wide.{type}", a, b, addend.value))
         return
-    if any(x.destination(c) is not None for c in carries):
-        raise x.refuse("the carry of .HI")
-    _, high = x.halves(plain_sum(x, terms, 64))
-    x.write(target, high)
+    terms = [Term(x.let(f"mul.wide.{type}", a, b), is_negated), addend, *carried]
+    total, *out = sum_and_carries(x, terms, 64, carries)
+    if x.has("WIDE"):
+        x.write64(target, total)
+    else:
+        x.write(target, x.halves(total)[1])
+    write_carries(x, carries, out)
 
 
 def _magnitude(x: Lift, operand: sass.Operand) -> tuple[Operand, bool]:
@@ -153,7 +158,7 @@ def absolute(x: Lift) -> None:
 
 
 MEANINGS = {
-    **dict.fromkeys(("IADD3", "IADD", "VIADD", "UIADD3", "UIADD", "UVIADD"), add3),
+    **dict.fromkeys(("IADD3", "IADD", "UIADD3", "UIADD"), add3),
     **dict.fromkeys(("IMAD", "UIMAD"), multiply_add),
     **dict.fromkeys(("LEA", "ULEA"), shift_add),
     **dict.fromkeys(("IABS", "UIABS"), absolute),

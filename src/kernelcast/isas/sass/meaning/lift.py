@@ -184,6 +184,23 @@ class Lift:
         self._temporaries += 1
         return Register(f"{_TEMPORARY}{self.index}.{self._temporaries}", type)
 
+    def carried(self, type: str) -> Register:
+        """A register that also the next part of the instruction knows, where it has several."""
+        self._temporaries += 1
+        return Register(f"COPY.{type}.{self._temporaries}", type)
+
+    def both(self, guard: Guard | None, condition: Operand) -> Guard:
+        """The lanes in which a guard holds, and a condition as well."""
+        if isinstance(condition, Immediate):
+            condition = self.let("mov.pred", condition)
+        assert isinstance(condition, Register)
+        if guard is None:
+            return Guard(condition)
+        holds: Operand = guard.register
+        if guard.negated:
+            holds = self.let("not.pred", holds)
+        return Guard(self.let("and.pred", holds, condition))
+
     def set(self, target: sass.Operand, name: str, *sources: Operand) -> None:
         """Add a step that computes 32 bits, or a predicate, straight into a destination."""
         register = self.destination(target)

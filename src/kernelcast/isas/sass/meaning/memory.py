@@ -116,7 +116,39 @@ def store(x: Lift) -> None:
     x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
 
 
+def asynchronous_copy(x: Lift) -> None:
+    """`LDGSTS [shared], [global], P`: a copy, done at once; zeros where P does not hold."""
+    words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
+    target = _shared_address(x, x.take())
+    source = address(x, x.take())
+    condition = x.predicate(x.take()) if x.takes_predicate() else Immediate(1)
+    kind, count = ("b32", 1) if words == 1 else ("b64", words // 2)
+    vector = ".v2" if count == 2 else ""
+    values = tuple(x.carried(kind) for _ in range(count))
+    guard = x.guard
+    for value in values:
+        x.do(f"mov.{kind}", value, Immediate(0))
+    if isinstance(condition, Register):
+        guard = x.both(guard, condition)
+    into: Operand = values[0] if count == 1 else Vector(values)
+    x.do(f"ld.global{vector}.{kind}", into, source, guard=guard)
+    x.do(f"st.shared{vector}.{kind}", target, into, guard=x.guard)
+
+
+def _shared_address(x: Lift, operand: sass.Operand) -> Address:
+    """An address of 32 bits, whatever the width of the other one."""
+    if not isinstance(operand, sass.AddressOperand) or len(operand.registers) > 1:
+        raise x.refuse(f"operand {operand}")
+    place: Operand = Immediate(operand.offset or 0)
+    for part in operand.registers:
+        place = x.let("add.u32", x.b32(part), place)
+    wide = x.carried("b64")
+    x.do("cvt.u64.u32", wide, place)
+    return Address(wide)
+
+
 MEANINGS = {
+    "LDGSTS": asynchronous_copy,
     **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), load),
     **dict.fromkeys(("STG", "STS", "STL", "ST"), store),
 }

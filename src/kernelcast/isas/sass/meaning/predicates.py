@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kernelcast.ir import Immediate, Operand
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
+from kernelcast.isas.sass.meaning.lift import Lift
 from kernelcast.isas.sass.meaning.truth_tables import lookup
 
 _RELATIONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
@@ -88,7 +89,7 @@ def logic(x: Lift) -> None:
     """`PLOP3.LUT P, Q, a, b, c, table, table`: two functions of three predicates."""
     x.only("LUT")
     targets = [x.take(), x.take()]
-    sources = [x.predicate(x.take()) for _ in range(3)]
+    sources = [_bit(x, x.take()) for _ in range(3)]
     tables = [immediate(x, x.take()) for _ in targets]
     x.done()
     results = [
@@ -98,6 +99,15 @@ def logic(x: Lift) -> None:
     for target, result in zip(targets, results, strict=True):
         if result is not None:
             x.write(target, result)
+
+
+def _bit(x: Lift, operand: sass.Operand) -> Operand:
+    """A predicate, or the sign of a register (`R2.SIGN`)."""
+    if isinstance(operand, sass.RegisterOperand) and "SIGN" in operand.decoration.suffixes:
+        if operand.decoration.prefix or operand.decoration.is_absolute:
+            raise x.refuse(f"operand {operand}")
+        return x.let("setp.lt.s32", x.b32(operand), Immediate(0))
+    return x.predicate(operand)
 
 
 MEANINGS = {

@@ -60,7 +60,7 @@ def write_sum(
     if _wanted(x, carries):
         total, *out = _with_carries(x, terms, 32)
         x.write(target, total)
-        _write_carries(x, carries, out)
+        write_carries(x, carries, out)
         return
     parts = _ordered(terms)
     if not parts or (len(parts) == 1 and not parts[0].is_negated):
@@ -68,22 +68,25 @@ def write_sum(
         return
     *most, last = parts
     name = "sub.u32" if last.is_negated else "add.u32"
-    x.set(target, name, plain_sum(x, most, 32), last.value)
+    x.set(target, name, _plain_sum(x, most, 32), last.value)
 
 
-def write_sum64(
-    x: Lift, target: sass.Operand, carries: Sequence[sass.Operand], terms: Sequence[Term]
-) -> None:
-    """Write a sum of 64 bits and the predicates of its carries."""
+def sum_and_carries(
+    x: Lift, terms: Sequence[Term], bits: int, carries: Sequence[sass.Operand]
+) -> tuple[Operand, ...]:
+    """A sum and, if some of the predicates are to be written, the values of its carries."""
     if _wanted(x, carries):
-        total, *out = _with_carries(x, terms, 64)
-        x.write64(target, total)
-        _write_carries(x, carries, out)
-    else:
-        x.write64(target, plain_sum(x, terms, 64))
+        return _with_carries(x, terms, bits)
+    return (_plain_sum(x, terms, bits),)
 
 
-def plain_sum(x: Lift, terms: Sequence[Term], bits: int) -> Operand:
+def write_carries(x: Lift, carries: Sequence[sass.Operand], values: Sequence[Operand]) -> None:
+    """Write the values of carries to their predicates, as far as there are values."""
+    for predicate, value in zip(carries, values, strict=False):
+        x.write(predicate, value)
+
+
+def _plain_sum(x: Lift, terms: Sequence[Term], bits: int) -> Operand:
     """A sum without its carries."""
     total: Operand = ZERO
     for term in _ordered(terms):
@@ -128,8 +131,3 @@ def _with_carries(x: Lift, terms: Sequence[Term], bits: int) -> tuple[Operand, O
 
 def _wanted(x: Lift, carries: Sequence[sass.Operand]) -> bool:
     return any(x.destination(c) is not None for c in carries)
-
-
-def _write_carries(x: Lift, carries: Sequence[sass.Operand], values: Sequence[Operand]) -> None:
-    for predicate, value in zip(carries, values, strict=False):
-        x.write(predicate, value)

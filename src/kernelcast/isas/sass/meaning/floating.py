@@ -1,0 +1,189 @@
+"""Single-precision arithmetic, comparison and selection, and packed pairs of single precision.
+
+`-x` and `|x|` act on the sign bit. Results are rounded to nearest unless `.RM`, `.RP` or `.RZ`
+says otherwise; `.FTZ` flushes subnormal operands and results to zeros of their sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernelcast.ir import Immediate, Operand, Vector
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift
+
+ROUNDINGS = ("RM", "RP", "RZ")
+_ORDERED = ("LT", "EQ", "LE", "GT", "NE", "GE")
+RELATIONS = (*_ORDERED, *(f"{relation}U" for relation in _ORDERED), "NUM", "NAN")
+JOINS = ("AND", "OR", "XOR")
+
+
+def rounding(x: Lift) -> str:
+    """The part of a PTX name that says in which direction a result is rounded."""
+    return next((f".{m.lower()}" for m in ROUNDINGS if x.has(m)), ".rn")
+
+
+def flag(x: Lift, modifier: str, name: str = "") -> str:
+    """The part of a PTX name that a modifier stands for, empty where it is not there."""
+    return f".{name or modifier.lower()}" if x.has(modifier) else ""
+
+
+def plain(x: Lift, operand: sass.Operand) -> sass.Operand:
+    """The operand, refused where a suffix selects a part of it."""
+    if any(s != "reuse" for s in suffixes(operand)):
+        raise x.refuse(f"operand {operand}")
+    return operand
+
+
+def suffixes(operand: sass.Operand) -> tuple[str, ...]:
+    """What is written behind an operand: `F32x2.HI_LO`, `H0_H0`, `reuse`."""
+    if isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+        return operand.decoration.suffixes
+    return ()
+
+
+def single(x: Lift) -> Operand:
+    """The next operand, a number of single precision."""
+    return x.f32(plain(x, x.take()))
+
+
+def arithmetic(x: Lift) -> None:
+    """`FADD d, a, b`, `FMUL`, and `FFMA d, a, b, c`: a * b + c, rounded once."""
+    x.only(*ROUNDINGS, "FTZ", "SAT")
+    operation, count = _OPERATIONS[x.native.opcode.removeprefix("U")]
+    target = x.take()
+    sources = [single(x) for _ in range(count)]
+    x.done()
+    name = f"{operation}{rounding(x)}{flag(x, 'FTZ')}{flag(x, 'SAT')}.f32"
+    x.set(target, name, *sources)
+
+
+def packed_arithmetic(x: Lift) -> None:
+    """`FADD2 d, a, b` and the like: the same on two numbers in a pair of registers."""
+    x.only(*ROUNDINGS, "FTZ")
+    operation, count = _OPERATIONS[x.native.opcode.removesuffix("2")]
+    target = x.take()
+    sources = [_pair(x, x.take()) for _ in range(count)]
+    x.done()
+    name = f"{operation}{rounding(x)}{flag(x, 'FTZ')}.f32"
+    results = [x.let(name, *elements) for elements in zip(*sources, strict=True)]
+    x.write64(target, x.pack(results))
+
+
+_OPERATIONS = {"FADD": ("add", 2), "FMUL": ("mul", 2), "FFMA": ("fma", 3)}
+"""The operation of PTX and the number of its sources."""
+
+
+def _pair(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
+    """Two numbers, the one of the low register first: `.F32` is one number twice, and `.LO_HI` a
+    pair with its numbers exchanged."""
+    match [s for s in suffixes(operand) if s != "reuse"]:
+        case ["F32"]:
+            number = x.f32(operand)
+            return number, number
+        case ["F32x2", "HI_LO"]:
+            return _elements(x, operand)
+        case ["F32x2", "LO_HI"]:
+            low, high = _elements(x, operand)
+            return high, low
+    raise x.refuse(f"operand {operand}")
+
+
+def _elements(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
+    if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+        raise x.refuse(f"operand {operand}")
+    low, high = x.halves(x.u64(replace(operand, decoration=sass.PLAIN)))
+    match operand.decoration:
+        case sass.Decoration(prefix="", is_absolute=False):
+            return low, high
+        case sass.Decoration(prefix="-", is_absolute=False):
+            return x.let("neg.f32", low), x.let("neg.f32", high)
+    raise x.refuse(f"operand {operand}")
+
+
+def extreme(x: Lift) -> None:
+    """`FMNMX d, a, b, P`: the minimum where P holds, else the maximum; `FMNMX3` of three."""
+    x.only("FTZ", "NAN")
+    target = x.take()
+    count = 3 if x.native.opcode.endswith("3") else 2
+    sources = [single(x) for _ in range(count)]
+    is_least = x.predicate(x.take())
+    x.done()
+    name = f"{flag(x, 'FTZ')}{flag(x, 'NAN', 'NaN')}.f32"
+    if isinstance(is_least, Immediate):
+        x.set(target, ("min" if is_least.value else "max") + name, *sources)
+        return
+    least, greatest = x.let(f"min{name}", *sources), x.let(f"max{name}", *sources)
+    x.set(target, "selp.b32", least, greatest, is_least)
+
+
+def compare(x: Lift) -> None:
+    """`FSETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is !(a < b) and R."""
+    x.only(*RELATIONS, *JOINS, "FTZ")
+    targets = [x.take(), x.take()]
+    sources = [single(x), single(x)]
+    write_comparison(x, targets, sources, f"{flag(x, 'FTZ')}.f32")
+
+
+def compare_to_word(x: Lift) -> None:
+    """`FSET.LT.AND d, a, b, R`: all ones where a < b and R, else 0; `.BF` 1.0 instead of ones."""
+    x.only(*RELATIONS, *JOINS, "FTZ", "BF")
+    target = x.take()
+    sources = [single(x), single(x)]
+    test, sources = comparison(x, sources)
+    x.done()
+    result = "f32" if x.has("BF") else "u32"
+    x.set(target, f"set.{test}{flag(x, 'FTZ')}.{result}.f32", *sources)
+
+
+def write_comparison(
+    x: Lift, targets: list[sass.Operand], sources: list[Operand], type: str
+) -> None:
+    """Write a comparison, joined with the last operand, and its counterpart to two predicates;
+    `type` ends the name of the step."""
+    test, sources = comparison(x, sources)
+    x.done()
+    first, second = (x.destination(t) for t in targets)
+    if second is not None:
+        x.do(f"setp.{test}{type}", Vector((first, second)), *sources, guard=x.guard)
+    elif first is not None:
+        x.do(f"setp.{test}{type}", first, *sources, guard=x.guard)
+
+
+def comparison(x: Lift, sources: list[Operand]) -> tuple[str, list[Operand]]:
+    """The relation of two sources in the words of PTX, and what joins it with the next operand,
+    a predicate, which is then one more source. Joining true by `.AND` is left out."""
+    relation = one_of(x, RELATIONS)
+    join = one_of(x, JOINS)
+    condition = x.predicate(x.take())
+    if join == "and" and condition == Immediate(1):
+        return relation, sources
+    return f"{relation}.{join}", [*sources, condition]
+
+
+def one_of(x: Lift, modifiers: tuple[str, ...]) -> str:
+    """The only one of some modifiers, in small letters."""
+    found = [m.lower() for m in x.native.modifiers if m in modifiers]
+    if len(found) != 1:
+        raise x.refuse(f"{x.native.opcode} with {' and '.join(found) or 'no relation'}")
+    return found[0]
+
+
+def select(x: Lift) -> None:
+    """`FSEL d, a, b, P`: a where P holds, else b."""
+    x.only()
+    target = x.take()
+    sources = [single(x), single(x)]
+    condition = x.predicate(x.take())
+    x.done()
+    x.set(target, "selp.b32", *sources, condition)
+
+
+MEANINGS = {
+    **dict.fromkeys(("FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA"), arithmetic),
+    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), packed_arithmetic),
+    **dict.fromkeys(("FMNMX", "FMNMX3", "UFMNMX"), extreme),
+    **dict.fromkeys(("FSETP", "UFSETP"), compare),
+    **dict.fromkeys(("FSET", "UFSET"), compare_to_word),
+    **dict.fromkeys(("FSEL", "UFSEL"), select),
+}

@@ -1,0 +1,71 @@
+"""The functions of the special function unit, and the test that guards a division.
+
+`MUFU` computes what the approximate instructions of PTX give. It takes subnormal operands and
+results as zeros: the compiler scales them where PTX asks for more.
+"""
+
+from __future__ import annotations
+
+from kernelcast.ir import Immediate, Operand
+from kernelcast.isas.sass.meaning.floating import single
+from kernelcast.isas.sass.meaning.lift import Lift
+
+_FUNCTIONS = {
+    **{f: f"{f.lower()}.approx.ftz.f32" for f in ("RCP", "SQRT", "EX2", "LG2")},
+    "RSQ": "rsqrt.approx.ftz.f32",
+    "TANH": "tanh.approx.f32",
+    "SIN": "sin.turns.f32",
+    "COS": "cos.turns.f32",
+}
+"""By modifier; `turns` is a step of this package alone: the angle is a number of full turns."""
+
+_OF_HIGH_WORDS = {"RCP64H": "rcp.approx.ftz.f64", "RSQ64H": "rsqrt.approx.ftz.f64"}
+
+
+def function(x: Lift) -> None:
+    """`MUFU.RCP d, a`; `.RCP64H` and `.RSQ64H` are of the high words of doubles."""
+    x.only(*_FUNCTIONS, *_OF_HIGH_WORDS)
+    (name,) = x.native.modifiers
+    target, value = x.take(), single(x)
+    x.done()
+    if name in _FUNCTIONS:
+        x.set(target, _FUNCTIONS[name], value)
+        return
+    whole = x.pack((Immediate(0), value))
+    _, high = x.halves(x.let(_OF_HIGH_WORDS[name], whole))
+    x.write(target, high)
+
+
+_EXPONENT_BITS = (Immediate(23), Immediate(8))
+
+
+def division_check(x: Lift) -> None:
+    """`FCHK P, a, b`: whether a / b needs more than Newton's method.
+
+    It does not where 1 / b, the quotient and the remainder a - b * q are normal numbers, of which
+    the last may be 2**24 times less than a for each of two factors of 24 bits. The rule of the
+    chip is not published; this one holds wherever the short way is exact, but for its bounds.
+    """
+    x.only()
+    target = x.take()
+    dividend, divisor = (_exponent(x, single(x)) for _ in range(2))
+    x.done()
+    quotient = x.let("sub.u32", dividend, divisor)
+    slow = _outside(x, divisor, 1, 252)
+    slow = _outside(x, dividend, 25, 254, slow)
+    slow = _outside(x, quotient, -125, 126, slow)
+    x.write(target, slow)
+
+
+def _exponent(x: Lift, value: Operand) -> Operand:
+    return x.let("bfe.u32", value, *_EXPONENT_BITS)
+
+
+def _outside(x: Lift, value: Operand, least: int, greatest: int, *others: Operand) -> Operand:
+    """Whether an integer is not between two bounds, or another test holds."""
+    above_least = x.let("sub.u32", value, Immediate(least))
+    join = ".or" if others else ""
+    return x.let(f"setp.gt{join}.u32", above_least, Immediate(greatest - least), *others)
+
+
+MEANINGS = {"MUFU": function, "FCHK": division_check}
