@@ -64,6 +64,7 @@ class Lowering:
         self._parameters = {p.name: p for p in kernel.parameters}
         self._values: dict[str, Value] = {}
         self._written: set[str] = set()
+        self._parts: dict[str, tuple[Value, int, int]] = {}
         self._live_out = _live_out(kernel)
         self._seen_across = _seen_across_lanes(kernel)
         self._block = 0
@@ -119,6 +120,20 @@ class Lowering:
             blended = b.select(self.active, value, old)
             b.line(f"store {kind} {blended.text}, ptr {stack_slot(name)}")
         self._written = set()
+
+    def note_parts(self, whole: Value, parts: list[Value]) -> None:
+        """Remember that values are the parts of another, for as long as the block lasts."""
+        for number, part in enumerate(parts):
+            self._parts[part.text] = (whole, number, len(parts))
+
+    def whole_of(self, parts: list[Value]) -> Value | None:
+        """The value that these are the parts of, in order; None where they come from elsewhere."""
+        known = [self._parts.get(part.text) for part in parts]
+        if known[0] is None:
+            return None
+        whole = known[0][0]
+        is_whole = known == [(whole, number, len(parts)) for number in range(len(parts))]
+        return whole if is_whole else None
 
     def carry(self) -> Value:
         """The condition code."""
@@ -200,6 +215,7 @@ class Lowering:
     def forget_values(self) -> None:
         """Registers have to be loaded anew: another block or mask begins."""
         self._values = {}
+        self._parts = {}
 
     def _drain_if_full(self) -> None:
         b = self.b

@@ -96,6 +96,8 @@ def read_part(
 def pack(lw: Lowering, parts: list[Value], kind: PtxType) -> Value:
     """Join values, lowest first, into one of `kind`."""
     b = lw.b
+    if (known := lw.whole_of(parts)) is not None:
+        return b.cast("bitcast", known, kind.llvm)
     bits = kind.bits * kind.lanes
     whole = b.constant(f"i{bits}", 0)
     for number, part in enumerate(parts):
@@ -114,7 +116,9 @@ def unpack(lw: Lowering, whole: Value, parts: int) -> list[Value]:
         b.binary("lshr", bits, b.constant(bits.type, n * width)) if n else bits
         for n in range(parts)
     ]
-    return [b.cast("trunc", s, f"i{width}") for s in shifted]
+    values = [b.cast("trunc", s, f"i{width}") for s in shifted]
+    lw.note_parts(bits, values)
+    return values
 
 
 def guard_of(lw: Lowering, instruction: Instruction) -> Value | None:

@@ -42,6 +42,13 @@ def suffixes(operand: sass.Operand) -> tuple[str, ...]:
     return ()
 
 
+def undecorated(x: Lift, operand: sass.Operand) -> sass.RegisterOperand | sass.ConstantOperand:
+    """A register or constant without what stands around it."""
+    if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+        raise x.refuse(f"operand {operand}")
+    return replace(operand, decoration=sass.PLAIN)
+
+
 def single(x: Lift) -> Operand:
     """The next operand, a number of single precision."""
     return x.f32(plain(x, x.take()))
@@ -90,15 +97,13 @@ def _pair(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
 
 
 def _elements(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
-    if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+    low, high = x.halves(x.u64(undecorated(x, operand)))
+    assert isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
+    if operand.decoration.is_absolute:
         raise x.refuse(f"operand {operand}")
-    low, high = x.halves(x.u64(replace(operand, decoration=sass.PLAIN)))
-    match operand.decoration:
-        case sass.Decoration(prefix="", is_absolute=False):
-            return low, high
-        case sass.Decoration(prefix="-", is_absolute=False):
-            return x.let("neg.f32", low), x.let("neg.f32", high)
-    raise x.refuse(f"operand {operand}")
+    if operand.decoration.prefix == "-":
+        return x.let("neg.f32", low), x.let("neg.f32", high)
+    return low, high
 
 
 def extreme(x: Lift) -> None:

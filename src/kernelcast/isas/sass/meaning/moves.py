@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernelcast.ir import Immediate, Operand, SpecialRegister
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import Lift
 
+_WORD_BYTES, _WORDS_OF_128 = 4, 4
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _SPECIAL = {
     **{f"SR_TID.{a}": f"tid.{b}" for a, b in _AXES.items()},
@@ -75,7 +78,9 @@ def load_constant(x: Lift) -> None:
             target, x.let(f"cvt.u32.{narrow[0].lower()}", x.constant(source, narrow[0].lower()))
         )
     elif x.has("128"):
-        raise x.refuse("128 bits")
+        for at, register in enumerate(x.words(target, _WORDS_OF_128) or ()):
+            word = replace(source, offset=(source.offset or 0) + _WORD_BYTES * at)
+            x.do("mov.b32", register, x.constant(word, "b32"), guard=x.guard)
     else:
         x.write(target, x.constant(source, "b32"))
 

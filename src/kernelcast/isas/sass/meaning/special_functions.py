@@ -7,6 +7,7 @@ results as zeros: the compiler scales them where PTX asks for more.
 from __future__ import annotations
 
 from kernelcast.ir import Immediate, Operand
+from kernelcast.isas.sass.meaning.conversions import number
 from kernelcast.isas.sass.meaning.floating import single
 from kernelcast.isas.sass.meaning.lift import Lift
 
@@ -22,18 +23,25 @@ _FUNCTIONS = {
 _OF_HIGH_WORDS = {"RCP64H": "rcp.approx.ftz.f64", "RSQ64H": "rsqrt.approx.ftz.f64"}
 
 
+_OF_HALVES = {"EX2.F16": "ex2.approx.f16", "TANH.F16": "tanh.approx.f16"}
+_OF_HALVES |= {"EX2.BF16": "ex2.approx.ftz.bf16", "TANH.BF16": "tanh.approx.bf16"}
+
+
 def function(x: Lift) -> None:
     """`MUFU.RCP d, a`; `.RCP64H` and `.RSQ64H` are of the high words of doubles."""
-    x.only(*_FUNCTIONS, *_OF_HIGH_WORDS)
-    (name,) = x.native.modifiers
-    target, value = x.take(), single(x)
-    x.done()
+    name = ".".join(x.native.modifiers)
+    target = x.take()
     if name in _FUNCTIONS:
-        x.set(target, _FUNCTIONS[name], value)
-        return
-    whole = x.pack((Immediate(0), value))
-    _, high = x.halves(x.let(_OF_HIGH_WORDS[name], whole))
-    x.write(target, high)
+        x.set(target, _FUNCTIONS[name], single(x))
+    elif name in _OF_HALVES:
+        x.set(target, _OF_HALVES[name], number(x, x.take(), "f16"))
+    elif name in _OF_HIGH_WORDS:
+        whole = x.pack((Immediate(0), single(x)))
+        _, high = x.halves(x.let(_OF_HIGH_WORDS[name], whole))
+        x.write(target, high)
+    else:
+        raise x.refuse(f"MUFU.{name}")
+    x.done()
 
 
 _EXPONENT_BITS = (Immediate(23), Immediate(8))

@@ -1,0 +1,177 @@
+"""Conversions between numbers: integers, floats, and both.
+
+A narrow result fills its register as PTX does: integers are extended by their sign or by zeros,
+half precision by zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernelcast.ir import Immediate, Operand
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.floating import flag, plain, rounding, suffixes
+from kernelcast.isas.sass.meaning.lift import Lift
+
+_INTEGERS = {f"{kind}{bits}": f"{kind.lower()}{bits}" for kind in "SU" for bits in (8, 16, 32, 64)}
+_FLOATS = {name: name.lower() for name in ("F16", "BF16", "F32", "F64")}
+_TYPES = _INTEGERS | _FLOATS
+_TO_INTEGRAL = {"TRUNC": "rzi", "FLOOR": "rmi", "CEIL": "rpi"}
+_DIRECTIONS = ("RM", "RP", "RZ")
+_PARTS = {"H0": (0, 16), "H1": (16, 16), **{f"B{n}": (8 * n, 8) for n in range(4)}}
+"""Parts of a register by the suffix that selects them: first bit, and bits."""
+
+
+def float_to_integer(x: Lift) -> None:
+    """`F2I.U32.F64.TRUNC d, a`: s32 from f32 and rounding to nearest, where nothing else is said.
+
+    NaN gives 0 with `.NTZ` and the integer of the sign bit alone without it. The types decide
+    that in PTX; any other pairing is refused.
+    """
+    x.only(*_INTEGERS, *_FLOATS, *_TO_INTEGRAL, "FTZ", "NTZ")
+    result = _named(x, _INTEGERS, "s32")
+    source = _named(x, _FLOATS, "f32")
+    if x.has("NTZ") == (source == "f64" or result.endswith("64")):
+        raise x.refuse("NaN in this form")
+    _convert(x, f"cvt.{_integral(x)}{flag(x, 'FTZ')}", result, source)
+
+
+def integer_to_float(x: Lift) -> None:
+    """`I2F.F64.U32 d, a`, `I2FP`: to f32 from s32, where nothing else is said."""
+    x.only(*_INTEGERS, *_FLOATS, *_DIRECTIONS)
+    result, source = _named(x, _FLOATS, "f32"), _named(x, _INTEGERS, "s32")
+    _convert(x, f"cvt{rounding(x)}", result, source)
+
+
+def float_to_float(x: Lift) -> None:
+    """`F2F.F16.F32 d, a`: the type of the result first."""
+    x.only(*_FLOATS, *_DIRECTIONS, "FTZ")
+    types = [_FLOATS[m] for m in x.native.modifiers if m in _FLOATS]
+    if len(types) != 2:
+        raise x.refuse("the types")
+    result, source = types
+    is_wider = result == "f64" or (result == "f32" and source.endswith("16"))
+    _convert(x, f"cvt{'' if is_wider else rounding(x)}{flag(x, 'FTZ')}", result, source)
+
+
+def to_integral(x: Lift) -> None:
+    """`FRND.F64.FLOOR d, a`: the float that is the nearest integer, of f32 if nothing is said."""
+    x.only(*_FLOATS, *_TO_INTEGRAL, "FTZ")
+    type = _named(x, _FLOATS, "f32")
+    _convert(x, f"cvt.{_integral(x)}{flag(x, 'FTZ')}", type, type)
+
+
+def integer_to_integer(x: Lift) -> None:
+    """`I2I.U8.S32.SAT d, a`: the type of the result first."""
+    x.only(*_INTEGERS, "SAT")
+    types = [_INTEGERS[m] for m in x.native.modifiers if m in _INTEGERS]
+    if len(types) != 2 or not x.has("SAT"):
+        raise x.refuse("the types")
+    _convert(x, "cvt.sat", *types)
+
+
+def packed_integers(x: Lift) -> None:
+    """`I2IP.U8.S32.SAT d, a, b, c`: a and b clamped side by side, below them what c holds."""
+    x.only("S16", "U16", "S8", "U8", "S32", "SAT")
+    narrow = [_INTEGERS[m] for m in x.native.modifiers if m in ("S16", "U16", "S8", "U8")]
+    if len(narrow) != 1 or not x.has("S32") or not x.has("SAT"):
+        raise x.refuse("the types")
+    target = x.take()
+    a, b, c = (x.u32(plain(x, x.take())) for _ in range(3))
+    x.done()
+    if narrow[0].endswith("8"):
+        x.set(target, f"cvt.pack.sat.{narrow[0]}.s32.b32", a, b, c)
+    elif c == Immediate(0):
+        x.set(target, f"cvt.pack.sat.{narrow[0]}.s32", a, b)
+    else:
+        raise x.refuse("a third operand")
+
+
+def packed_floats(x: Lift) -> None:
+    """`F2FP.F16.F32.PACK_AB d, a, b`: a in the high half and b in the low one.
+
+    Before sm_89 `.F16` and `.F32` are not printed. `MERGE_C d, a, RZ` is of a alone.
+    """
+    x.only("F16", "BF16", "F32", "PACK_AB", "MERGE_C", "RZ", "RELU")
+    type = "bf16" if x.has("BF16") else "f16"
+    target = x.take()
+    a, b = (x.f32(plain(x, x.take())) for _ in range(2))
+    x.done()
+    name = f"cvt{rounding(x)}{flag(x, 'RELU')}.{type}"
+    if x.has("PACK_AB"):
+        x.set(target, f"{name}x2.f32", a, b)
+    elif b == Immediate(0):
+        x.set(target, f"{name}.f32", a)
+    else:
+        raise x.refuse("a third operand")
+
+
+def packed_bytes(x: Lift) -> None:
+    """`F2IP.U8.F32.TRUNC.NTZ d, RZ, a, RZ`: one float to a byte."""
+    x.only("U8", "S8", "F32", "NTZ", *_TO_INTEGRAL)
+    target = x.take()
+    above, value, rest = (x.f32(plain(x, x.take())) for _ in range(3))
+    x.done()
+    if (above, rest) != (Immediate(0), Immediate(0)) or not x.has("NTZ"):
+        raise x.refuse("more than one float")
+    result = "s8" if x.has("S8") else "u8"
+    x.set(target, f"cvt.{_integral(x)}.{result}.f32", value)
+
+
+def _convert(x: Lift, name: str, result: str, source: str) -> None:
+    """Convert the only operand."""
+    target = x.take()
+    value = number(x, x.take(), source)
+    x.done()
+    name = f"{name}.{result}.{source}"
+    if result.endswith("64"):
+        x.write64(target, x.let(name, value))
+    else:
+        x.set(target, name, value)
+
+
+def number(x: Lift, operand: sass.Operand, type: str) -> Operand:
+    """An operand as a number of a type; a suffix selects a part of it."""
+    selected = [s for s in suffixes(operand) if s != "reuse"]
+    if selected:
+        return _part(x, operand, selected, type)
+    if type == "f64":
+        return x.f64(operand)
+    if type == "f32":
+        return x.f32(operand)
+    if type.endswith("64"):
+        return x.u64(operand)
+    return x.u32(operand) if type in ("s32", "u32") else x.b32(operand)
+
+
+def _part(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) -> Operand:
+    if len(selected) != 1 or selected[0] not in _PARTS:
+        raise x.refuse(f"operand {operand}")
+    first, bits = _PARTS[selected[0]]
+    if not type.endswith(str(bits)):
+        raise x.refuse(f"operand {operand} as {type}")
+    return x.let("shr.u32", x.b32(operand), Immediate(first)) if first else x.b32(operand)
+
+
+def _named(x: Lift, types: dict[str, str], default: str) -> str:
+    """The type that a modifier names."""
+    found = [types[m] for m in x.native.modifiers if m in types]
+    if len(found) > 1:
+        raise x.refuse("the types")
+    return found[0] if found else default
+
+
+def _integral(x: Lift) -> str:
+    return next((word for m, word in _TO_INTEGRAL.items() if x.has(m)), "rni")
+
+
+MEANINGS = {
+    **dict.fromkeys(("F2I", "UF2I"), float_to_integer),
+    **dict.fromkeys(("I2F", "I2FP", "UI2F", "UI2FP"), integer_to_float),
+    **dict.fromkeys(("F2F", "UF2F"), float_to_float),
+    **dict.fromkeys(("FRND", "UFRND"), to_integral),
+    **dict.fromkeys(("F2FP", "UF2FP"), packed_floats),
+    "I2I": integer_to_integer,
+    "I2IP": packed_integers,
+    "F2IP": packed_bytes,
+}
