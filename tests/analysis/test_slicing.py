@@ -69,7 +69,7 @@ SPMV = """
     + setp.lt.s32 %p1, %r2, %r3
     + @%p1 bra loop
     end:
-    & st.shared.f32 [tile], %f1
+    & st.global.f32 [%d3], %f1
     + ret
 """
 
@@ -147,6 +147,42 @@ GUARDED_WRITES = """
     - @%p1 mov.u32 %r3, 5
     + mov.u32 %r4, tile
     & st.shared.u32 [%r4], %r3
+    + ret
+"""
+
+# In the lanes that read an address, its last write was made under the same predicate.
+SAME_PREDICATE = """
+    + mov.u32 %r1, %tid.x
+    + setp.lt.u32 %p1, %r1, 7
+    - mul.lo.u32 %r2, %r1, 3
+    + @%p1 mov.u32 %r2, tile
+    - @!%p1 add.u32 %r2, %r2, 5
+    + @%p1 add.u32 %r2, %r2, 4
+    & @%p1 ld.shared.u32 %r3, [%r2]
+    - mov.u32 %r4, 3
+    + @%p1 mov.u32 %r4, 8
+    + @!%p1 mov.u32 %r4, 12
+    & ld.shared.u32 %r3, [%r4]
+    - mov.u32 %r5, 7
+    + @!%p1 mov.u32 %r5, 12
+    + bar.sync 0
+    & @!%p1 ld.shared.u32 %r3, [%r5]
+    + ret
+"""
+
+# The predicate is not the one of the write any more.
+CHANGED_PREDICATE = """
+    + mov.u32 %r1, %tid.x
+    + setp.lt.u32 %p1, %r1, 7
+    + mov.u32 %r2, 4
+    + @%p1 mov.u32 %r2, tile
+    + setp.lt.u32 %p1, %r1, 9
+    & @%p1 ld.shared.u32 %r3, [%r2]
+    + mov.u32 %r4, 4
+    + @!%p1 mov.u32 %r4, 12
+    + bar.sync 0
+    + setp.gt.u32 %p1, %r1, 3
+    & @!%p1 ld.shared.u32 %r3, [%r4]
     + ret
 """
 
@@ -372,6 +408,12 @@ def test_why_an_instruction_is_needed(text: str, line: str, chain: str) -> None:
     assert opcodes(kernel, needed_for_trace(kernel).why(index)) == chain
 
 
+def test_a_load_that_may_see_a_store_needs_its_value() -> None:
+    kernel = read(SPMV.replace("global.nc.u32 %r3", "global.u32 %r3"))
+    needed = needed_for_trace(kernel)
+    assert needed.in_full == {i.index for i in kernel.instructions}
+
+
 def test_what_a_later_launch_reads_is_needed() -> None:
     kernel = read(SAXPY)
     needed = needed_for_trace(kernel, keeps_global=True)
@@ -381,8 +423,9 @@ def test_what_a_later_launch_reads_is_needed() -> None:
     assert needed.why(store) == (store,)
 
 
-REGISTERS = tuple(Register(name, "b32") for name in "abcde")
-PREDICATE = Register("p", "pred")
+PREDICATES = tuple(Register(name, "pred") for name in "pq")
+REGISTERS = (*(Register(name, "b32") for name in "abc"), *PREDICATES)
+GUARDS = tuple(Guard(p, negated) for p in PREDICATES for negated in (False, True))
 ACCESSES = (
     *((OpClass.LOAD, space) for space in Space),
     *((OpClass.STORE, space) for space in (Space.GLOBAL, Space.SHARED, Space.GENERIC)),
@@ -416,9 +459,9 @@ def random_instruction(rng: random.Random, index: int) -> Instruction:
         op_class, space = rng.choice(ACCESSES)
     elif choice == 4:
         op_class = OpClass.BRANCH
-    guard = rng.choice((None, None, PREDICATE))
+    guard = rng.choice((None, *GUARDS)) if rng.randrange(2) else None
     address = tuple(rng.sample(REGISTERS, space is not None))
-    sources = tuple(rng.sample((*REGISTERS, PREDICATE), rng.randrange(3)))
+    sources = tuple(rng.sample(REGISTERS, rng.randrange(3)))
     gives = op_class in (OpClass.INT, OpClass.LOAD, OpClass.ATOMIC)
     return Instruction(
         index=index,
@@ -426,34 +469,51 @@ def random_instruction(rng: random.Random, index: int) -> Instruction:
         modifiers=(),
         operands=(),
         op_class=op_class,
-        guard=Guard(guard) if guard else None,
-        reads=(*((guard,) if guard else ()), *address, *sources),
-        writes=tuple(rng.sample((*REGISTERS, PREDICATE), rng.randrange(2))) if gives else (),
+        guard=guard,
+        reads=(*((guard.register,) if guard else ()), *address, *sources),
+        writes=tuple(rng.sample(REGISTERS, rng.randrange(3))) if gives else (),
         space=space,
         address_reads=address,
     )
 
 
+def preceding(kernel: Kernel, index: int) -> list[int]:
+    """Instructions that may be executed right before another, by the lanes that execute that."""
+    block = next(b for b in kernel.blocks if b.start <= index < b.end)
+    if index > block.start:
+        return [index - 1]
+    return [b.end - 1 for b in kernel.blocks if block.index in b.successors]
+
+
 def reads_result(kernel: Kernel, writer: int, register: Register, reader: int) -> bool:
-    """Whether a path leads from a write to an instruction without another write in between."""
-    block_of = {i: b for b in kernel.blocks for i in range(b.start, b.end)}
-    seen: set[int] = set()
+    """Whether a lane may read at one instruction what it wrote at another.
 
-    def following(index: int) -> list[int]:
-        if index + 1 < block_of[index].end:
-            return [index + 1]
-        return [kernel.blocks[s].start for s in block_of[index].successors]
-
-    pending = following(writer)
+    The lane goes back from the reader. A predicate that is known to hold in it, or not to, is
+    known until it comes to where that was written.
+    """
+    known = kernel.instructions[reader].guard
+    pending = [(at, known) for at in preceding(kernel, reader)]
+    seen: set[tuple[int, Guard | None]] = set()
     while pending:
-        index = pending.pop()
-        if index == reader:
-            return True
-        instruction = kernel.instructions[index]
-        killed = register in instruction.writes and instruction.guard is None
-        if index not in seen and not killed:
-            pending += following(index)
-        seen.add(index)
+        state = pending.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        at, known = state
+        instruction = kernel.instructions[at]
+        guard = instruction.guard
+        if known and known.register in instruction.writes:
+            known = None
+        if register in instruction.writes:
+            if guard is not None and known == Guard(guard.register, not guard.negated):
+                pass  # not in this lane
+            elif at == writer:
+                return True
+            elif guard is None or known == guard:
+                continue
+            elif known is None:
+                known = Guard(guard.register, not guard.negated)
+        pending += [(above, known) for above in preceding(kernel, at)]
     return False
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
+import kernelcast as kc
 from kernelcast import api
 from kernelcast.errors import MissingNumberError
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.base import Bottleneck
 from kernelcast.models.cusp import cusp
 from kernelcast.models.occupancy_curve import OccupancyCurve, occupancy_curve
+from kernelcast.reporting.curve_document import curve_schema, cusp_schema
+from kernelcast.reporting.occupancy_curve import curves_dict
 
 ROOT = Path(__file__).parents[2]
 FIVE = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
@@ -182,6 +187,70 @@ def test_every_chip_of_the_dissertation_has_a_cusp(run):
     assert one.startswith("gtx-680 needs most warps, 74.5 per SM where 64 fit")
 
 
+def test_chosen_intensities(run, tmp_path):
+    """Section 4.5, Maxwell: 30 warps for loads alone, (368 + 49 x 6) 4/50 behind the cusp."""
+    picture = tmp_path / "cusp.svg"
+    flags = ["occupancy-curve", "--cusp", "--gpu", "gtx-980", "--alpha", "0,1.5,49,512"]
+    answer = json.loads(run(*flags, "--svg", picture, "--json").out)
+    jsonschema.validate(answer, cusp_schema())
+    assert answer["alphas"] == [0, 1.5, 49, 512]
+    (result,) = answer["results"]
+    assert result["needed_warps"][0] == result["loads_alone_warps"] == pytest.approx(30, abs=0.1)
+    assert result["needed_warps"][2] == result["most_warps"] == pytest.approx(52.96)
+    assert result["most_alpha"] == 49
+    assert result["is_cusp"]
+    lines = [line.split() for line in run(*flags).out.splitlines()]
+    assert {"0", "1.5", "49", "512"} <= {line[0] for line in lines if len(line) == 2}
+    assert picture.exists()
+
+
+def test_where_no_intensity_between_is_asked_for_there_is_no_cusp(run):
+    out = run("occupancy-curve", "--cusp", "--gpu", "gtx-980", "--alpha", "0", "--quiet").out
+    assert "no cusp" in out
+
+
+def test_the_json_follows_its_schema(run, reverse):
+    for schema, flags in (
+        ("occupancy-curve", (reverse, "--gpu", "gtx-680,t4")),
+        ("occupancy-cusp", ("--cusp", "--gpu", "gtx-680,t4")),
+    ):
+        published = json.loads(run("schema", schema).out)
+        jsonschema.Draft202012Validator.check_schema(published)
+        answer = json.loads(run("occupancy-curve", *flags, "--json").out)
+        assert len(answer["results"]) == 2
+        jsonschema.validate(answer, published)
+        assert answer["schema"] == published["$id"]
+        del answer["results"][1]["gpu"]
+        with pytest.raises(jsonschema.ValidationError, match="gpu"):
+            jsonschema.validate(answer, published)
+
+
+def test_a_launch_that_never_has_enough_is_null(kernel):
+    path = kernel("reverse", 'x = "f32[n] random(1)", y = "f32[n]"', REVERSE, smem=4096)
+    curve = replace(curves(path)[0], needed_warps=math.inf)
+    result = curves_dict([curve])
+    jsonschema.validate(result, curve_schema())
+    assert result["results"][0]["needed_warps"] is None
+
+
+def test_an_unknown_schema_answers_with_the_nearest(run):
+    outcome = run("schema", "occupancy-curv")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "did you mean occupancy-curve" in outcome.err
+
+
+def test_the_curve_from_python_is_that_of_the_command(run, reverse):
+    (case,) = api.cases(api.workload(reverse), [load_machine("gtx-680")])
+    curve = kc.occupancy_curve(case)
+    (result,) = json.loads(run("occupancy-curve", reverse, "--gpu", "gtx-680", "--json").out)[
+        "results"
+    ]
+    assert curve.as_dict() == result
+    assert curve.needed_warps == result["needed_warps"]
+    assert str(curve).startswith("reverse<<<16384, 256>>>")
+    assert str(curve).split() == run("occupancy-curve", reverse, "--gpu", "gtx-680").out.split()
+
+
 def test_the_picture_of_a_launch_has_a_chart_per_gpu(run, reverse, tmp_path):
     picture = tmp_path / "curve.svg"
     outcome = run("occupancy-curve", reverse, "--gpu", "t4,h100-sxm", "--svg", picture, "--quiet")
@@ -203,6 +272,10 @@ SAXPY = str(ROOT / "examples" / "saxpy.cu")
         (["--cusp", "--gpu", "gtx980"], "did you mean gtx-980"),
         ([SAXPY, "--gpu", "8800-gt", "--set", "dram.bandwidth=0"], "out of range"),
         (["--cusp", "--svg", "/nowhere/cusp.svg"], "cannot be written"),
+        (["--cusp", "--alpha", "1,two"], "not a list of numbers"),
+        (["--cusp", "--alpha", "-1"], "alpha is -1"),
+        (["--cusp", "--alpha", "1,inf"], "alpha is inf"),
+        ([SAXPY, "--alpha", "1"], "goes with --cusp"),
     ],
 )
 def test_bad_input_is_one_line(run, arguments, said):

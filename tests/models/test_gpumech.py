@@ -118,6 +118,38 @@ def test_miss_registers_are_taken_in_turns(r, m):
     assert solve(inputs).mshr_delay == pytest.approx(100 * mean)
 
 
+@pytest.mark.parametrize(
+    ("warps", "reqs", "registers", "mean_turn"),
+    [
+        (5, 1, 2, (1 + 1 + 2 + 2 + 3) / 5),
+        (6, 1, 3, (3 * 1 + 3 * 2) / 6),
+        (48, 2, 64, (64 * 1 + 32 * 2) / 96),  # stride 2 at full occupancy of Fermi
+        (48, 32, 128, 6.5),  # 1536 requests in 12 batches: (1 + 2 + .. + 12) / 12
+        (64, 1, 64, 1),
+        (1, 1, 64, 1),
+    ],
+)
+def test_equation_20_by_hand(warps, reqs, registers, mean_turn):
+    """A request that takes the k-th turn at the registers waits k - 1 latencies of memory."""
+    inputs = GpuMechInputs(
+        n=warps, alu=0, mem=1, alu_lat=1, mem_lat=340, reqs=reqs, mshrs=registers
+    )
+    assert solve(inputs).mshr_delay == pytest.approx(340 * (mean_turn - 1))
+
+
+def test_registers_in_short_supply_reach_the_prediction_by_hand():
+    """Fermi, alpha = 3, n = 48, two transactions each, pins of which nobody takes note.
+
+    total_cycles = 513 + 3 x 18 = 567, CPI_multithreading = 567 / (48 x 4); 96 requests at 64
+    registers wait 513 x 32/96 = 171 cycles, over the 4 instructions of the group.
+    """
+    r = solve(GpuMechInputs(n=48, alu=3, mem=1, alu_lat=18, mem_lat=513, reqs=2, mshrs=64))
+    assert r.cpi_multithreading == 567 / 192
+    assert r.mshr_delay == pytest.approx(171)
+    assert r.bandwidth_delay == 0
+    assert r.cpi_final == pytest.approx(567 / 192 + 171 / 4)
+
+
 def test_independent_instructions_make_longer_intervals():
     """Equation 10: p (n - 1)(interval_insts - 1) instructions that do not overlap."""
     r = solve(GpuMechInputs(n=3, alu=8, mem=0, alu_lat=20, mem_lat=300, alu_insts=4))

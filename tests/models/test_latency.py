@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kernelcast.ir import OpClass, Space
+from kernelcast.ir import Guard, OpClass, Register, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.latency import load_latency, timing
 from kernelcast.models.traffic import Estimate
 from kernelcast.models.volkov import Volkov
-from kernelcast.profiling.critical_path import walk_warp
 from kernelcast.profiling.profile import Footprint
 
 LOAD = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("x",)}
@@ -86,34 +85,39 @@ def test_issue_intervals_and_barriers(make_case):
         assert timed.interval == (interval, barrier), name
 
 
-def issue_times(make_case, machine, ops, memory=0.0):
-    """When each instruction of a lone warp issues: the walk of ever longer beginnings."""
-    times = []
-    for length in range(1, len(ops) + 1):
-        case = make_case(machine, ops[:length], blocks=1, threads=32)
-        timed = timing(case, memory, "this test")
-        walked = walk_warp(
-            case.kernel,
-            case.profile.warp,
-            lambda i, of=timed: of.latency[i.index],
-            lambda i, of=timed: of.interval[i.index],
-        )
-        times.append(walked.cycles)
-    return times
+def test_a_conditional_branch_takes_longer_than_other_instructions_on_fermi(make_case):
+    """Section 3.7: 28 cycles where it is not taken, 32 where it is; the mean stands for both."""
+    case = make_case(load_machine("gtx-480"), [{"op_class": OpClass.BRANCH}])
+    conditional = replace(case.kernel.instructions[0], guard=Guard(Register("p", "pred")))
+    guarded = replace(case, kernel=replace(case.kernel, instructions=(conditional,)))
+    assert timing(case, 0, "this test").interval == (6,)
+    assert timing(guarded, 0, "this test").interval == (30,)
 
 
-def test_listing_3_2_independent_additions_issue_every_six_cycles(make_case):
-    ops = [{"op_class": OpClass.FP32, "writes": r, "reads": (r,)} for r in "abcdefg"]
-    assert issue_times(make_case, load_machine("gtx-480"), ops) == [0, 6, 12, 18, 24, 30, 36]
-
-
-def test_listing_3_3_both_warps_leave_the_barrier_at_580(make_case):
-    """The branch is not taken in 28 cycles and taken in 32; the listing's load takes 512."""
-    machine = load_machine("gtx-480")
-    add = {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",)}
-    longer = 28 + issue_times(make_case, machine, [LOAD, add, {**add, "reads": ("y",)}], 512)[-1]
-    assert longer == 546
-    assert max(longer, 32) + machine.number("latency.barrier") == 580
+@pytest.mark.parametrize(
+    ("reader", "sfu", "shared"),
+    [
+        (OpClass.FP32, 9, 22),
+        (OpClass.INT, 9, 22),
+        (OpClass.SFU, 13, 24),
+        (OpClass.LOAD, 13, 24),
+        (None, 13, 24),
+    ],
+)
+def test_results_reach_the_cuda_cores_of_maxwell_sooner(make_case, reader, sfu, shared):
+    """Section 4.7: 13 and 24 cycles to another of their kind, 9 and 22 to an addition."""
+    root = {"op_class": OpClass.SFU, "writes": "x", "reads": ("a",)}
+    load = {**LOAD, "space": Space.SHARED, "reads": ("a",)}
+    between = {"op_class": OpClass.FP32, "writes": "z", "reads": ("a",)}
+    for slow, expected in ((root, sfu), (load, shared)):
+        ops = [slow, between]
+        if reader is not None:
+            space = Space.SHARED if reader is OpClass.LOAD else None
+            ops.append({"op_class": reader, "space": space, "writes": "y", "reads": ("x",)})
+        case = make_case(load_machine("gtx-980"), ops)
+        whole = replace(case.kernel.blocks[0], end=len(ops))
+        case = replace(case, kernel=replace(case.kernel, blocks=(whole,)))
+        assert timing(case, 0, "this test").latency[0] == expected
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,13 @@ from kernelcast.validation.statements import (
 MACHINES = tuple(load_machine(name) for name in GPUS)
 
 
-def test_alphas_are_the_powers_of_the_root_of_two():
-    assert len(ALPHAS) == 18
-    assert (ALPHAS[0], ALPHAS[-1]) == (1, 512)
-    assert {8, 11, 16, 32, 64} < set(ALPHAS)
+def test_alphas_are_the_powers_of_the_root_of_two_as_whole_additions():
+    """19 powers from 1 to 512, each the nearest whole number, of which only 1.41 is one before."""
+    powers = [2 ** (k / 2) for k in range(19)]
+    assert (powers[0], powers[-1]) == (1, pytest.approx(512))
+    nearest = [min(range(1, 513), key=lambda a, power=power: abs(a - power)) for power in powers]
+    assert nearest[0] == nearest[1] == 1
+    assert list(ALPHAS) == nearest[1:] == sorted(set(nearest))
 
 
 def test_the_observed_side_is_section_6_5_on_kepler():

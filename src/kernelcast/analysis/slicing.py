@@ -11,9 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
+from kernelcast.ir import Guard, Instruction, Kernel, OpClass, Register, Space
 
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
 _MODIFYING = (OpClass.ATOMIC, OpClass.ASYNC_COPY)
@@ -151,7 +151,11 @@ class _Search:
 
 
 class _Writers:
-    """Reaching definitions, found on demand (Aho, Lam, Sethi & Ullman 2006, section 9.2.4)."""
+    """Reaching definitions, found on demand (Aho, Lam, Sethi & Ullman 2006, section 9.2.4).
+
+    They are told apart by predicates: what is read under `@p` comes from no write under `@!p`, and
+    no write before one under `@p` reaches it, as long as nothing in between writes `p`.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self._blocks = kernel.blocks
@@ -167,28 +171,57 @@ class _Writers:
                 for register in _writes(instruction):
                     found = self._writers[register].setdefault(block.index, [])
                     found.append(instruction.index)
-        self._passed: defaultdict[Register, set[int]] = defaultdict(set)
+        self._passed: defaultdict[Register, set[tuple[int, Guard | None]]] = defaultdict(set)
 
     def before(self, index: int, register: Register) -> Iterator[int]:
         """What may have written a register that an instruction reads.
 
-        The end of every block is passed once for each register, in all calls together: what is
-        found from there on has been given out already.
+        The end of every block is passed once for each register and predicate, in all calls
+        together: what is found from there on has been given out already.
         """
-        writers_in, passed = self._writers[register], self._passed[register]
-        pending = [(self._block_of[index], index)]
+        passed = self._passed[register]
+        pending = [(self._block_of[index], index, self._instructions[index].guard)]
         while pending:
-            block, end = pending.pop()
-            writers = writers_in.get(block, ())
-            for at in reversed(range(bisect_left(writers, end))):
-                yield writers[at]
-                if self._instructions[writers[at]].guard is None:
-                    break
-            else:  # a guarded write leaves the old value in some lanes
+            block, end, lanes = pending.pop()
+            found, old_value, lanes = self._in_block(register, block, end, lanes)
+            yield from found
+            if old_value:
                 for above in self._predecessors[block]:
-                    if above not in passed:
-                        passed.add(above)
-                        pending.append((above, self._blocks[above].end))
+                    if (above, None) not in passed and (above, lanes) not in passed:
+                        passed.add((above, lanes))
+                        pending.append((above, self._blocks[above].end, lanes))
+
+    def _in_block(
+        self, register: Register, block: int, end: int, lanes: Guard | None
+    ) -> tuple[list[int], bool, Guard | None]:
+        """Walk a block up from `end`, for the lanes in which a predicate holds or for all.
+
+        Returns the writers, and whether the value with which the block is entered may stay and in
+        which lanes.
+        """
+        found: list[int] = []
+        writers = self._writers[register].get(block, ())
+        for at in reversed(range(bisect_left(writers, end))):
+            writer = writers[at]
+            if self._changes(lanes, block, writer, end):
+                lanes = None
+            guard, end = self._instructions[writer].guard, writer
+            if guard is None or guard == lanes:
+                return [*found, writer], False, lanes
+            others = replace(guard, negated=not guard.negated)
+            if lanes != others:
+                found.append(writer)
+            lanes = lanes or others
+        if self._changes(lanes, block, self._blocks[block].start, end):
+            lanes = None
+        return found, True, lanes
+
+    def _changes(self, lanes: Guard | None, block: int, start: int, end: int) -> bool:
+        """Whether instructions from `start` to before `end` write the predicate."""
+        if lanes is None:
+            return False
+        writers = self._writers[lanes.register].get(block, ())
+        return bisect_left(writers, start) < bisect_left(writers, end)
 
 
 def _reads(instruction: Instruction) -> tuple[Register, ...]:

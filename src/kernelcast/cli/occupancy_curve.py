@@ -18,11 +18,19 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
+from kernelcast.cli.validate import parse_numbers
 
 
 @click.command("occupancy-curve")
 @click.argument("file", type=click.Path(), required=False)
 @click.option("--cusp", "wants_cusp", is_flag=True, help="Volkov's workload instead of FILE.")
+@click.option(
+    "--alpha",
+    "alphas",
+    metavar="A[,A...]",
+    callback=parse_numbers,
+    help="With --cusp: additions per load.  [default: 1 to 512, eight to a doubling]",
+)
 @click.option(
     "--svg",
     "picture",
@@ -38,6 +46,7 @@ from kernelcast.cli.options import (
 def command(
     file: str | None,
     wants_cusp: bool,
+    alphas: tuple[float, ...] | None,
     picture: Path | None,
     gpus: GpuFlags,
     launch: LaunchOptions,
@@ -50,14 +59,17 @@ def command(
     \b
     kernelcast occupancy-curve FILE --gpu t4            does it need more warps than it has?
     kernelcast occupancy-curve --cusp --gpu t4,l4       needed warps over arithmetic intensity
+    kernelcast occupancy-curve --cusp --alpha 0,8,49    the same at these additions per load
     """
     if wants_cusp == (file is not None):
         raise click.UsageError(
             "FILE or --cusp expected, not both" if file else "FILE or --cusp expected"
         )
     if file is None:
-        _cusps(gpus, picture, output)
+        _cusps(gpus, alphas, picture, output)
         return
+    if alphas is not None:
+        raise click.UsageError("--alpha goes with --cusp: FILE has its own additions per load")
     from kernelcast.cli.studies import study
     from kernelcast.models.occupancy_curve import occupancy_curve
     from kernelcast.reporting.occupancy_curve import curve_chart, curves_dict, render_curves
@@ -69,12 +81,14 @@ def command(
     output.show(render_curves(curves, detail=not output.quiet), curves_dict(curves))
 
 
-def _cusps(gpus: GpuFlags, picture: Path | None, output: Output) -> None:
-    from kernelcast.models.cusp import cusp
+def _cusps(
+    gpus: GpuFlags, alphas: tuple[float, ...] | None, picture: Path | None, output: Output
+) -> None:
+    from kernelcast.models.cusp import ALPHAS, cusp
     from kernelcast.reporting.cusp import cusp_chart, cusps_dict, render_cusps
     from kernelcast.reporting.svg import write_svg
 
-    cusps = [cusp(machine) for machine in gpus.machines()]
+    cusps = [cusp(machine, ALPHAS if alphas is None else alphas) for machine in gpus.machines()]
     if picture:
         write_svg(picture, [cusp_chart(cusps)])
     output.show(render_cusps(cusps, detail=not output.quiet), cusps_dict(cusps))

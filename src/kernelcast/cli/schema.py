@@ -1,4 +1,4 @@
-"""The JSON Schema of `predict --json`."""
+"""The JSON Schema of `predict --json` and of other commands that publish one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,28 @@ from kernelcast.cli.options import Output, output_options
 
 
 @click.command("schema")
+@click.argument("name", metavar="[NAME]", default="predict")
 @output_options
-def command(output: Output) -> None:
-    """Print the JSON Schema that `predict --json` follows."""
+def command(name: str, output: Output) -> None:
+    """Print the JSON Schema that a command's --json follows, `predict` where none is named.
+
+    \b
+    kernelcast schema                     predict --json
+    kernelcast schema occupancy-curve     occupancy-curve FILE --json
+    kernelcast schema occupancy-cusp      occupancy-curve --cusp --json
+    """
     import json
 
+    from kernelcast.errors import NotFoundError
+    from kernelcast.reporting.curve_document import curve_schema, cusp_schema
     from kernelcast.reporting.document import predict_schema
 
-    schema = predict_schema()
+    schemas = {
+        "predict": predict_schema,
+        "occupancy-curve": curve_schema,
+        "occupancy-cusp": cusp_schema,
+    }
+    if name not in schemas:
+        raise NotFoundError("schema", name, schemas)
+    schema = schemas[name]()
     output.show(json.dumps(schema, indent=2), schema)

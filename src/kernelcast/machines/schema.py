@@ -73,6 +73,9 @@ _SM = {
         "instructions/cycle/SM", "warp instructions issued per cycle without dual issue", 0.01, 64
     ),
     "sm.dual_issue": _count("1", "1 where a scheduler may issue two instructions at once", 0, 1),
+    "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
+    "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
+    "issue.shared": _real("slots", "issue slots of a shared-memory access, where not 1", 1, 32),
     "clock.sm": _real("Hz", "clock in which the SM's cycles count: boost or shader", 1e6, 1e11),
     "clock.base": _real("Hz", "guaranteed clock", 1e6, 1e11),
     "clock.memory": _real("Hz", "command clock of the memory", 1e6, 1e11),
@@ -152,6 +155,10 @@ _LATENCY = {
     "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
     "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
     "latency.issue_next": _latency("from an instruction to the next independent one of its warp"),
+    "latency.store_next": _latency("from a store to memory to the next one of its warp"),
+    "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
+    "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),
+    "latency.shared_to_alu": _latency("from a load from shared memory to such arithmetic"),
     "latency.bank_conflict": _latency("each further lane that wants the bank of another"),
     "latency.transaction": _latency("each further transaction of a load from memory"),
     "latency.barrier": _latency("barrier of a block whose warps all wait"),
@@ -172,6 +179,7 @@ _MEMORY = {
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
     "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
+    "dram.scattered_rate": _real("1/s", "transactions that each lie anywhere in memory", 1e3, 1e14),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "pcie.bandwidth": _real("byte/s", "large copies from the host", 1e6, 1e13),
 }

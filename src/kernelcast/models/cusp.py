@@ -5,10 +5,13 @@ V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
 from kernelcast.models.latency_hiding import Floats, needed_warps
 from kernelcast.models.mix import Mix, mix_chip
@@ -22,9 +25,10 @@ ALPHAS = tuple(2 ** (k / _STEPS_PER_OCTAVE) for k in range(_STEPS_PER_OCTAVE * _
 
 @dataclass(frozen=True)
 class Cusp:
-    """Needed warps of a machine at every alpha of `ALPHAS`, and at loads and additions alone."""
+    """Needed warps of a machine at every alpha, and at loads and additions alone."""
 
     machine: str
+    alphas: tuple[float, ...]
     warps: Floats
     loads_alone: float
     additions_alone: float
@@ -34,7 +38,7 @@ class Cusp:
     def most(self) -> tuple[float, float]:
         """The alpha at which most warps are needed, and how many."""
         at = int(np.argmax(self.warps))
-        return ALPHAS[at], float(self.warps[at])
+        return self.alphas[at], float(self.warps[at])
 
     @property
     def is_cusp(self) -> bool:
@@ -42,12 +46,28 @@ class Cusp:
         return self.most[1] > max(self.loads_alone, self.additions_alone)
 
 
-def cusp(machine: Machine) -> Cusp:
-    """The cusp of a machine; MissingNumberError where it lacks a number of the workload."""
+def cusp(machine: Machine, alphas: Sequence[float] = ALPHAS) -> Cusp:
+    """The cusp of a machine at some alphas.
+
+    Raises
+    ------
+    InputError
+        If there is no alpha, or one is negative or not finite.
+    MissingNumberError
+        If the machine lacks a number of the workload.
+    """
+    if not alphas:
+        raise InputError("no alpha is given", hint="give at least one")
+    for alpha in alphas:
+        if not 0 <= alpha < math.inf:
+            raise InputError(
+                f"alpha is {alpha:g}", hint="give additions per load from 0 on, and not inf"
+            )
     chip = mix_chip(machine, Mix(0.0))
     return Cusp(
         machine=machine.name,
-        warps=needed_warps(chip, np.array(ALPHAS)),
+        alphas=tuple(alphas),
+        warps=needed_warps(chip, np.array(alphas, np.float64)),
         loads_alone=float(needed_warps(chip, 0.0)),
         additions_alone=chip.alu_lat * min(chip.alu_thru, chip.issue_thru),
         limit_warps=machine.number("occupancy.warps_per_sm", "the cusp"),

@@ -9,7 +9,12 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Case
 from kernelcast.models.latency_hiding import Contention
-from kernelcast.models.throughput import assembled_class, pairs_of_case, sector_cycles
+from kernelcast.models.throughput import (
+    CUDA_CORE_CLASSES,
+    assembled_class,
+    pairs_of_case,
+    sector_cycles,
+)
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 from kernelcast.profiling.profile import AccessProfile
 
@@ -104,13 +109,17 @@ class Timing:
     """Cycles by the index of an instruction, and what was assumed.
 
     `latency` is that from an instruction to one that needs its result (register dependency
-    latency), `interval` that to the next instruction of the same warp (Volkov's ILP latency), and
-    `waits_for_memory` whether the result comes from outside the SM.
+    latency), `interval` that to the next instruction of the same warp (Volkov's ILP latency),
+    `store_next` that from a store to memory to the next such store of the warp, 0 where stores do
+    not hinder each other, and `waits_for_memory` whether the result comes from outside the SM.
+    Of the loads whose result does, a warp has `loads_per_warp` in flight at most, where not 0.
     """
 
     latency: tuple[float, ...]
     interval: tuple[float, ...]
+    store_next: tuple[float, ...]
     waits_for_memory: tuple[bool, ...]
+    loads_per_warp: int
     notes: tuple[str, ...]
 
 
@@ -134,7 +143,9 @@ def timing(case: Case, memory: float, needed_by: str) -> Timing:
     return Timing(
         tuple(clock.latency(i) for i in instructions),
         tuple(clock.interval(i) for i in instructions),
+        tuple(clock.store_next(i) for i in instructions),
         tuple(clock.waits_for_memory(i) for i in instructions),
+        int(case.machine.get("sm.loads_per_warp") or 0),
         tuple(sorted(clock.notes)),
     )
 
@@ -156,7 +167,7 @@ class _Clock:
             return 0.0
         if op_class in (OpClass.LOAD, OpClass.ATOMIC):
             return self._memory_latency(instruction)
-        value = self.case.machine.get(f"latency.{op_class}")
+        value = self._to_alu(instruction, op_class) or self.case.machine.get(f"latency.{op_class}")
         if value is not None:
             return value
         self.notes.add(f"{op_class} instructions take latency.fp32: no latency.{op_class}")
@@ -172,7 +183,14 @@ class _Clock:
             return 0.0
         if op_class is OpClass.BARRIER:
             return max(interval, machine.get("latency.barrier") or 0.0)
+        if op_class is OpClass.BRANCH and instruction.guard:
+            return max(interval, machine.get("latency.branch") or 0.0)
         return interval
+
+    def store_next(self, instruction: Instruction) -> float:
+        if instruction.op_class is not OpClass.STORE or self._space(instruction) != Space.GLOBAL:
+            return 0.0
+        return self.case.machine.get("latency.store_next") or 0.0
 
     def waits_for_memory(self, instruction: Instruction) -> bool:
         reads = instruction.op_class in (OpClass.LOAD, OpClass.ATOMIC)
@@ -183,7 +201,8 @@ class _Clock:
         access = self.accesses.get(instruction.index)
         match self._space(instruction):
             case Space.SHARED:
-                latency = machine.number("latency.shared", self.needed_by)
+                latency = self._to_alu(instruction, "shared")
+                latency = latency or machine.number("latency.shared", self.needed_by)
                 return latency + _conflict_cycles(self.case, access, self.needed_by)
             case Space.LOCAL:
                 return machine.get("latency.l1") or self.memory
@@ -193,6 +212,22 @@ class _Clock:
         if instruction.op_class is OpClass.ATOMIC:
             return machine.get("latency.l2") or self.memory
         return self.memory + _divergence_cycles(self.case, access)
+
+    def _to_alu(self, instruction: Instruction, kind: str) -> float | None:
+        """The latency of `kind` to the CUDA cores, where they need the result and it is known.
+
+        Volkov 2016, section 4.7. What decides is the first in the basic block that reads it.
+        """
+        known = self.case.machine.get(f"latency.{kind}_to_alu")
+        if known is None:
+            return None
+        kernel = self.case.kernel
+        (block,) = (b for b in kernel.blocks if b.start <= instruction.index < b.end)
+        for later in kernel.instructions[instruction.index + 1 : block.end]:
+            if set(instruction.writes) & set(later.reads):
+                reader = assembled_class(later, kernel.isa)
+                return known if reader in CUDA_CORE_CLASSES else None
+        return None
 
     def _space(self, instruction: Instruction) -> Space | None:
         access = self.accesses.get(instruction.index)

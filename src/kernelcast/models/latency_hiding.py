@@ -55,13 +55,17 @@ class Contention:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Hardware parameters of the workload, as in Table 4.1: cycles, and instructions/cycle/SM."""
+    """Hardware parameters of the workload, as in Table 4.1: cycles, and instructions/cycle/SM.
+
+    `mem_slots` is how many issue slots a load takes.
+    """
 
     mem_lat: float
     mem_thru: float
     alu_lat: float
     alu_thru: float
     issue_thru: float
+    mem_slots: float = 1.0
 
 
 def warp_throughput(warps: ArrayLike, latency: ArrayLike, bound: ArrayLike) -> Floats:
@@ -92,7 +96,7 @@ def throughput_bound(chip: Chip, alpha: ArrayLike) -> Floats:
     a = np.asarray(alpha, np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         arithmetic = chip.alu_thru / a
-    return np.minimum(np.minimum(chip.mem_thru, arithmetic), chip.issue_thru / (a + 1))
+    return np.minimum(np.minimum(chip.mem_thru, arithmetic), chip.issue_thru / (a + chip.mem_slots))
 
 
 def memory_throughput(

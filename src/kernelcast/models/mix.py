@@ -23,6 +23,7 @@ from kernelcast.models.latency import (
     transaction_latency,
 )
 from kernelcast.models.latency_hiding import WARP_LANES, Chip, Contention
+from kernelcast.models.throughput import further_slots
 from kernelcast.models.traffic import SECTOR_BYTES, caches_loads_in_l1
 from kernelcast.models.work import WarpWork
 
@@ -31,8 +32,8 @@ COALESCED_BYTES = WARP_LANES * WORD_BYTES
 _NEEDED_BY = "the synthetic workload"
 _MOST_ILP = 8
 _UNSTRUCTURED_BYTES = 128
-"""What one lane of an unstructured access costs the memory, as if no transaction were shorter:
-Volkov 2016, section 6.7, on five chips."""
+"""What a transaction that lies anywhere costs a memory whose rate of those nobody has measured, as
+if none were shorter: Volkov 2016, section 6.7, on four of five chips."""
 
 
 class MixKind(StrEnum):
@@ -108,6 +109,7 @@ def mix_chip(machine: Machine, mix: Mix) -> Chip:
         # All instructions depend on each other, so that none is issued together with another.
         alu_thru=min(machine.number("throughput.fp32", _NEEDED_BY) / WARP_LANES, issue),
         issue_thru=issue,
+        mem_slots=1.0 + further_slots(machine, mix.kind),
     )
 
 
@@ -129,7 +131,8 @@ def mix_work(
 
     `alpha`, where given, takes the place of the mix's own, so that one call answers for a whole
     range. With k independent chains a warp issues k instructions, each after the interval of
-    section 3.7, before it waits for the first of them.
+    section 3.7, before it waits for the first of them; loads from memory only as many as a warp may
+    have in flight.
 
     Raises
     ------
@@ -148,18 +151,18 @@ def mix_work(
     chip = mix_chip(machine, mix)
     endless = np.isinf(a)
     additions, slow = np.where(endless, 1.0, a), np.where(endless, 0.0, 1.0)
-    alu_path, slow_path = (
-        max(latency, mix.ilp * issue_interval(machine, _NEEDED_BY)) / mix.ilp
-        for latency in (chip.alu_lat, chip.mem_lat)
-    )
+    slow_lat = chip.mem_lat - np.minimum(a, 1.0) * _sooner(machine, mix)
+    interval = issue_interval(machine, _NEEDED_BY)
+    alu_path = max(chip.alu_lat / mix.ilp, interval)
+    slow_path = np.maximum(slow_lat / _in_flight(machine, mix), interval)
     return WarpWork(
         warps=n,
         arithmetic=additions,
         memory=slow,
         alu_lat=chip.alu_lat,
         alu_cycles=1 / chip.alu_thru,
-        issue_cycles=1 / chip.issue_thru,
-        mem_lat=chip.mem_lat,
+        issue_cycles=(additions + slow * chip.mem_slots) / (additions + slow) / chip.issue_thru,
+        mem_lat=slow_lat,
         mem_cycles=1 / chip.mem_thru,
         arithmetic_path=additions * alu_path,
         memory_path=slow * slow_path,
@@ -170,6 +173,22 @@ def mix_work(
         floating=additions,
         repeats=math.inf,
     )
+
+
+def _sooner(machine: Machine, mix: Mix) -> float:
+    """Cycles by which an addition gets a slow instruction's result sooner than another such does.
+
+    Volkov 2016, section 4.7.
+    """
+    sooner = machine.get(f"latency.{mix.kind}_to_alu")
+    return 0.0 if sooner is None else machine.number(f"latency.{mix.kind}", _NEEDED_BY) - sooner
+
+
+def _in_flight(machine: Machine, mix: Mix) -> float:
+    """Slow instructions of a warp at once, their issue apart (Volkov 2016, Listing 3.2)."""
+    limit = machine.get("sm.loads_per_warp")
+    leaves_sm = mix.kind not in (MixKind.SHARED, MixKind.SFU)
+    return min(mix.ilp, limit) if leaves_sm and limit else mix.ilp
 
 
 def _slow_instruction(machine: Machine, mix: Mix) -> tuple[float, float]:
@@ -194,8 +213,13 @@ def _slow_instruction(machine: Machine, mix: Mix) -> tuple[float, float]:
     per_extra = transaction_latency(machine, _NEEDED_BY) if extra else 0.0
     latency = number("latency.dram", _NEEDED_BY) + extra * per_extra
     rate = machine.get("dram.achieved_bandwidth") or number("dram.bandwidth", _NEEDED_BY)
-    per_sm = rate / number("sm.count", _NEEDED_BY) / number("clock.sm", _NEEDED_BY)
-    return latency, per_sm / moved
+    instructions = rate / moved
+    if mix.kind is MixKind.RANDOM:
+        # What bounds it is how often a memory can turn to another place, not how many bytes move.
+        instructions = (
+            machine.get("dram.scattered_rate") or rate / _UNSTRUCTURED_BYTES
+        ) / transactions
+    return latency, instructions / number("sm.count", _NEEDED_BY) / number("clock.sm", _NEEDED_BY)
 
 
 def _cached(machine: Machine) -> tuple[float, float]:
@@ -223,7 +247,7 @@ def _transactions(machine: Machine, mix: Mix) -> tuple[float, float]:
     if mix.kind in (MixKind.SHARED, MixKind.SFU, MixKind.CACHED):
         return 1.0, 0.0
     if mix.kind is MixKind.RANDOM:
-        return float(WARP_LANES), float(WARP_LANES * _UNSTRUCTURED_BYTES)
+        return float(WARP_LANES), float(WARP_LANES * SECTOR_BYTES)
     stride = mix.ways * WORD_BYTES
     if capability >= (2, 0):
         size = 128 if capability < (3, 0) else SECTOR_BYTES

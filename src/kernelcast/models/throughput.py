@@ -31,13 +31,16 @@ _INTEGER = (
     OpClass.BITFIELD,
     OpClass.COMPARE,
 )
+CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
+"""What the CUDA cores executed before compute capability 7.0."""
+
 _OWN_PIPES = {
     Bottleneck.FP64: (OpClass.FP64,),
     Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
     Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
 }
 _PIPES_BEFORE_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER),
+    Bottleneck.FP32: CUDA_CORE_CLASSES,
     **_OWN_PIPES,
 }
 _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
@@ -228,8 +231,25 @@ def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
     rate = case.machine.number("sm.issue_per_cycle", needed_by)
     pairs = _pairs_per_warp(case)
     alone = sum(counts.values()) - 2 * pairs
-    cycles = issue_cycles_per_warp(alone, pairs, _reissued_per_warp(case), rate)
+    repeated = _reissued_per_warp(case) + _further_slots_per_warp(case, counts)
+    cycles = issue_cycles_per_warp(alone, pairs, repeated, rate)
     return [Use(Bottleneck.ISSUE, cycles)], []
+
+
+def further_slots(machine: Machine, kind: str) -> float:
+    """Issue slots beyond the first of a special function (`sfu`) or an access (`shared`).
+
+    Volkov 2016, section 4.7, of Maxwell; none where nobody has found any.
+    """
+    return (machine.get(f"issue.{kind}") or 1.0) - 1.0
+
+
+def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> float:
+    accesses = (a.requests for a in case.profile.accesses if a.space is Space.SHARED)
+    return (
+        further_slots(case.machine, "sfu") * counts.get(OpClass.SFU, 0.0)
+        + further_slots(case.machine, "shared") * sum(accesses) / case.profile.warps
+    )
 
 
 def pairs_of_case(case: Case) -> dict[int, int]:

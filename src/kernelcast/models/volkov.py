@@ -9,6 +9,7 @@ V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, 
     mem_lat = a + sum of b T / (c - T), T the throughput of memory                section 6.4
     x = min(n / latency bound(mem_lat(x)), throughput bound), by bisection        section 6.5
     busiest of S schedulers: ceil(n / S) warps                                    section 5.8
+    from barrier to barrier a warp takes as long as the slowest of its block      section 3.7
 
 x is in warps per cycle and SM, n in resident warps per SM. A launch runs in waves: whole ones of
 n warps, each taking n / x cycles, and a last one of the remaining blocks, which lasts as long as
@@ -18,6 +19,7 @@ its busiest SM or as one warp.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -33,9 +35,17 @@ from kernelcast.models.base import (
 )
 from kernelcast.models.latency import contention_law, load_latency, timing
 from kernelcast.models.latency_hiding import Contention, contended_throughput
+from kernelcast.models.lone_warp import lone_warp
+from kernelcast.models.slowest_warp import warp_spread
 from kernelcast.models.throughput import Worksheet, worksheet
 from kernelcast.models.traffic import Estimate
-from kernelcast.profiling.critical_path import walk_warp
+
+SLOWER_WARPS = (
+    "at barriers and at the end of its block a warp waits for the slowest of the block, which "
+    "takes every way that some warp of the block takes"
+)
+_NOTED = 0.01
+"""Share of the latency bound from which on waiting for slower warps is worth a note."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +152,8 @@ class Volkov:
         "constants are known",
         "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
         "a limit on outstanding loads, instruction fetch and TLB misses",
-        "warps that wait at barriers for slower ones, and atomics on one address",
-        "blocks of unequal work",
+        "how unlike the warps of a block are, beyond what the counts of all warps show",
+        "atomics on one address, and blocks of unequal work",
     )
 
     contention: bool = True
@@ -164,10 +174,7 @@ class Volkov:
         exposed = waves.steady_cycles - waves.throughput_cycles
         parts = (
             Part(str(sheet.busiest.resource), waves.throughput_cycles),
-            Part(f"exposed {Bottleneck.MEMORY_LATENCY}", exposed * view.path.memory_share),
-            Part(
-                f"exposed {Bottleneck.ARITHMETIC_LATENCY}", exposed * (1 - view.path.memory_share)
-            ),
+            *(Part(f"exposed {w}", exposed * share) for w, share in view.path.shares.items()),
             Part(str(Bottleneck.TAIL), waves.cycles - waves.steady_cycles),
             start,
         )
@@ -223,10 +230,14 @@ class Volkov:
 
 @dataclass(frozen=True)
 class Path:
-    """The latency bound, the share of it that waits for memory, and the loads waited for."""
+    """The latency bound, what it is spent on in shares of it, and the loads waited for.
+
+    `barrier_cycles` are those that a mean warp waits for slower ones of its block.
+    """
 
     latency: Contention
-    memory_share: float
+    shares: Mapping[Bottleneck, float]
+    barrier_cycles: float
     loads: float
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -243,8 +254,7 @@ class View:
     @property
     def waits_for(self) -> Bottleneck:
         """The latency that a lone warp mostly waits for."""
-        waits = self.path.memory_share > 0.5
-        return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ARITHMETIC_LATENCY
+        return max(self.path.shares, key=lambda waits: self.path.shares[waits])
 
     def bottleneck(self, start_cycles: float) -> Bottleneck:
         """The mode of section 3.5, unless starting or the last wave takes longer than the rest."""
@@ -271,6 +281,7 @@ class View:
         x = waves.throughput(waves.resident_warps)
         return {
             "latency bound, cycles": waves.latency.a,
+            "waiting for slower warps of the block, cycles": self.path.barrier_cycles,
             "latency under load, cycles": float(waves.latency.latency(x)),
             "loads waited for in a row": self.path.loads,
             "resident warps per SM": waves.resident_warps,
@@ -282,37 +293,49 @@ class View:
 
 
 def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Path:
-    """The latency bound of the mean warp: the representative one, scaled to the mean work."""
+    """The latency bound of the mean warp: the representative one, scaled to the mean work.
+
+    At barriers and at the end of its block it waits for slower ones.
+    """
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
     timed = timing(case, unloaded, by)
-    walked = walk_warp(
-        case.kernel,
-        case.profile.warp,
-        lambda i: timed.latency[i.index],
-        lambda i: timed.interval[i.index],
-    )
+    walked = lone_warp(case, timed)
+    spread = warp_spread(case, timed, walked)
     replacement = case.machine.get("latency.block_replacement")
     missing = () if replacement else ("replacing a block: no latency.block_replacement",)
-    mean_instructions = case.profile.total.warp / case.profile.warps
-    scale = mean_instructions / max(1, case.profile.warp.instructions)
-    cycles = walked.cycles * scale + (replacement or 0.0)
-    in_memory = sum(
+    scale = spread.mean_cycles / walked.cycles if walked.cycles else 1.0
+    cycles = spread.mean_cycles + spread.wait_cycles + (replacement or 0.0)
+    in_memory = scale * sum(
         float(wait)
-        for wait, outside in zip(walked.waits, timed.waits_for_memory, strict=True)
-        if outside
+        for wait, loads, stores in zip(
+            walked.waits, timed.waits_for_memory, timed.store_next, strict=True
+        )
+        if loads or stores
     )
     loads = scale * sum(
         times
         for (op_class, space), times in walked.critical.items()
         if op_class is OpClass.LOAD and space in (Space.GLOBAL, Space.GENERIC)
     )
+    waiting = (SLOWER_WARPS,) if spread.wait_cycles > _NOTED * cycles else ()
     return Path(
         latency=_under_load(case, estimate, cycles, loads, law),
-        memory_share=in_memory * scale / cycles if cycles else 0.0,
+        shares=_shares(cycles, in_memory, spread.wait_cycles),
+        barrier_cycles=spread.wait_cycles,
         loads=loads,
-        notes=(*notes, *timed.notes),
+        notes=(*notes, *timed.notes, *waiting),
         warnings=missing,
     )
+
+
+def _shares(cycles: float, in_memory: float, at_barriers: float) -> dict[Bottleneck, float]:
+    """What the latency bound is spent on; replacing a block counts as arithmetic."""
+    memory, barriers = (c / cycles if cycles else 0.0 for c in (in_memory, at_barriers))
+    return {
+        Bottleneck.MEMORY_LATENCY: memory,
+        Bottleneck.BARRIERS: barriers,
+        Bottleneck.ARITHMETIC_LATENCY: max(0.0, 1 - memory - barriers),
+    }
 
 
 def _unloaded_latency(

@@ -23,9 +23,9 @@ from kernelcast.models.base import (
     launch_overhead,
 )
 from kernelcast.models.latency import load_latency, timing
+from kernelcast.models.lone_warp import lone_warp
 from kernelcast.models.throughput import Worksheet, executed_per_warp, worksheet
 from kernelcast.models.traffic import Estimate
-from kernelcast.profiling.critical_path import walk_warp
 
 Floats = NDArray[np.float64]
 Numbers = float | Floats
@@ -211,12 +211,7 @@ class _Paths:
 
 def _paths(case: Case, mem_lat: float, needed_by: str) -> _Paths:
     timed = timing(case, mem_lat, needed_by)
-    walked = walk_warp(
-        case.kernel,
-        case.profile.warp,
-        lambda i: timed.latency[i.index],
-        lambda i: timed.interval[i.index],
-    )
+    walked = lone_warp(case, timed)
     mean_instructions = case.profile.total.warp / case.profile.warps
     scale = mean_instructions / max(1, case.profile.warp.instructions)
     outside = np.array(timed.waits_for_memory, bool)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.models.cusp import ALPHAS, Cusp
+from kernelcast.reporting.curve_document import CUSP_SCHEMA, CuspDocument, CuspResult
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import columns, section, spaced
 from kernelcast.reporting.svg import Chart, Line
@@ -34,37 +36,40 @@ def render_cusps(cusps: Sequence[Cusp], detail: bool) -> RenderableType:
             f"{c.limit_warps:g}",
         )
     curves = columns(_X, *(c.machine for c in cusps))
-    for at, alpha in enumerate(ALPHAS):
-        if alpha.is_integer():
+    alphas = cusps[0].alphas
+    for at, alpha in enumerate(alphas):
+        if alpha.is_integer() or alphas != ALPHAS:
             curves.add_row(f"{alpha:g}", *(digits(float(c.warps[at])) for c in cusps))
     return spaced([head, section(f"{_Y}, by {_X}", ends), section("The curves", curves)])
 
 
 def cusps_dict(cusps: Sequence[Cusp]) -> dict[str, Any]:
-    """The curves as plain dictionaries."""
-    return {
-        "schema": "kernelcast/occupancy-cusp/1",
-        "alphas": list(ALPHAS),
-        "results": [
-            {
-                "gpu": c.machine,
-                "is_cusp": c.is_cusp,
-                "most_alpha": c.most[0],
-                "most_warps": c.most[1],
-                "loads_alone_warps": c.loads_alone,
-                "additions_alone_warps": c.additions_alone,
-                "limit_warps": c.limit_warps,
-                "needed_warps": c.warps.tolist(),
-            }
-            for c in cusps
-        ],
-    }
+    """The curves in the published form of `occupancy-curve --cusp --json`."""
+    document = CuspDocument(CUSP_SCHEMA, list(cusps[0].alphas), [_result(c) for c in cusps])
+    built: dict[str, Any] = msgspec.to_builtins(document)
+    return built
 
 
 def cusp_chart(cusps: Sequence[Cusp]) -> Chart:
-    """One line per GPU."""
-    lines = [Line(c.machine, tuple(zip(ALPHAS, c.warps.tolist(), strict=True))) for c in cusps]
+    """One line per GPU over the logarithm of alpha; loads alone, without one, are left out."""
+    lines = [
+        Line(c.machine, tuple((a, w) for a, w in zip(c.alphas, c.warps.tolist(), strict=True) if a))
+        for c in cusps
+    ]
     return Chart("Warps that hide latency", _X, _Y, tuple(lines), logarithmic=True)
+
+
+def _result(c: Cusp) -> CuspResult:
+    return CuspResult(
+        gpu=c.machine,
+        is_cusp=c.is_cusp,
+        most_alpha=c.most[0],
+        most_warps=c.most[1],
+        loads_alone_warps=c.loads_alone,
+        additions_alone_warps=c.additions_alone,
+        limit_warps=int(c.limit_warps),
+        needed_warps=c.warps.tolist(),
+    )
 
 
 def _answer(cusps: Sequence[Cusp]) -> Text:

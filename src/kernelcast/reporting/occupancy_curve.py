@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass, fields
 from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.models.occupancy_curve import OccupancyCurve
+from kernelcast.reporting.console import plain_text
+from kernelcast.reporting.curve_document import (
+    CURVE_SCHEMA,
+    CurveDocument,
+    CurveResult,
+    PointPart,
+)
 from kernelcast.reporting.figures import digits, grouped, percent, scaled
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.reporting.plain_words import MEANING
@@ -20,6 +28,24 @@ from kernelcast.reporting.titles import launch_title
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SAME = 1.005
 """A gain below this is none: it would be told as 1.00 times."""
+
+
+@dataclass(frozen=True)
+class Curve(OccupancyCurve):
+    """An occupancy curve whose text is the full report and which turns into a plain dictionary."""
+
+    @classmethod
+    def of(cls, curve: OccupancyCurve) -> Curve:
+        """The same curve, ready to be printed."""
+        return cls(**{f.name: getattr(curve, f.name) for f in fields(OccupancyCurve)})
+
+    def __str__(self) -> str:
+        return plain_text(render_curves([self], detail=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `occupancy-curve --json` gives it."""
+        built: dict[str, Any] = msgspec.to_builtins(_result(self))
+        return built
 
 
 def render_curves(curves: Sequence[OccupancyCurve], detail: bool) -> RenderableType:
@@ -36,8 +62,11 @@ def render_curves(curves: Sequence[OccupancyCurve], detail: bool) -> RenderableT
 
 
 def curves_dict(curves: Sequence[OccupancyCurve]) -> dict[str, Any]:
-    """The curves as plain dictionaries; what is not finite is null."""
-    return {"schema": "kernelcast/occupancy-curve/1", "results": [_curve_dict(c) for c in curves]}
+    """The curves in the published form of `occupancy-curve --json`."""
+    built: dict[str, Any] = msgspec.to_builtins(
+        CurveDocument(CURVE_SCHEMA, [_result(c) for c in curves])
+    )
+    return built
 
 
 def curve_chart(c: OccupancyCurve) -> Chart:
@@ -201,26 +230,26 @@ def _definitions(curves: Sequence[OccupancyCurve]) -> list[str]:
     return found
 
 
-def _curve_dict(c: OccupancyCurve) -> dict[str, Any]:
+def _result(c: OccupancyCurve) -> CurveResult:
     held = c.case.occupancy
-    return {
-        "kernel": c.case.kernel.label or c.case.kernel.name,
-        "gpu": c.case.machine.name,
-        "needed_warps": c.needed_warps if math.isfinite(c.needed_warps) else None,
-        "needed_share": c.needed_share,
-        "resident_warps": c.resident_warps,
-        "warps_per_sm": held.warps_per_sm,
-        "limit_warps": c.limit_warps,
-        "enough": c.is_enough,
-        "gain": c.gain,
-        "wanted_blocks": c.wanted.blocks,
-        "latency_cycles": c.latency_cycles,
-        "throughput_bound": c.throughput_bound,
-        "throughput": c.throughput,
-        "waits_for": str(c.waits_for),
-        "busiest": str(c.busiest),
-        "limiter": held.limiter,
-        "most_for_needed": dict(c.most_for_needed),
-        "advice": advice(c),
-        "points": [asdict(p) for p in c.points],
-    }
+    return CurveResult(
+        kernel=c.case.kernel.label or c.case.kernel.name,
+        gpu=c.case.machine.name,
+        needed_warps=c.needed_warps if math.isfinite(c.needed_warps) else None,
+        needed_share=c.needed_share,
+        resident_warps=c.resident_warps,
+        warps_per_sm=held.warps_per_sm,
+        limit_warps=c.limit_warps,
+        enough=c.is_enough,
+        gain=c.gain,
+        wanted_blocks=c.wanted.blocks,
+        latency_cycles=c.latency_cycles,
+        throughput_bound=c.throughput_bound,
+        throughput=c.throughput,
+        waits_for=c.waits_for,
+        busiest=c.busiest,
+        limiter=held.limiter,
+        most_for_needed=dict(c.most_for_needed),
+        advice=advice(c),
+        points=[PointPart(p.blocks, p.warps, p.throughput, p.latency_bound) for p in c.points],
+    )

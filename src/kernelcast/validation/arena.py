@@ -39,7 +39,8 @@ GPUS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
 """The five chips of the dissertation."""
 
 ALPHAS = tuple(sorted({round(2 ** (k / 2)) for k in range(19)}))
-"""1 to 512; the first two of the 19 powers round to the same."""
+"""18 numbers: from 1 to 512 there are 19 powers of the root of 2, but whole additions go with each
+load, and the power 1.41 is as near to 1 as it gets (section 7.9 samples "approximately")."""
 
 PEAK_SHARE = 0.9
 """Latency counts as hidden from this share of the throughput bound on (section 4.5)."""
@@ -211,12 +212,12 @@ def _volkov(work: WarpWork) -> Floats:
 def _mwp_cwp(work: WarpWork) -> Floats:
     """Hong & Kim's equations as in section 7.1: no departure delay, bandwidth at the pins."""
 
-    def one(n: float, arithmetic: float, memory: float) -> float:
+    def one(n: float, arithmetic: float, memory: float, latency: float, issue: float) -> float:
         inputs = MwpCwpInputs(
-            mem_ld=float(work.mem_lat),
+            mem_ld=latency,
             departure_del_uncoal=0.0,
             departure_del_coal=0.0,
-            issue_cycles=float(np.maximum(work.alu_cycles, work.issue_cycles)),
+            issue_cycles=issue,
             freq_hz=work.clock_hz,
             mem_bandwidth=work.pin_bandwidth,
             blocks=n * work.sms,
@@ -234,4 +235,5 @@ def _mwp_cwp(work: WarpWork) -> Floats:
         return n * _ENDLESS / cycles
 
     each = np.vectorize(one, otypes=[np.float64])
-    return np.asarray(each(work.warps, work.arithmetic, work.memory))
+    issue = np.maximum(work.alu_cycles, work.issue_cycles)
+    return np.asarray(each(work.warps, work.arithmetic, work.memory, work.mem_lat, issue))

@@ -3,7 +3,8 @@
 Lanes that have parted meet again where the code joins: blocks stand in an order in which all that
 lies between a BSSY and its BSYNC comes before the BSYNC, and of the blocks in which lanes wait the
 first one runs. So the convergence barriers hold without being executed. A call goes to the
-function's first block, and a return to the blocks behind the calls.
+function's first block, and a return to the blocks behind the calls; functions stand before all
+code that calls them, so that no lane runs ahead of those in a function.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     graph = flow_graph(function, cut_after=_waits)
     returns = return_addresses(function, graph)
     successors = [_successors(b, function, graph, returns) for b in graph.blocks]
-    order = layout_order(successors)
+    order = _order(function, graph)
     place = {old: new for new, old in enumerate(order)}
     starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
     code = Code(
@@ -70,7 +71,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
                 index = len(instructions)
                 meanings.append(tuple(replace(s, index=index) for s in steps))
                 instructions.append(_instruction(native, index, steps))
-        after = tuple(place[s] for s in successors[old])
+        after = tuple(place[s] for s in successors[old] if s in place)
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
     return replace(
         shell,
@@ -98,18 +99,17 @@ def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruc
 
 
 def _parts(steps: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
-    """The steps cut behind an access that is followed by one in another state space.
+    """The steps, cut behind an access that is followed by one in another state space.
 
     An instruction of a kernel accesses one space only, so a copy from global to shared memory is a
     load and a store.
     """
-    cuts = [0]
-    last: Instruction | None = None
-    for at, step in enumerate(steps):
-        if step.op_class.is_memory and step.space is not Space.PARAM:
-            if last is not None and last.space is not step.space:
-                cuts.append(at)
-            last = step
+    accesses = [
+        (at, step.space)
+        for at, step in enumerate(steps)
+        if step.op_class.is_memory and step.space is not Space.PARAM
+    ]
+    cuts = [0, *(at + 1 for (at, space), (_, after) in pairwise(accesses) if space != after)]
     return [steps[a:b] for a, b in pairwise([*cuts, len(steps)])]
 
 
@@ -129,6 +129,40 @@ def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...
                 if isinstance(operand, IntegerOperand)
             }
     return tuple(sorted(found & starts))
+
+
+def _order(function: SassFunction, graph: FlowGraph) -> list[int]:
+    """The reachable blocks: the entry, the functions that are called, and the rest of the kernel.
+
+    Within a function a call leads to what follows it. A function stands before its callers.
+    """
+    at = {function.instructions[b.start].address: b.index for b in graph.blocks}
+    own = [_within_function(b, function, graph) for b in graph.blocks]
+    called: dict[int, None] = {}
+
+    def visit(entry: int) -> list[int]:
+        order = layout_order(own, entry)
+        for index in order:
+            last = function.instructions[graph.blocks[index].end - 1]
+            if last.opcode in CALLS:
+                for callee in (at[a] for a in call_targets(last, function) if a in at):
+                    if callee not in called and callee != entry:
+                        called[callee] = None
+                        bodies.append(visit(callee))
+        return order
+
+    bodies: list[list[int]] = []
+    entry, *rest = visit(at[function.functions[function.name]])
+    placed = dict.fromkeys([entry, *(b for body in bodies for b in body), *rest])
+    return list(placed)
+
+
+def _within_function(block: Block, function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
+    """Blocks that control may go to, a call being over as soon as it is made."""
+    last = function.instructions[block.end - 1]
+    if last.opcode == "RET":
+        return block.successors[:1] if last.guard is not None else ()
+    return block.successors
 
 
 def _waits(instruction: SassInstruction) -> bool:
@@ -209,10 +243,13 @@ def _guard(native: SassInstruction) -> Guard | None:
 
 
 def _address_reads(steps: tuple[Instruction, ...]) -> tuple[Register, ...]:
-    """The registers of the machine that make up an address, by way of the steps before it."""
+    """The registers of the machine that decide on an access, by way of the steps before it: those
+    that make up its address, and those of its guard."""
     wanted: set[Register] = set()
     for step in reversed(steps):
         wanted.update(step.address_reads)
+        if step.op_class.is_memory and step.guard is not None:
+            wanted.add(step.guard.register)
         if wanted.intersection(step.writes):
             wanted.update(step.reads)
     return _outer(sorted(wanted, key=lambda r: r.name))

@@ -252,9 +252,14 @@ class Lift:
         """Where in the parameter block a constant lies."""
         if not isinstance(operand.bank, int) or operand.bank not in self.code.banks:
             raise self.refuse(f"constant {operand}")
-        offset = self.code.banks[operand.bank] + (operand.offset or 0)
+        base = self.code.banks[operand.bank]
         register = operand.register and ir_register(operand.register)
-        return Address(register or None, offset)
+        if not register:
+            return Address(None, base + (operand.offset or 0))
+        if operand.offset:
+            # Offsets of 32 bits wrap around.
+            register = self.let("add.u32", register, Immediate(operand.offset))
+        return Address(register, base)
 
     def _guard(self) -> Guard | None:
         written = self.native.guard

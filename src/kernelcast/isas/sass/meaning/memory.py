@@ -119,7 +119,7 @@ def store(x: Lift) -> None:
 def asynchronous_copy(x: Lift) -> None:
     """`LDGSTS [shared], [global], P`: a copy, done at once; zeros where P does not hold."""
     words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
-    target = _shared_address(x, x.take())
+    target = x.take()
     source = address(x, x.take())
     condition = x.predicate(x.take()) if x.takes_predicate() else Immediate(1)
     kind, count = ("b32", 1) if words == 1 else ("b64", words // 2)
@@ -132,7 +132,7 @@ def asynchronous_copy(x: Lift) -> None:
         guard = x.both(guard, condition)
     into: Operand = values[0] if count == 1 else Vector(values)
     x.do(f"ld.global{vector}.{kind}", into, source, guard=guard)
-    x.do(f"st.shared{vector}.{kind}", target, into, guard=x.guard)
+    x.do(f"st.shared{vector}.{kind}", _shared_address(x, target), into, guard=x.guard)
 
 
 def _shared_address(x: Lift, operand: sass.Operand) -> Address:
@@ -142,9 +142,7 @@ def _shared_address(x: Lift, operand: sass.Operand) -> Address:
     place: Operand = Immediate(operand.offset or 0)
     for part in operand.registers:
         place = x.let("add.u32", x.b32(part), place)
-    wide = x.carried("b64")
-    x.do("cvt.u64.u32", wide, place)
-    return Address(wide)
+    return Address(x.let("cvt.u64.u32", place))
 
 
 MEANINGS = {
