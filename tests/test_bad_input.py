@@ -28,12 +28,12 @@ args = { n = 32, x = "f32[32]", y = "f32[32]" }"""
 NO_FILE = 'y=f32[4] file("no.npy")'
 COPY_LAUNCH = ("--grid", "4", "--block", "256", *COPY_ARGS)
 
-MMA = """
-extern "C" __global__ void multiply(unsigned* x) {
-    unsigned d0, d1, a = x[0], b = x[1];
-    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%4, %5};"
-        : "=r"(d0), "=r"(d1) : "r"(a), "r"(b), "r"(0), "r"(0));
-    x[threadIdx.x] = d0 + d1;
+TEXTURE = """
+extern "C" __global__ void pick(unsigned* x, unsigned long long texture) {
+    unsigned a, b, c, d;
+    asm("tex.1d.v4.u32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
+        : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(texture), "r"(threadIdx.x));
+    x[a] = b;
 }
 """
 ENDLESS = """
@@ -193,11 +193,11 @@ CASES = [
     ),
     Bad(
         "unsupported instruction",
-        predict("--grid", "1", "--block", "32", "--arg", "x=u32[32]"),
-        "mma",
+        predict("--grid", "1", "--block", "32", "--arg", "x=u32[32]", "--arg", "texture=0"),
+        "instruction TLD",
         "",
-        MMA,
-        place=r"k\.cu:4",
+        TEXTURE,
+        place=r"k\.cu:5",
     ),
     Bad(
         "ELF of another machine",
@@ -275,7 +275,14 @@ CASES = [
         ".version 8.0\n.target sm_90\n.entry k( {",
         ".ptx",
     ),
-    Bad("SASS", predict(*COPY_LAUNCH, "--isa", "sass"), "SASS is not executed", "use --isa ptx"),
+    Bad(
+        "machine code of PTX",
+        predict(*COPY_LAUNCH, "--isa", "sass"),
+        "ptx holds no machine code",
+        "use --isa ptx",
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry copy() { ret; }",
+        ".ptx",
+    ),
     Bad(
         "all blocks and a sample",
         predict(*COPY_LAUNCH, "--exact", "--sample", "8"),

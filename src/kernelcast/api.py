@@ -217,7 +217,10 @@ def _with_fallback(profiles_of: Callable[[str], _Profiled], isa: str, build: Bui
     try:
         return profiles_of(isa)
     except UnsupportedError as error:
-        runs, profiles = profiles_of("ptx")
+        try:
+            runs, profiles = profiles_of("ptx")
+        except UnsupportedError:
+            raise error from None
         warning = f"PTX was executed, not the machine code: {error.what}"
         warned = [(replace(k, warnings=(*k.warnings, warning)), launch) for k, launch in runs]
         return warned, profiles

@@ -165,11 +165,11 @@ def test_explain_goes_down_to_the_instruction(run, saxpy):
         {"schema": "kernelcast/predict/1", "kernelcast": "0", "results": [explained["result"]]},
         predict_schema(),
     )
-    assert any("fma" in i["text"] for i in explained["instructions"])
+    assert any("FFMA" in i["text"] for i in explained["instructions"])
     assert any(line["line"] == 4 for line in explained["lines"])
     text = run("explain", saxpy, *LAUNCH).out
     assert "Terms of the" in text
-    assert "ld.global" in text
+    assert "LDG.E" in text
 
 
 def test_compare_puts_gpus_side_by_side(run, saxpy):
@@ -202,14 +202,15 @@ def test_gpus_with_the_same_code_share_one_execution(saxpy, monkeypatch, cache_d
     executed = []
     original = api.profile_launch
 
-    def counted(kernel, *rest):
+    def counted(kernel, *rest, **options):
         executed.append(kernel.target)
-        return original(kernel, *rest)
+        return original(kernel, *rest, **options)
 
     monkeypatch.setattr(api, "profile_launch", counted)
     flags = api.LaunchFlags(grid="256", block="256", args=tuple(LAUNCH[5::2]))
     work = api.workload(saxpy, flags)
-    cases = api.cases(work, [api.machine(g) for g in ("a100-sxm-80gb", "h100-sxm", "t4")])
+    machines = [api.machine(g) for g in ("a100-sxm-80gb", "h100-sxm", "t4")]
+    cases = api.cases(work, machines, build=api.Build(isa="ptx"))
     assert [c.kernel.target for c in cases] == ["sm_80", "sm_90", "sm_75"]
     assert executed == ["sm_80"]
     assert all(c.profile.kernel is c.kernel for c in cases)

@@ -121,10 +121,13 @@ def _float() -> Iterator[Form]:
         for kind in ("finite", "infinite", "number", "notanumber", "normal", "subnormal"):
             yield Form(f"testp.{kind}.{t} {{d}}, {{a}};", "pred", (t,))
     for mode in ("rz", "rm", "rp"):
-        for op in ("add", "sub", "mul"):
-            yield Form(f"{op}.{mode}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
-        yield Form(f"fma.{mode}.f32 {{d}}, {{a}}, {{b}}, {{c}};", "f32", ("f32",) * 3)
-        yield Form(f"sub.{mode}.f32 {{d}}, {{a}}, {{a}};", "f32", ("f32",))
+        for t in FLOATS:
+            for op in ("add", "sub", "mul", "div"):
+                yield Form(f"{op}.{mode}.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
+            for op in ("rcp", "sqrt"):
+                yield Form(f"{op}.{mode}.{t} {{d}}, {{a}};", t, (t,))
+            yield Form(f"fma.{mode}.{t} {{d}}, {{a}}, {{b}}, {{c}};", t, (t,) * 3)
+            yield Form(f"sub.{mode}.{t} {{d}}, {{a}}, {{a}};", t, (t,))
         yield Form(f"fma.{mode}.ftz.f32 {{d}}, {{a}}, {{b}}, {{a}};", "f32", ("f32", "f32"))
     for op in ("add.rn.sat", "mul.rn.ftz.sat", "sub.rn.sat"):
         yield Form(f"{op}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
@@ -133,11 +136,17 @@ def _float() -> Iterator[Form]:
     for t in HALVES:
         for op in ("add", "sub", "mul", "min", "max"):
             yield Form(f"{op}.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
-        yield Form(f"fma.rn.{t} {{d}}, {{a}}, {{b}}, {{c}};", t, (t, t, t))
+        for fma in ("fma.rn", "fma.rn.relu"):
+            yield Form(f"{fma}.{t} {{d}}, {{a}}, {{b}}, {{c}};", t, (t, t, t))
         for op in ("neg", "abs"):
             yield Form(f"{op}.{t} {{d}}, {{a}};", t, (t,))
     for op in ("sin", "cos", "ex2", "lg2", "rsqrt", "rcp", "sqrt", "tanh"):
         yield Form(f"{op}.approx.f32 {{d}}, {{a}};", "f32", ("f32",), approximate=True)
+    for op in ("sin.turns", "cos.turns", "rcp.approx.ftz", "ex2.approx.ftz", "lg2.approx.ftz"):
+        yield Form(f"{op}.f32 {{d}}, {{a}};", "f32", ("f32",), approximate=True)
+    for op in ("rcp", "rsqrt"):
+        yield Form(f"{op}.approx.ftz.f64 {{d}}, {{a}};", "f64", ("f64",))
+    yield Form("rsqrt.approx.f64 {d}, {a};", "f64", ("f64",))
     for op in ("div.approx", "div.full"):
         yield Form(f"{op}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"), approximate=True)
 
@@ -165,6 +174,9 @@ def _comparisons() -> Iterator[Form]:
     for t in ("f16", "bf16"):
         for relation in ("lt", "geu", "nan"):
             yield Form(f"setp.{relation}.{t} {{d}}, {{a}}, {{b}};", "pred", (t, t))
+            yield Form(f"set.{relation}.u32.{t}x2 {{d}}, {{a}}, {{b}};", "u32", (f"{t}x2",) * 2)
+            text = f"set.{relation}.{t}x2.{t}x2 {{d}}, {{a}}, {{b}};"
+            yield Form(text, f"{t}x2", (f"{t}x2",) * 2)
 
 
 def _conversions() -> Iterator[Form]:
@@ -197,7 +209,9 @@ def _conversions() -> Iterator[Form]:
             yield Form(f"cvt.{mode}.{t}.u64 {{d}}, {{a}};", t, ("u64",))
         yield Form(f"cvt.f32.{t} {{d}}, {{a}};", "f32", (t,))
         yield Form(f"cvt.rn.{t}.f32 {{d}}, {{a}};", t, ("f32",))
-        yield Form(f"cvt.rn.{t}x2.f32 {{d}}, {{a}}, {{b}};", f"{t}x2", ("f32", "f32"))
+        for mode in ("rn", "rz", "rn.relu"):
+            text = f"cvt.{mode}.{t}x2.f32 {{d}}, {{a}}, {{b}};"
+            yield Form(text, f"{t}x2", ("f32", "f32"))
     yield Form("cvt.rn.f16.f64 {d}, {a};", "f16", ("f64",))
     yield Form("cvt.f64.f16 {d}, {a};", "f64", ("f16",))
 

@@ -231,7 +231,7 @@ def test_a_parameter_read_by_index_leaves_no_record() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["ld.global.b128 %x, [%rd2];", "add.f32.f16 %f0, %h, %f0;", "fma.rz.f64 %d, %d, %d, %d;"],
+    ["ld.global.b128 %x, [%rd2];", "add.f32.f16 %f0, %h, %f0;", "rsqrt.rz.f64 %d, %d;"],
 )
 def test_a_form_without_a_definition_is_refused_before_anything_runs(body: str) -> None:
     kernel = kernel_of(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
 POOLS = {
     # pool: register type, number of registers, element type of the array it is stored to
     "r": ("b32", 5, "u32"),
@@ -20,111 +24,205 @@ POOLS = {
 WIDTHS = {"r": 32, "l": 64, "h": 16, "f": 32, "d": 64, "e": 16, "x": 32, "g": 16, "y": 32, "w": 64}
 
 
-def _table(text: str) -> list[tuple[str, str, str]]:
-    """Lines `pools: names`: the first pool is written, the others are read."""
+class Operation(NamedTuple):
+    """An instruction's name, the pool it writes (`p`: predicates), those it reads, and the first
+    architecture that has it, by NVIDIA's assembler.
+    """
+
+    name: str
+    target: str
+    sources: str
+    since: int = 75
+
+
+def _table(text: str) -> list[Operation]:
+    """Lines `pools: names` or `pools@since: names`: the first pool is written, others are read."""
     rows = []
     for line in text.strip().splitlines():
-        pools, _, names = line.strip().partition(": ")
-        rows += [(name, pools[0], pools[1:]) for name in names.split()]
-    return rows
+        head, _, names = line.strip().partition(": ")
+        pools, _, since = head.partition("@")
+        rows += [
+            Operation(name, pools[0], pools[1:], int(since or 75))
+            for pattern in names.split()
+            for name in _spelt_out(pattern)
+        ]
+    return list(dict.fromkeys(rows))
 
 
-def within(rows: list[tuple[str, str, str]], pools: set[str]) -> list[tuple[str, str, str]]:
-    return [row for row in rows if {row[1], *row[2]} <= pools]
+def _spelt_out(pattern: str) -> Iterator[str]:
+    """`min.{u,s}32` is `min.u32` and `min.s32`."""
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if found is None:
+        yield pattern
+        return
+    for word in found[1].split(","):
+        yield from _spelt_out(pattern[: found.start()] + word + pattern[found.end() :])
+
+
+def within(rows: list[Operation], pools: set[str]) -> list[Operation]:
+    return [row for row in rows if {row.target, *row.sources} <= pools]
 
 
 OPERATIONS = _table("""
-    rrr: add.u32 sub.s32 mul.lo.s32 mul.hi.u32 mul.hi.s32 div.u32 div.s32 rem.u32 rem.s32
-    rrr: min.u32 max.s32 and.b32 or.b32 xor.b32 shl.b32 shr.u32 shr.s32 add.sat.s32 sub.sat.s32
-    rrr: mul24.lo.u32 mul24.hi.s32 bmsk.clamp.b32 szext.wrap.s32 szext.clamp.u32
-    rrr: set.lt.u32.s32 set.ge.s32.u32 add.u16x2 min.s16x2 max.u16x2
-    rrrr: mad.lo.u32 mad.hi.s32 mad24.lo.s32 sad.s32 sad.u32 dp4a.s32.u32 dp4a.u32.u32
-    rrrr: dp2a.lo.s32.s32 dp2a.hi.u32.s32 shf.l.wrap.b32 shf.r.clamp.b32 shf.l.clamp.b32
-    rrrr: bfe.u32 bfe.s32 prmt.b32 prmt.b32.f4e prmt.b32.b4e prmt.b32.rc8 prmt.b32.ecl
-    rrrr: prmt.b32.ecr prmt.b32.rc16 slct.u32.s32
+    rrr: {add,sub,mul.lo,mul.hi,div,rem,min,max}.{u32,s32} {add,sub}.sat.s32 {and,or,xor}.b32
+    rrr: shl.b32 shr.{u32,s32} mul24.{lo,hi}.{u32,s32} bmsk.{clamp,wrap}.b32
+    rrr: szext.{wrap,clamp}.{u32,s32} set.{eq,ne,lt,le,gt,ge}.{u32,s32}.{u32,s32}
+    rrr: set.{lo,ls,hi,hs}.u32.u32
+    rrr@90: {add,min,max}.{u16x2,s16x2}
+    rrrr: mad.{lo,hi}.{u32,s32} mad24.{lo,hi}.{u32,s32} sad.{u32,s32}
+    rrrr: dp4a.{u32,s32}.{u32,s32} dp2a.{lo,hi}.{u32,s32}.{u32,s32} shf.{l,r}.{wrap,clamp}.b32
+    rrrr: bfe.{u32,s32} prmt.b32{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16} slct.{u32,s32}.s32
+    rrrp: set.{lt,ne}.{and,or,xor}.{u32,s32}.{u32,s32}
     rrrrr: bfi.b32
-    rr: not.b32 neg.s32 abs.s32 cnot.b32 popc.b32 clz.b32 brev.b32 bfind.s32 bfind.shiftamt.u32
-    rr: mov.b32 cvt.u8.u32 cvt.s8.s32 cvt.s16.s32 cvt.u32.u16 cvt.sat.s8.s32 cvt.sat.u16.s32
-    rl: popc.b64 clz.b64 bfind.s64 bfind.u64 cvt.u32.u64 cvt.sat.s32.s64
-    lll: add.s64 sub.u64 mul.lo.u64 mul.hi.u64 mul.hi.s64 div.u64 div.s64 rem.u64 rem.s64
-    lll: min.s64 max.u64 and.b64 or.b64 xor.b64
-    llr: shl.b64 shr.u64 shr.s64
-    lrr: mul.wide.u32 mul.wide.s32
-    lrrl: mad.wide.u32 mad.wide.s32
-    llll: mad.lo.s64 sad.s64
-    llrr: bfe.s64 bfe.u64
+    rr: {not,cnot}.b32 {neg,abs}.s32 {popc,clz,brev}.b32 bfind.{u32,s32} bfind.shiftamt.{u32,s32}
+    rr: mov.b32 cvt{,.sat}.{u8,s8}.{u32,s32} cvt.{u32,s32}.{u8,s8} cvt.sat.{u32.s8,u32.s32,s32.u32}
+    rr: cvt{,.sat}.{u16,s16}.s32 cvt.u32.u16
+    rl: {popc,clz}.b64 bfind.{u64,s64} bfind.shiftamt.{u64,s64} cvt{,.sat}.{u8,s8,u32,s32}.{u64,s64}
+    rll: set.{eq,lt,ge}.{u32,s32}.{u64,s64}
+    lll: {add,sub,mul.lo,mul.hi,div,rem,min,max}.{u64,s64} {and,or,xor}.b64
+    llr: shl.b64 shr.{u64,s64}
+    lrr: mul.wide.{u32,s32}
+    lrrl: mad.wide.{u32,s32}
+    llll: mad.{lo,hi}.{u64,s64} sad.{u64,s64}
+    lllr: slct.u64.s32
+    llrr: bfe.{u64,s64}
     lllrr: bfi.b64
-    ll: not.b64 neg.s64 abs.s64 brev.b64 mov.b64
-    lr: cvt.u64.u32 cvt.s64.s32 cvt.s64.s8
-    hhh: add.s16 sub.u16 mul.lo.s16 mul.hi.u16 div.s16 rem.u16 min.s16 max.u16 and.b16 xor.b16
-    hhr: shl.b16 shr.s16 shr.u16
-    hr: cvt.u16.u32 cvt.s16.s8
-    hhhh: mad.lo.u16
-    rhh: mul.wide.s16 mul.wide.u16
-    rh: cvt.u32.u16 cvt.s32.s16 cvt.u32.u8
-    fff: add.f32 sub.f32 mul.f32 add.ftz.f32 mul.ftz.f32 sub.sat.f32 mul.rn.ftz.sat.f32 div.rn.f32
-    fff: div.rn.ftz.f32 min.f32 max.f32 min.ftz.f32 max.NaN.f32 min.NaN.f32
-    ffff: fma.rn.f32 fma.rn.ftz.f32 fma.rn.sat.f32 mad.rn.f32
-    ff: sqrt.rn.f32 rcp.rn.f32 sqrt.rn.ftz.f32 neg.f32 abs.f32 neg.ftz.f32 mov.f32
-    ff: cvt.rni.f32.f32 cvt.rzi.f32.f32 cvt.rmi.ftz.f32.f32 cvt.rpi.f32.f32 cvt.sat.f32.f32
-    frr: set.gt.f32.s32
-    ddd: add.f64 sub.f64 mul.f64 div.rn.f64 min.f64 max.f64
+    ll: {not,cnot}.b64 {neg,abs}.s64 brev.b64 mov.b64 cvt.sat.{u64.s64,s64.u64}
+    lr: cvt.{u64,s64}.{u8,s8,u32,s32} cvt.sat.u64.{s8,s32}
+    lh: cvt.{u64,s64}.{u16,s16} cvt.sat.u64.s16
+    hhh: {add,sub,mul.lo,mul.hi,div,rem,min,max}.{u16,s16} {and,or,xor}.b16
+    hhr: shl.b16 shr.{u16,s16}
+    hh: {not,cnot}.b16 {neg,abs}.s16 cvt.sat.{u16.s16,s16.u16}
+    hr: cvt.{u16,s16}.{u8,s8,u32,s32} cvt.sat.{u16,s16}.{u32,s32} cvt.sat.u16.s8
+    hl: cvt{,.sat}.{u16,s16}.{u64,s64}
+    hhhh: mad.{lo,hi}.{u16,s16} sad.{u16,s16}
+    hhhr: slct.b16.s32
+    rhh: mul.wide.{u16,s16} set.{lt,ne}.u32.{u16,s16}
+    rhhr: mad.wide.{u16,s16}
+    rh: cvt{,.sat}.{u8,s8}.{u16,s16} cvt.{u32,s32}.{u16,s16} cvt.sat.u32.s16 cvt.u32.u8
+    fff: {add,sub,mul}{,.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32 div.rn{,.ftz}.f32 {min,max}{,.ftz}.f32
+    fff: set.{eq,ne,lt,geu,nan}{,.ftz}.f32.f32
+    fff@80: {min,max}{,.ftz}.NaN.f32
+    ffff: fma{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32 mad.rn.f32 slct{,.ftz}.f32.f32
+    ffff@100: {min,max}{,.ftz}{,.NaN}.f32
+    fffr: slct.f32.s32
+    fffp: set.{lt,geu}.{and,or,xor}.f32.f32
+    rrrf: slct{,.ftz}.u32.f32
+    lllf: slct.b64.f32
+    dddf: slct.f64.f32
+    dddr: slct.f64.s32
+    ff: {sqrt,rcp}.rn{,.ftz}.f32 {neg,abs}{,.ftz}.f32 mov.f32
+    ff: cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32 cvt{,.ftz}.sat.f32.f32
+    frr: set.{eq,lt,ge}.f32.{u32,s32}
+    ddd: {add,sub,mul}{,.rn}.f64 div.rn.f64 {min,max}.f64
     dddd: fma.rn.f64
-    dd: sqrt.rn.f64 neg.f64 abs.f64 cvt.rni.f64.f64 cvt.rmi.f64.f64
-    eee: add.f16 sub.f16 mul.f16 min.f16 max.f16 add.sat.f16 max.NaN.f16
-    eeee: fma.rn.f16 fma.rn.sat.f16
-    ee: neg.f16 abs.f16
-    xxx: add.f16x2 mul.f16x2 min.f16x2 sub.f16x2 set.lt.f16x2.f16x2
-    xxxx: fma.rn.f16x2
-    xff: cvt.rn.f16x2.f32
-    ggg: add.bf16 mul.bf16 min.bf16 max.bf16
-    gggg: fma.rn.bf16
-    yyy: add.bf16x2 mul.bf16x2 max.bf16x2
-    yyyy: fma.rn.bf16x2
-    yff: cvt.rn.bf16x2.f32 cvt.rz.bf16x2.f32
-    www: add.rn.f32x2 mul.rn.f32x2
-    wwww: fma.rn.f32x2
-    fr: cvt.rn.f32.s32 cvt.rz.f32.u32 cvt.rm.f32.s32 cvt.rp.f32.u32 cvt.rn.sat.f32.s32
-    fl: cvt.rn.f32.s64 cvt.rz.f32.u64 cvt.rp.f32.s64
-    fd: cvt.rn.f32.f64 cvt.rz.f32.f64 cvt.rm.ftz.f32.f64 cvt.rp.f32.f64
-    fe: cvt.f32.f16 cvt.ftz.f32.f16
-    fg: cvt.f32.bf16
-    df: cvt.f64.f32 cvt.ftz.f64.f32
-    dr: cvt.rn.f64.u32 cvt.rn.f64.s32
-    dl: cvt.rn.f64.s64 cvt.rm.f64.u64
-    ef: cvt.rn.f16.f32 cvt.rz.f16.f32 cvt.rm.f16.f32 cvt.rp.f16.f32 cvt.rn.sat.f16.f32
-    er: cvt.rn.f16.s32 cvt.rz.f16.u32
-    ed: cvt.rn.f16.f64
-    gf: cvt.rn.bf16.f32 cvt.rz.bf16.f32
-    rf: cvt.rni.s32.f32 cvt.rzi.u32.f32 cvt.rmi.ftz.s32.f32 cvt.rpi.s32.f32 cvt.rzi.s8.f32
-    rd: cvt.rzi.s32.f64 cvt.rpi.u32.f64
-    re: cvt.rni.s32.f16 cvt.rzi.u32.f16
-    lf: cvt.rzi.s64.f32 cvt.rni.u64.f32
-    ld: cvt.rzi.u64.f64 cvt.rmi.s64.f64
-    he: cvt.rzi.s16.f16
-    rff: set.lt.u32.f32 set.geu.s32.f32
+    dd: {sqrt,rcp}.rn.f64 {neg,abs}.f64 cvt{.rni,.rzi,.rmi,.rpi}{,.sat}.f64.f64 cvt.sat.f64.f64
+    eee: {add,sub,mul}{,.rn}{,.sat}.f16 set.{lt,geu}.f16.f16
+    eee@80: {min,max}{,.NaN}.f16
+    eeee: fma.rn{,.sat}.f16
+    ee: {neg,abs}.f16 cvt{.rni,.rzi,.rmi,.rpi}.f16.f16
+    xxx: {add,sub,mul}{,.rn}{,.sat}.f16x2 set.{eq,lt,geu,nan}.f16x2.f16x2
+    xxx@80: {min,max}{,.NaN}.f16x2
+    xxxx: fma.rn{,.sat}.f16x2
+    xx: {neg,abs}.f16x2
+    xff@80: cvt{.rn,.rz}.f16x2.f32
+    ggg@80: {min,max}{,.NaN}.bf16
+    ggg@90: {add,sub,mul}{,.rn}.bf16
+    gggg@80: fma.rn.bf16
+    gg@80: {neg,abs}.bf16
+    yyy@80: {min,max}{,.NaN}.bf16x2
+    yyy@90: {add,sub,mul}{,.rn}.bf16x2
+    yyyy@80: fma.rn.bf16x2
+    yy@80: {neg,abs}.bf16x2
+    yff@80: cvt{.rn,.rz}.bf16x2.f32
+    www@100: {add,sub,mul}.rn{,.ftz}.f32x2
+    wwww@100: fma.rn{,.ftz}.f32x2
+    fr: cvt{.rn,.rz,.rm,.rp}{,.sat}.f32.{u8,s8,u32,s32}
+    fh: cvt{.rn,.rz,.rm,.rp}{,.sat}.f32.{u16,s16}
+    fl: cvt{.rn,.rz,.rm,.rp}{,.sat}.f32.{u64,s64}
+    fd: cvt{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32.f64
+    fe: cvt{,.ftz}{,.sat}.f32.f16
+    fg@80: cvt.f32.bf16
+    df: cvt{,.ftz}{,.sat}.f64.f32
+    de: cvt{,.sat}.f64.f16
+    dg@90: cvt.f64.bf16
+    dr: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u8,s8,u32,s32}
+    dh: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u16,s16}
+    dl: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u64,s64}
+    ef: cvt{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f16.f32
+    er: cvt{.rn,.rz,.rm,.rp}{,.sat}.f16.{u8,s8,u32,s32}
+    eh: cvt{.rn,.rz,.rm,.rp}.f16.{u16,s16}
+    el: cvt{.rn,.rz,.rm,.rp}.f16.{u64,s64}
+    ed: cvt.rn{,.sat}.f16.f64
+    eg@90: cvt{.rn,.rz,.rm,.rp}.f16.bf16
+    gf@80: cvt{.rn,.rz,.rm,.rp}.bf16.f32
+    gr@90: cvt{.rn,.rz,.rm,.rp}.bf16.{u32,s32}
+    gh@90: cvt{.rn,.rz,.rm,.rp}.bf16.{u16,s16}
+    gl@90: cvt{.rn,.rz,.rm,.rp}.bf16.{u64,s64}
+    ge@90: cvt{.rn,.rz,.rm,.rp}.bf16.f16
+    gd@90: cvt.rn.bf16.f64
+    rf: cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}.{u8,s8,u32,s32}.f32
+    rd: cvt{.rni,.rzi,.rmi,.rpi}.{u8,s8,u32,s32}.f64
+    re: cvt{.rni,.rzi,.rmi,.rpi}.{u8,s8,u32,s32}.f16
+    rg@90: cvt{.rni,.rzi,.rmi,.rpi}.{u32,s32}.bf16
+    lf: cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}.{u64,s64}.f32
+    ld: cvt{.rni,.rzi,.rmi,.rpi}.{u64,s64}.f64
+    le: cvt{.rni,.rzi,.rmi,.rpi}.{u64,s64}.f16
+    lg@90: cvt{.rni,.rzi,.rmi,.rpi}.{u64,s64}.bf16
+    hf: cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}.{u16,s16}.f32
+    hd: cvt{.rni,.rzi,.rmi,.rpi}.{u16,s16}.f64
+    he: cvt{.rni,.rzi,.rmi,.rpi}.{u16,s16}.f16
+    hg@90: cvt{.rni,.rzi,.rmi,.rpi}.{u16,s16}.bf16
+    rff: set.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{,.ftz}.{u32,s32}.f32
+    rffp: set.{lt,geu}.{and,or,xor}.u32.f32
+    rdd: set.{eq,lt,geu,nan}.u32.f64
+    fdd: set.{ne,gt}.f32.f64
+    ree: set.{lt,geu}.u32.f16
 """)
 
 PREDICATES = _table("""
-    prr: setp.eq.s32 setp.ne.u32 setp.lt.s32 setp.lo.u32 setp.ge.s32 setp.hi.u32
-    pll: setp.lt.s64 setp.hs.u64 setp.ne.s64
-    phh: setp.gt.s16 setp.le.u16
-    pff: setp.lt.f32 setp.geu.f32 setp.eq.ftz.f32 setp.neu.f32 setp.num.f32 setp.nan.f32
-    pdd: setp.gt.f64 setp.leu.f64 setp.ne.f64
-    pee: setp.lt.f16 setp.equ.f16
-    pf: testp.finite.f32 testp.subnormal.f32 testp.notanumber.f32
-    ppp: and.pred or.pred xor.pred
+    prr: setp.{eq,ne,lt,le,gt,ge}.{u32,s32} setp.{lo,ls,hi,hs}.u32
+    pll: setp.{eq,ne,lt,le,gt,ge}.{u64,s64} setp.{lo,ls,hi,hs}.u64
+    phh: setp.{eq,ne,lt,le,gt,ge}.{u16,s16} setp.{lo,ls,hi,hs}.u16
+    pff: setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{,.ftz}.f32
+    pdd: setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}.f64
+    pee: setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}.f16
+    pgg@90: setp.{eq,lt,geu,nan}.bf16
+    prrp: setp.{lt,ge,eq}.{and,or,xor}.{u32,s32}
+    pllp: setp.{lt,ge,eq}.{and,or,xor}.{u64,s64}
+    phhp: setp.{lt,ge}.{and,or}.s16
+    pffp: setp.{lt,geu,nan}.{and,or,xor}{,.ftz}.f32
+    pddp: setp.{lt,geu}.{and,or,xor}.f64
+    peep: setp.{lt,geu}.{and,or,xor}.f16
+    pf: testp.{finite,infinite,number,notanumber,normal,subnormal}.f32
+    pd: testp.{finite,infinite,number,notanumber,normal,subnormal}.f64
+    ppp: {and,or,xor}.pred
     pp: not.pred
 """)
 
 SELECTIONS = _table("""
-    rrrp: selp.b32 selp.s32
+    rrrp: selp.{b32,s32}
     lllp: selp.b64
     hhhp: selp.b16
     fffp: selp.f32
     dddp: selp.f64
     xxxp: selp.b32
+    eeep: selp.b16
 """)
+
+APPROXIMATIONS = _table("""
+    vf: {rcp,sqrt,rsqrt,sin,cos,lg2,ex2}.approx{,.ftz}.f32
+    vff: div.{approx,full}{,.ftz}.f32
+    vd: {rcp,rsqrt}.approx.ftz.f64 rsqrt.approx.f64
+    zf: tanh.approx.f32
+    ze: {ex2,tanh}.approx.f16
+    zg@90: ex2.approx.ftz.bf16 tanh.approx.bf16
+""")
+"""Functions whose last bits PTX leaves open, by the type they are computed in: `v` holds results
+good to about 16 bits, `z` to 6.
+"""
+WITHIN_EIGHT = ("sin", "cos", "ex2", "tanh")
+"""Those that are good for arguments between -8 and 8; the others take 1e-4 to 1e4."""
 
 SPECIAL = ("tid.x", "ntid.x", "ctaid.x", "nctaid.x", "laneid", "warpid", "lanemask_lt", "tid.y")
 ATOMICS = ("add.u32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32", "inc.u32", "dec.u32")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelcast.errors import NotFoundError
+from kernelcast.errors import NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.declarations import DeclaredKernel, declared_kernels, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
@@ -34,7 +34,10 @@ class CompiledSource:
 
     def kernel(self, mangled: str) -> Kernel:
         """One kernel, with its code, resources and the source's names."""
-        code = self.module.kernel(mangled, source=self.name)
+        return self._named(self.module.kernel(mangled, source=self.name))
+
+    def _named(self, code: Kernel) -> Kernel:
+        mangled = code.name
         resources = replace(
             self.cubin.kernels[mangled].resources,
             spilled_bytes=_spilled_bytes(self.compilation.log).get(mangled, 0),
@@ -49,9 +52,16 @@ class CompiledSource:
             self.cubin,
             mangled,
             name=self.name,
-            described=self.kernel(mangled),
+            described=self._described(mangled),
             cache=cache,
         )
+
+    def _described(self, mangled: str) -> Kernel:
+        """What the PTX knows of a kernel, even if its code is not understood."""
+        try:
+            return self.kernel(mangled)
+        except UnsupportedError:
+            return self._named(self.module.signature(mangled, source=self.name))
 
 
 def compile_source(

@@ -178,7 +178,7 @@ class _Clock:
         if op_class is None:
             return 0.0
         machine = self.case.machine
-        interval = issue_interval(machine, self.needed_by)
+        interval = max(issue_interval(machine, self.needed_by), instruction.issue_cycles)
         if instruction.index in self.first_of_pairs:
             return 0.0
         if op_class is OpClass.BARRIER:

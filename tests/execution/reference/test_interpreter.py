@@ -163,12 +163,12 @@ def test_trap_stops_the_kernel_where_it_stands() -> None:
 
 
 def test_what_is_not_defined_is_named_before_anything_runs() -> None:
-    kernel = kernel_of("st.global.u32 [%l2], 1; add.rz.f64 %d1, %d2, %d3;")
+    kernel = kernel_of("st.global.u32 [%l2], 1; rsqrt.rz.f64 %d1, %d2;")
     launch = Launch(
         (1, 1, 1), (32, 1, 1), {"in": Array("u32", (1,)), "out": Array("u32", (64,)), "n": 0}
     )
     memory = Memory.build(kernel, launch)
-    with pytest.raises(UnsupportedError, match=r"PTX line \d+: instruction add\.rz\.f64"):
+    with pytest.raises(UnsupportedError, match=r"PTX line \d+: instruction rsqrt\.rz\.f64"):
         run_reference(kernel, launch, memory, [0], budget=1000)
     assert not memory.array("out").any()
 

@@ -22,6 +22,10 @@ CHAIN(Fp64Fma, double, s * 0.5,
       asm volatile("fma.rn.f64 %0, %0, %1, %2;" : "+d"(x) : "d"(b), "d"(c)))
 CHAIN(Fp16Fma, unsigned, s * 0x3c003800u,
       asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(b), "r"(c)))
+#if __CUDA_ARCH__ >= 800
+CHAIN(Bf16Fma, unsigned, s * 0x3f803f00u,
+      asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(b), "r"(c)))
+#endif
 // Sums of three: an addition of two may become IMAD, which has other pipes.
 CHAIN(IntAdd, unsigned, s * 3u,
       asm volatile("{.reg .u32 t;\n\tadd.u32 t, %0, %1;\n\tadd.u32 %0, t, %2;\n\t"
@@ -37,6 +41,21 @@ CHAIN(Shift, unsigned, s * 3u, asm volatile("shl.b32 %0, %0, %1;" : "+r"(x) : "r
 CHAIN(Popc, unsigned, s * 3u, asm volatile("popc.b32 %0, %0;" : "+r"(x)))
 CHAIN(Convert, unsigned, s * 3u,
       asm volatile("{.reg .f32 t;\n\tcvt.rn.f32.s32 t, %0;\n\tcvt.rzi.s32.f32 %0, t;}" : "+r"(x)))
+CHAIN(ConvertF16, float, s * 0.5f,
+      asm volatile("{.reg .b16 t;\n\tcvt.rn.f16.f32 t, %0;\n\tcvt.f32.f16 %0, t;}" : "+f"(x)))
+CHAIN(ConvertF64, double, s * 0.5,
+      asm volatile("{.reg .f32 t;\n\tcvt.rn.f32.f64 t, %0;\n\tcvt.f64.f32 %0, t;}" : "+d"(x)))
+// The smaller and then the larger of exchanged operands: no one minimum of three equals both.
+CHAIN(IntMinmax, int, s * 3,
+      asm volatile("min.s32 %0, %0, %1;\n\tmax.s32 %0, %0, %2;" : "+r"(x) : "r"(b), "r"(c)))
+CHAIN(Fp32Minmax, float, s * 0.5f,
+      asm volatile("min.f32 %0, %0, %1;\n\tmax.f32 %0, %0, %2;" : "+f"(x) : "f"(b), "f"(c)))
+CHAIN(IntCompare, int, s * 3,
+      asm volatile("{.reg .pred p;\n\tsetp.lt.s32 p, %0, %1;\n\tselp.s32 %0, %2, %3, p;}"
+                   : "+r"(x) : "r"(b), "r"(c), "r"(y)))
+CHAIN(Fp32Compare, float, s * 0.5f,
+      asm volatile("{.reg .pred p;\n\tsetp.lt.f32 p, %0, %1;\n\tselp.f32 %0, %2, %3, p;}"
+                   : "+f"(x) : "f"(b), "f"(c), "f"(y)))
 CHAIN(Rsqrt, float, s * 0.5f, asm volatile("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x)))
 CHAIN(Exp2, float, s * 0.5f, asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x)))
 CHAIN(Sin, float, s * 0.5f, asm volatile("sin.approx.ftz.f32 %0, %0;" : "+f"(x)))
@@ -92,12 +111,21 @@ KERNELS(fp32_mul, Fp32Mul)
 KERNELS(fp32_fma, Fp32Fma)
 KERNELS(fp64_fma, Fp64Fma)
 KERNELS(fp16_fma, Fp16Fma)
+#if __CUDA_ARCH__ >= 800
+KERNELS(bf16_fma, Bf16Fma)
+#endif
 KERNELS(int_add, IntAdd)
 KERNELS(int_mad, IntMad)
 KERNELS(logic, Logic)
 KERNELS(shift, Shift)
 KERNELS(popc, Popc)
 KERNELS(convert, Convert)
+KERNELS(convert_f16, ConvertF16)
+KERNELS(convert_f64, ConvertF64)
+KERNELS(int_minmax, IntMinmax)
+KERNELS(fp32_minmax, Fp32Minmax)
+KERNELS(int_compare, IntCompare)
+KERNELS(fp32_compare, Fp32Compare)
 KERNELS(rsqrt, Rsqrt)
 KERNELS(exp2, Exp2)
 KERNELS(sin, Sin)

@@ -74,3 +74,29 @@ extern "C" __global__ void chase_shared(long long* clocks, unsigned* sink, int d
     clocks[threadIdx.x / 32 * 2 + 1] = stop;
   }
 }
+
+// Latency of L2 hits by SM and by address. Luo et al.: Dissecting the NVIDIA Hopper Architecture
+// through Microbenchmarking and Multiple Level Analysis, 2025 (arXiv:2501.12084): where the cache has
+// two partitions, hits in the far one take longer. Every node points to itself, so that all loads of
+// a node go to one slice. The block on the SM that is asked for measures, the others leave; `seen`
+// stays 0 where no block came to lie on that SM.
+extern "C" __global__ void l2_slices(long long* cycles, unsigned* seen, char* ring,
+                                     long long nodes, long long node_bytes, int sm, int hops) {
+  int here;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(here));
+  if (here != sm || threadIdx.x != 0 || atomicExch(seen, 1u) != 0) return;
+  for (long long node = 0; node < nodes; ++node) {
+    unsigned long long p = (unsigned long long)(ring + node * node_bytes);
+    asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
+    // Never true; both times are taken once the load before has come back.
+    if (p == 1) return;
+    long long start = clock64();
+#pragma unroll 1
+    for (int n = 0; n < hops; n += 16) {
+#pragma unroll
+      for (int u = 0; u < 16; ++u) asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
+    }
+    if (p == 1) return;
+    cycles[node] = clock64() - start;
+  }
+}

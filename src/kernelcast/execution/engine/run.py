@@ -28,6 +28,10 @@ from kernelcast.toolchain.cache import Cache
 LOG_BYTES = 8 << 20
 """Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
 
+STACK_BYTES = 1 << 30
+"""Addresses set aside for the stack of compiled code, which keeps the registers of a long kernel
+there, some KiB for each of its instructions; memory is taken only as far as it is used."""
+
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
@@ -240,7 +244,11 @@ class _Session:
         where ctypes drops it.
         """
         thread = threading.Thread(target=self._call, name="kernelcast engine")
-        thread.start()
+        usual = threading.stack_size(STACK_BYTES)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(usual)
         try:
             thread.join()
         except BaseException:

@@ -7,7 +7,7 @@ from math import copysign, isnan
 
 import numpy as np
 
-from kernelcast.execution.reference.floats import flushed, saturated
+from kernelcast.execution.reference.floats import flushed, not_negative, saturated
 from kernelcast.execution.reference.semantics import (
     Definitions,
     Form,
@@ -97,7 +97,7 @@ def _odd_f64(value: int) -> float:
 
 
 def _cvt(instruction: Instruction) -> Semantics:
-    found = form(instruction, (*_TO_INTEGER, *_TO_FLOAT, "ftz", "sat", "pack"))
+    found = form(instruction, (*_TO_INTEGER, *_TO_FLOAT, "ftz", "sat", "relu", "pack"))
     if "pack" in found:
         return _pack(found)
     if len(found.types) != 2 or "pred" in found.types:
@@ -131,6 +131,8 @@ def _conversion(found: Form, result: str, source: str) -> Callable[[Lanes], Lane
     def finish(values: Lanes) -> Lanes:
         if "sat" in found:
             values = saturated(values)
+        if "relu" in found:
+            values = not_negative(values)
         return flushed(result, values) if "ftz" in found else values
 
     if is_float(source) and not is_float(result) and to_integer == "none":

@@ -1,18 +1,18 @@
 """Floating-point arithmetic (PTX ISA 9.0, sections 9.7.3 to 9.7.6).
 
-Values of f16 and bf16 are f32 numbers; a result is rounded once, when it is encoded. Functions
-without an exact definition are computed in f64 and rounded.
+Values of f16 and bf16 are f32 numbers; a result is rounded once, when it is encoded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial, reduce
-from math import copysign, inf, isfinite
+from functools import reduce
+from math import inf, isfinite
 
 import numpy as np
 
+from kernelcast.execution.reference.rounding import DIRECTED, Excess, in_direction
 from kernelcast.execution.reference.semantics import (
     Definition,
     Definitions,
@@ -43,6 +43,11 @@ def saturated(values: Lanes) -> Lanes:
     return clamped
 
 
+def not_negative(values: Lanes) -> Lanes:
+    """Negative numbers become 0; NaN stays."""
+    return np.where((values > 0) | np.isnan(values), values, values.dtype.type(0))
+
+
 def fused(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """a * b + c, rounded once."""
     if a.dtype == np.float32:
@@ -67,6 +72,11 @@ def _fused_f32(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     return np.where(adjust, np.nextafter(total, np.copysign(np.inf, error)), total).astype(
         np.float32
     )
+
+
+def _fused_halves(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+    """The product of halves is exact in f64."""
+    return a.astype(np.float64) * b.astype(np.float64) + c
 
 
 def _fused_f64(a: float, b: float, c: float) -> float:
@@ -98,13 +108,13 @@ _KINDS: dict[str, Callable[[Lanes], Lanes]] = {
     "infinite": np.isinf,
     "number": lambda a: ~np.isnan(a),
     "notanumber": np.isnan,
-    "normal": lambda a: np.isfinite(a) & (abs(a) >= np.finfo(a.dtype).tiny),
+    "normal": lambda a: np.isfinite(a) & ((abs(a) >= np.finfo(a.dtype).tiny) | (a == 0)),
     "subnormal": lambda a: (a != 0) & (abs(a) < np.finfo(a.dtype).tiny),
 }
 
 
-def _defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semantics:
-    """A function of `count` operands of one type, with `.ftz` and `.sat` around it."""
+def defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semantics:
+    """A function of `count` operands of one type, with `.ftz`, `.sat` and `.relu` around it."""
     name = found.type
     if not is_float(name):
         raise UndefinedFormError
@@ -115,6 +125,8 @@ def _defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semanti
         result = function(*values)
         if "sat" in found:
             result = saturated(result)
+        if "relu" in found:
+            result = not_negative(result)
         if "ftz" in found:
             result = flushed(name, decode(name, encode(name, result)))
         return result
@@ -122,98 +134,49 @@ def _defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semanti
     return Semantics((name,) * count, (name,), apply)
 
 
-_DIRECTED = ("rz", "rm", "rp")
-
-
-def directed(mode: str, exact: Fraction) -> float:
-    """The f32 next to a number that is not 0: towards zero, downwards or upwards."""
-    down = mode == "rm" or (mode == "rz" and exact > 0)
-    near = np.float32(exact.numerator / exact.denominator)
-    if down and float(near) > exact:
-        near = np.nextafter(near, np.float32(-inf))
-    elif not down and float(near) < exact:
-        near = np.nextafter(near, np.float32(inf))
-    return float(near)
-
-
-def product_in_direction(mode: str, a: Lanes, b: Lanes) -> Lanes:
-    """a * b of f32, rounded once in a directed mode."""
-    results = a * b
-    for lane, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        if isfinite(x) and isfinite(y) and x * y:
-            results[lane] = directed(mode, Fraction(x) * Fraction(y))
-    return results
-
-
-def sum_in_direction(mode: str, *terms: Lanes) -> Lanes:
-    """a + b, or a * b + c, of f32, rounded once in a directed mode.
-
-    A sum that is 0 is -0 downwards unless all its terms are +0 (IEEE 754, section 6.3).
-    """
-    *factors, addend = terms
-    results = fused(*terms) if len(factors) > 1 else factors[0] + addend
-    product = np.prod([f.astype(np.float64) for f in factors], axis=0)
-    for lane, (x, y) in enumerate(zip(product.tolist(), addend.tolist(), strict=True)):
-        if not (isfinite(x) and isfinite(y)):
-            continue
-        exact = Fraction(x) + Fraction(y)
-        if exact:
-            results[lane] = directed(mode, exact)
-        elif mode == "rm" and min(copysign(1, x), copysign(1, y)) < 0:
-            results[lane] = -0.0
-    return results
-
-
 def _arithmetic(
-    count: int, function: Callable[..., Lanes], in_direction: Callable[..., Lanes]
+    count: int,
+    nearest: Callable[..., Lanes],
+    mirrored: Callable[..., Lanes],
+    excess: Excess,
+    words: tuple[str, ...] = (),
 ) -> Definition:
+    """An operation by what it gives to nearest, and for the directed modes by its `excess`.
+
+    `mirrored` is the same by way of the negated result. It makes a sum that is 0 negative unless
+    all its terms are +0, as it is downwards (IEEE 754, section 6.3).
+    """
+
     def define(instruction: Instruction) -> Semantics:
-        found = form(instruction, ("rn", *_DIRECTED, "ftz", "sat"))
-        mode = found.one_of(_DIRECTED, "rn")
+        found = form(instruction, ("rn", *DIRECTED, "ftz", "sat", *words))
+        mode = found.one_of(DIRECTED, "rn")
         if mode == "rn":
-            return _defined(found, count, function)
-        if found.type != "f32":
+            return defined(found, count, nearest)
+        if element_type(found.type) not in ("f32", "f64"):
             raise UndefinedFormError
-        return _defined(found, count, partial(in_direction, mode))
+        near = mirrored if mode == "rm" else nearest
+        return defined(found, count, lambda *v: in_direction(mode, excess, near(*v), *v))
 
     return define
 
 
 def _fma(instruction: Instruction) -> Semantics:
-    found = form(instruction, ("rn", *_DIRECTED, "ftz", "sat"))
-    mode = found.one_of(_DIRECTED, "rn")
-    if mode != "rn":
-        if found.type != "f32":
-            raise UndefinedFormError
-        return _defined(found, 3, partial(sum_in_direction, mode))
-    if element_type(found.type) in ("f16", "bf16"):
-        return _defined(found, 3, lambda a, b, c: a.astype(np.float64) * b.astype(np.float64) + c)
-    return _defined(found, 3, fused)
-
-
-def _special(count: int, function: Callable[..., Lanes]) -> Definition:
-    """Functions of 32 and 64 bits that may be approximate."""
-
-    def define(instruction: Instruction) -> Semantics:
-        return _defined(form(instruction, ("approx", "full", "rn", "ftz")), count, function)
-
-    return define
-
-
-def _approximate(function: Callable[[Lanes], Lanes]) -> Definition:
-    def define(instruction: Instruction) -> Semantics:
-        return _defined(
-            form(instruction, ("approx", "ftz")), 1, lambda a: function(a.astype(np.float64))
-        )
-
-    return define
+    is_half = element_type(instruction.modifiers[-1]) in ("f16", "bf16")
+    define = _arithmetic(
+        3,
+        _fused_halves if is_half else fused,
+        lambda a, b, c: -fused(-a, b, -c),
+        lambda near, a, b, c: near - (a * b + c),
+        ("relu",),
+    )
+    return define(instruction)
 
 
 def _sign(function: Callable[[Lanes], Lanes]) -> Definition:
     """`neg` and `abs`: they change the sign alone, so nothing is rounded."""
 
     def define(instruction: Instruction) -> Semantics:
-        return _defined(form(instruction, ("ftz",)), 1, function)
+        return defined(form(instruction, ("ftz",)), 1, function)
 
     return define
 
@@ -235,13 +198,13 @@ def _extreme(pick: Callable[[Lanes, Lanes], Lanes]) -> Definition:
                 result = np.where(missing, result.dtype.type(np.nan), result)
             return result
 
-        return _defined(found, source_count(instruction), function)
+        return defined(found, source_count(instruction), function)
 
     return define
 
 
 def _copysign(instruction: Instruction) -> Semantics:
-    return _defined(form(instruction), 2, lambda a, b: np.copysign(b, a))
+    return defined(form(instruction), 2, lambda a, b: np.copysign(b, a))
 
 
 def _testp(instruction: Instruction) -> Semantics:
@@ -250,20 +213,15 @@ def _testp(instruction: Instruction) -> Semantics:
 
 
 DEFINITIONS: Definitions = {
-    "add": _arithmetic(2, lambda a, b: a + b, sum_in_direction),
-    "sub": _arithmetic(2, lambda a, b: a - b, lambda mode, a, b: sum_in_direction(mode, a, -b)),
-    "mul": _arithmetic(2, lambda a, b: a * b, product_in_direction),
+    "add": _arithmetic(
+        2, lambda a, b: a + b, lambda a, b: -(-a - b), lambda near, a, b: near - (a + b)
+    ),
+    "sub": _arithmetic(
+        2, lambda a, b: a - b, lambda a, b: -(b - a), lambda near, a, b: near - (a - b)
+    ),
+    "mul": _arithmetic(2, lambda a, b: a * b, lambda a, b: a * b, lambda near, a, b: near - a * b),
     "fma": _fma,
     "mad": _fma,
-    "div": _special(2, lambda a, b: a / b),
-    "rcp": _special(1, lambda a: 1 / a),
-    "sqrt": _special(1, np.sqrt),
-    "rsqrt": _approximate(lambda a: 1 / np.sqrt(a)),
-    "ex2": _approximate(np.exp2),
-    "lg2": _approximate(np.log2),
-    "sin": _approximate(np.sin),
-    "cos": _approximate(np.cos),
-    "tanh": _approximate(np.tanh),
     "abs": _sign(abs),
     "neg": _sign(lambda a: -a),
     "min": _extreme(lesser),

@@ -18,6 +18,7 @@ from kernelcast.execution.reference import (
     floats,
     integers,
     moves,
+    special_functions,
     warp_ops,
 )
 from kernelcast.execution.reference.barriers import Barrier, barrier, release_complete
@@ -37,6 +38,7 @@ _ANY_TYPE = {
     **moves.DEFINITIONS,
     **warp_ops.DEFINITIONS,
 }
+_OF_FLOATS = {**floats.DEFINITIONS, **special_functions.DEFINITIONS}
 _WITHOUT_EFFECT = frozenset(
     (
         *("membar", "fence", "nanosleep", "griddepcontrol", "prefetch", "prefetchu"),
@@ -247,8 +249,8 @@ def unsupported(kernel: Kernel, index: int, needed: Needed | None) -> Unsupporte
 def definition(instruction: Instruction) -> Semantics:
     """What a lane computes; `LookupError` where this form of the instruction is not defined."""
     of_floats = any(is_float(m) for m in instruction.modifiers[-1:])
-    if of_floats and instruction.opcode in floats.DEFINITIONS:
-        return floats.DEFINITIONS[instruction.opcode](instruction)
+    if of_floats and instruction.opcode in _OF_FLOATS:
+        return _OF_FLOATS[instruction.opcode](instruction)
     return _ANY_TYPE[instruction.opcode](instruction)
 
 

@@ -179,10 +179,12 @@ def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[P
     size = instruction.access_bytes
     traced = space is not Space.PARAM
     writes = instruction.op_class is not OpClass.LOAD
+    is_narrow = isinstance(operand.base, Register) and WIDTHS[operand.base.type] == 32
+    width = 32 if is_narrow else 64
 
     def locate(warp: Warp, mask: int) -> list[Place]:
         bases = read_base(warp).tolist()
-        addresses = [(int(b) + operand.offset) % (1 << 64) for b in bases]
+        addresses = [(int(b) + operand.offset) % (1 << width) for b in bases]
         if traced:
             _record(run, instruction.index, mask, addresses)
         places: list[Place] = []

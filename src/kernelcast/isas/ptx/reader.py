@@ -37,6 +37,20 @@ class PtxModule:
         """
         return _kernel(self.module, self._find(name), source)
 
+    def signature(self, name: str, *, source: str = "") -> Kernel:
+        """A kernel without its code, which need not be understood: name, target and parameters."""
+        function = self._find(name)
+        return Kernel(
+            name=function.name,
+            isa="ptx",
+            target=self.module.target,
+            parameters=place_parameters(function.formals, ()),
+            instructions=(),
+            blocks=(),
+            source=source,
+            version=self.module.version,
+        )
+
     def _find(self, name: str | None) -> Function:
         names = self.kernel_names
         if name is None:

@@ -99,17 +99,17 @@ def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruc
 
 
 def _parts(steps: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
-    """The steps, cut behind an access that is followed by one in another state space.
+    """The steps, cut behind an access that is followed by one in another state space or width.
 
-    An instruction of a kernel accesses one space only, so a copy from global to shared memory is a
-    load and a store.
+    An instruction of a kernel accesses one space in one width, so a copy from global to shared
+    memory is a load and a store.
     """
     accesses = [
-        (at, step.space)
+        (at, (step.space, step.access_bytes))
         for at, step in enumerate(steps)
         if step.op_class.is_memory and step.space is not Space.PARAM
     ]
-    cuts = [0, *(at + 1 for (at, space), (_, after) in pairwise(accesses) if space != after)]
+    cuts = [0, *(at + 1 for (at, kind), (_, after) in pairwise(accesses) if kind != after)]
     return [steps[a:b] for a, b in pairwise([*cuts, len(steps)])]
 
 

@@ -14,6 +14,7 @@ from kernelcast.execution.engine.ptx import (
     memory,
     moves,
     selection,
+    special_functions,
     warp,
 )
 from kernelcast.execution.engine.ptx.operands import type_of
@@ -29,11 +30,13 @@ def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
     return lower
 
 
+_FLOAT = {**floating.FLOAT, **special_functions.FLOAT}
 _OPCODES: dict[str, Lower] = {
     **integer.OPCODES,
     **bits.OPCODES,
     **floating.OPCODES,
-    **{name: _by_type(integer.INTEGER[name], floating.FLOAT[name]) for name in floating.FLOAT},
+    **special_functions.OPCODES,
+    **{name: _by_type(integer.INTEGER[name], lower) for name, lower in _FLOAT.items()},
     **selection.OPCODES,
     **conversions.OPCODES,
     **moves.OPCODES,

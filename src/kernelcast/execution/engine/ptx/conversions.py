@@ -6,6 +6,7 @@ from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.floating import (
     flush,
     from_float,
+    not_negative,
     round_to_odd,
     saturate,
     step_to_side,
@@ -183,8 +184,7 @@ def _float_to_float(
     if "sat" in i.modifiers:
         value = saturate(lw, value)
     if "relu" in i.modifiers:
-        zero = b.constant(value.type, 0)
-        value = b.select(b.compare("ogt", value, zero), value, zero)
+        value = not_negative(lw, value)
     return _finish(lw, value, mode, to)
 
 

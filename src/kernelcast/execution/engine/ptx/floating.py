@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.operands import pack, read, type_of, unpack, write
+from kernelcast.execution.engine.ptx.rounding import MODES, directed
 from kernelcast.execution.engine.values import PtxType, Value, mangled, ptx_type, vector
 from kernelcast.ir import Instruction
 
@@ -82,6 +83,12 @@ def saturate(lw: Lowering, value: Value) -> Value:
     return b.select(b.compare("olt", above, one), above, one)
 
 
+def not_negative(lw: Lowering, value: Value) -> Value:
+    """Negative numbers become +0; NaN stays."""
+    zero = lw.b.constant(value.type, 0)
+    return lw.b.select(lw.b.compare("ugt", value, zero), value, zero)
+
+
 def step_to_side(lw: Lowering, near: Value, excess: Value, positive: Value, mode: str) -> Value:
     """The nearest number moved by one where it lies on the wrong side of the exact one.
 
@@ -135,8 +142,7 @@ def _one(
     if "sat" in i.modifiers:
         result = saturate(lw, result)
     if "relu" in i.modifiers:
-        zero = lw.b.constant(result.type, 0)
-        result = lw.b.select(lw.b.compare("ogt", result, zero), result, zero)
+        result = not_negative(lw, result)
     return from_float(lw, result, kind)
 
 
@@ -150,81 +156,36 @@ def _fma_16(lw: Lowering, a: Value, c: Value, d: Value) -> Value:
 
 def fma(lw: Lowering, i: Instruction) -> None:
     """`fma`, and `mad` of floats, which is fused on every target from sm_20 on."""
-    mode = _mode(lw, i)
+    mode = mode_of(lw, i)
     if mode:
-        lanewise(lw, i, _directed(mode, "fma"))
-        return
-    lanewise(lw, i, _fma_16 if type_of(i).bits == 16 else _fma)
+        lanewise(lw, i, lambda lw, *values: directed(lw, mode, "fma", *values))
+    else:
+        lanewise(lw, i, _fma_16 if type_of(i).bits == 16 else _fma)
 
 
-def _mode(lw: Lowering, i: Instruction) -> str:
-    """The directed rounding mode that f32 arithmetic asks for, empty for to nearest."""
-    mode = next((m for m in ("rz", "rm", "rp") if m in i.modifiers), "")
-    if mode and type_of(i).name != "f32":
+def mode_of(lw: Lowering, i: Instruction) -> str:
+    """The directed rounding mode that f32 and f64 may ask for, empty for to nearest."""
+    mode = next((m for m in MODES if m in i.modifiers), "")
+    if mode and type_of(i).bits == 16:
         raise lw.unsupported(f"rounding mode .{mode}")
     return mode
-
-
-def _directed(mode: str, operation: str) -> Operation:
-    """`fadd`, `fsub`, `fmul` or `fma` of f32 in a directed mode.
-
-    Products and summands of f32 are exact in f64. The error of their sum there is found by TwoSum
-    (Knuth), and tells on which side of the exact result the nearest f32 lies.
-    """
-
-    def apply(lw: Lowering, *values: Value) -> Value:
-        b = lw.b
-        wide = [b.cast("fpext", v, "double") for v in values]
-        if operation == "fmul":
-            product = b.binary("fmul", *wide)
-            return _to_side(lw, product, b.constant("double", 0), mode)
-        x, y = wide if len(wide) == 2 else (b.binary("fmul", wide[0], wide[1]), wide[2])
-        if operation == "fsub":
-            y = _negated(lw, y)
-        total, error = _two_sum(lw, x, y)
-        if mode == "rm":
-            # Only here is the sum of opposite numbers -0.
-            opposite = _negated(lw, b.binary("fadd", _negated(lw, x), _negated(lw, y)))
-            zero = b.compare("oeq", total, b.constant("double", 0))
-            total = b.select(zero, opposite, total)
-        return _to_side(lw, total, error, mode)
-
-    return apply
-
-
-def _negated(lw: Lowering, value: Value) -> Value:
-    return lw.b.value(value.type, f"fneg {vector(value.type)} {value.text}")
-
-
-def _two_sum(lw: Lowering, x: Value, y: Value) -> tuple[Value, Value]:
-    """The rounded sum of two f64, and its error."""
-    b = lw.b
-    total = b.binary("fadd", x, y)
-    part = b.binary("fsub", total, x)
-    lost_x = b.binary("fsub", x, b.binary("fsub", total, part))
-    return total, b.binary("fadd", lost_x, b.binary("fsub", y, part))
-
-
-def _to_side(lw: Lowering, total: Value, error: Value, mode: str) -> Value:
-    """The f32 next to total + error on the side of the mode."""
-    b = lw.b
-    near = b.cast("fptrunc", total, "float")
-    excess = b.binary("fsub", b.binary("fsub", b.cast("fpext", near, "double"), total), error)
-    positive = b.compare("ogt", total, b.constant("double", 0))
-    return step_to_side(lw, near, excess, positive, mode)
 
 
 def simple(operation: str) -> Callable[[Lowering, Instruction], None]:
     """`fadd`, `fsub`, `fmul` or `fdiv` of all float types."""
 
-    def apply(lw: Lowering, a: Value, c: Value) -> Value:
-        return lw.b.binary(operation, a, c)
-
     def lower(lw: Lowering, i: Instruction) -> None:
-        mode = _mode(lw, i)
-        lanewise(lw, i, _directed(mode, operation) if mode else apply)
+        mode = mode_of(lw, i)
+
+        def apply(lw: Lowering, a: Value, c: Value) -> Value:
+            return directed(lw, mode, operation, a, c) if mode else lw.b.binary(operation, a, c)
+
+        lanewise(lw, i, apply)
 
     return lower
+
+
+quotient = simple("fdiv")
 
 
 def sign_bit(operation: str) -> Callable[[Lowering, Instruction], None]:
@@ -282,34 +243,6 @@ def extreme(lw: Lowering, i: Instruction) -> None:
     lanewise(lw, i, operation)
 
 
-def _named(intrinsic: str) -> Operation:
-    """A function that LLVM has by name."""
-
-    def operation(lw: Lowering, a: Value) -> Value:
-        return lw.b.lanewise(intrinsic, a.type, a)
-
-    return operation
-
-
-def _one_over(lw: Lowering, a: Value) -> Value:
-    b = lw.b
-    one = b.cast("bitcast", b.constant("i32", 0x3F80_0000), "float")
-    return b.binary("fdiv", b.cast("fpext", one, a.type), a)
-
-
-def _inverse_root(lw: Lowering, a: Value) -> Value:
-    return _one_over(lw, lw.b.lanewise("sqrt", a.type, a))
-
-
-def function(operation: Operation) -> Callable[[Lowering, Instruction], None]:
-    """A function of one number."""
-
-    def lower(lw: Lowering, i: Instruction) -> None:
-        lanewise(lw, i, operation)
-
-    return lower
-
-
 def copysign(lw: Lowering, i: Instruction) -> None:
     """`copysign a, b`: the sign of a on the magnitude of b."""
     kind = type_of(i)
@@ -322,10 +255,10 @@ _CLASSES = {
     "infinite": 0x204,
     "number": 0x3FC,
     "notanumber": 0x003,
-    "normal": 0x108,
+    "normal": 0x168,
     "subnormal": 0x090,
 }
-"""Masks of LLVM's `is.fpclass`; PTX counts zeros as neither normal nor subnormal."""
+"""Masks of LLVM's `is.fpclass`; PTX counts zeros as normal."""
 
 
 def testp(lw: Lowering, i: Instruction) -> None:
@@ -343,7 +276,6 @@ FLOAT = {
     "add": simple("fadd"),
     "sub": simple("fsub"),
     "mul": simple("fmul"),
-    "div": simple("fdiv"),
     "mad": fma,
     "neg": sign_bit("xor"),
     "abs": sign_bit("and"),
@@ -354,14 +286,6 @@ FLOAT = {
 
 OPCODES = {
     "fma": fma,
-    "rcp": function(_one_over),
-    "sqrt": function(_named("sqrt")),
-    "rsqrt": function(_inverse_root),
-    "ex2": function(_named("exp2")),
-    "lg2": function(_named("log2")),
-    "sin": function(_named("sin")),
-    "cos": function(_named("cos")),
-    "tanh": function(_named("tanh")),
     "copysign": copysign,
     "testp": testp,
 }

@@ -28,7 +28,12 @@ def address_of(lw: Lowering, operand: Operand) -> Value:
     if isinstance(operand.base, Symbol):
         address = lw.symbol_address(operand.base)
     else:
-        address = resize(b, lw.register(operand.base), "i64")
+        address = lw.register(operand.base)
+        if operand.offset and address.bits < 64:
+            # In the width of the register, where it wraps around.
+            address = b.binary("add", address, b.constant(address.type, operand.offset))
+            return resize(b, address, "i64")
+        address = resize(b, address, "i64")
     if operand.offset:
         address = b.binary("add", address, b.constant("i64", operand.offset))
     return address

@@ -60,9 +60,9 @@ def set_(lw: Lowering, i: Instruction) -> None:
     scalar = ptx_type(f"{kind.kind}{kind.bits}")
     pairs = zip(lanes_of(lw, a, kind), lanes_of(lw, c, kind), strict=True)
     parts = []
+    bits = result_kind.bits * result_kind.lanes // kind.lanes
     for x, y in pairs:
         holds = _combine(lw, i, compare(lw, i, scalar, x, y), 3)
-        bits = result_kind.bits
         ones = {("f", 32): 0x3F80_0000, ("f", 16): 0x3C00, ("bf", 16): 0x3F80}
         yes = b.constant(f"i{bits}", ones.get((result_kind.kind, bits), -1))
         parts.append(b.select(holds, yes, b.constant(f"i{bits}", 0)))

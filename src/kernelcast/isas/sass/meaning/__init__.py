@@ -9,6 +9,7 @@ from kernelcast.isas.sass.meaning import (
     bits,
     control,
     conversions,
+    copies,
     double,
     extremes,
     floating,
@@ -20,6 +21,7 @@ from kernelcast.isas.sass.meaning import (
     packed,
     predicates,
     special_functions,
+    tensor,
     warp,
 )
 from kernelcast.isas.sass.meaning.lift import Lift
@@ -40,6 +42,8 @@ MEANINGS: Mapping[str, Meaning] = {
     **special_functions.MEANINGS,
     **memory.MEANINGS,
     **matrices.MEANINGS,
+    **tensor.MEANINGS,
+    **copies.MEANINGS,
     **control.MEANINGS,
     **warp.MEANINGS,
     **atomics.MEANINGS,

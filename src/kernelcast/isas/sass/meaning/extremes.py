@@ -18,12 +18,12 @@ _TYPES = {
 def extreme(x: Lift) -> None:
     """`VIMNMX d, P, Q, a, b, R`: the minimum of a and b where R holds, else their maximum.
 
-    `.RELU` is not below 0. P and Q, which may not be printed, tell for the high and the low half
+    `.RELU` is not below 0. P and Q, which may not be printed, tell for the low and the high half
     whether it is a.
     """
     type = _type(x)
     target, results = x.take(), x.take_predicates()
-    a, b = x.u32(x.take()), x.u32(x.take())
+    a, b = _take_sources(x, type, 2)
     chosen_by = x.predicate(x.take())
     x.done()
     tests = _tests(x, type, results, chosen_by, a, b)
@@ -55,7 +55,7 @@ def extreme3(x: Lift) -> None:
     """`VIMNMX3 d, a, b, c, P`: of three."""
     type = _type(x)
     target = x.take()
-    a, b, c = (x.u32(x.take()) for _ in range(3))
+    a, b, c = _take_sources(x, type, 3)
     chosen_by = x.predicate(x.take())
     x.done()
     value = _chosen(x, type, chosen_by, _chosen(x, type, chosen_by, a, b), c)
@@ -66,7 +66,7 @@ def sum_extreme(x: Lift) -> None:
     """`VIADDMNMX d, a, b, c, P`: of a + b, which wraps, and c."""
     type = _type(x)
     target = x.take()
-    a, b, c = (x.u32(x.take()) for _ in range(3))
+    a, b, c = _take_sources(x, type, 3)
     chosen_by = x.predicate(x.take())
     x.done()
     total = x.let("add.u16x2" if type.endswith("16x2") else "add.u32", a, b)
@@ -81,6 +81,12 @@ def _type(x: Lift) -> str:
     if len(found) > 1 or (x.has("RELU") and found and found[0][0] != "s"):
         raise x.refuse(x.native.name)
     return found[0] if found else "s32"
+
+
+def _take_sources(x: Lift, type: str, count: int) -> Sequence[Operand]:
+    """The values that are compared; packed ones have no sign as a whole."""
+    read = x.u32 if type.endswith("32") else x.b32
+    return [read(x.take()) for _ in range(count)]
 
 
 def _chosen(x: Lift, type: str, least: Operand, a: Operand, b: Operand) -> Operand:
@@ -109,14 +115,15 @@ def _tests(
     a: Operand,
     b: Operand,
 ) -> Sequence[tuple[sass.Operand, Operand]]:
-    """For every half, high first, whether a is the result: also where both are the same."""
+    """For every half, low first, whether a is the result: also where both are the same."""
     if all(x.destination(r) is None for r in results):
         return []
-    if not type.endswith("16x2") or not isinstance(least, Immediate) or x.has("RELU"):
+    is_known = type.endswith("16x2") and len(results) == 2 and not x.has("RELU")
+    if not is_known or not isinstance(least, Immediate):
         raise x.refuse("a predicate result")
     relation = "le" if least.value else "ge"
     tests = []
-    for result, half in zip(results, (1, 0), strict=True):
+    for result, half in zip(results, (0, 1), strict=True):
         sides = [
             x.let(f"bfe.{type[0]}32", side, Immediate(16 * half), Immediate(16)) for side in (a, b)
         ]

@@ -65,7 +65,7 @@ def _widen(x: Lift) -> None:
 
 def extreme(x: Lift) -> None:
     """`HMNMX2 d, a, b, P`: the minima where P holds, else the maxima; `VHMNMX` of three."""
-    x.only("BF16_V2", "FTZ", "NAN", "F16_V2")
+    x.only("BF16_V2", "FTZ", "NAN")
     target = x.take()
     count = 3 if x.native.opcode == "VHMNMX" else 2
     sources = [pair(x) for _ in range(count)]

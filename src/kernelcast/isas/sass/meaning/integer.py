@@ -154,11 +154,13 @@ def absolute(x: Lift) -> None:
     """`IABS d, a`: the magnitude; the most negative number is its own."""
     x.only()
     target = x.take()
-    x.set(target, "abs.s32", x.u32(x.take()))
+    value = x.u32(x.take())
+    x.done()
+    x.set(target, "abs.s32", value)
 
 
 MEANINGS = {
-    **dict.fromkeys(("IADD3", "IADD", "UIADD3", "UIADD"), add3),
+    **dict.fromkeys(("IADD3", "IADD", "UIADD3"), add3),
     **dict.fromkeys(("IMAD", "UIMAD"), multiply_add),
     **dict.fromkeys(("LEA", "ULEA"), shift_add),
     **dict.fromkeys(("IABS", "UIABS"), absolute),

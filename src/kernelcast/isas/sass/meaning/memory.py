@@ -25,7 +25,8 @@ def space_prefix(x: Lift) -> str:
 
 
 def address(x: Lift, operand: sass.Operand) -> Address:
-    """The sum of an address operand's registers, in 64 bits, and its offset.
+    """The sum of an address operand's registers and its offset, in 64 bits or, where it wraps
+    around, in 32.
 
     A plain register of a 64-bit address is a pair; one marked `.U32` is extended by zeros, and
     `.X4` and the like scale it.
@@ -37,16 +38,10 @@ def address(x: Lift, operand: sass.Operand) -> Address:
     for part in operand.registers:
         value = _part(x, part, wide)
         if value is not None:
-            total = value if total is None else x.let("add.u64", total, value)
-    offset = operand.offset or 0
-    if total is None:
-        return Address(None, offset)
-    assert isinstance(total, Register)
-    if wide or not offset:
-        return Address(total, offset)
-    # Addresses of 32 bits wrap around.
-    low, _ = x.halves(x.let("add.u64", total, Immediate(offset)))
-    return Address(x.let("cvt.u64.u32", low))
+            kind = "u64" if wide else "u32"
+            total = value if total is None else x.let(f"add.{kind}", total, value)
+    assert total is None or isinstance(total, Register)
+    return Address(total, operand.offset or 0)
 
 
 def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
@@ -57,11 +52,12 @@ def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
         words = consecutive(part.register, 2)
         assert words is not None
         return x.pack(words)
-    register = ir_register(part.register)
-    value = x.let("cvt.u64.u32", register)
+    value = ir_register(part.register)
+    if wide:
+        value = x.let("cvt.u64.u32", value)
     for suffix in suffixes:
         if suffix in ("X4", "X8", "X16"):
-            value = x.let("mul.lo.u64", value, Immediate(int(suffix[1:])))
+            value = x.let(f"mul.lo.{'u64' if wide else 'u32'}", value, Immediate(int(suffix[1:])))
         elif suffix not in ("U32", "64"):
             raise x.refuse(f"suffix .{suffix}")
     return value
@@ -116,37 +112,7 @@ def store(x: Lift) -> None:
     x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
 
 
-def asynchronous_copy(x: Lift) -> None:
-    """`LDGSTS [shared], [global], P`: a copy, done at once; zeros where P does not hold."""
-    words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
-    target = x.take()
-    source = address(x, x.take())
-    condition = x.predicate(x.take()) if x.takes_predicate() else Immediate(1)
-    kind, count = ("b32", 1) if words == 1 else ("b64", words // 2)
-    vector = ".v2" if count == 2 else ""
-    values = tuple(x.carried(kind) for _ in range(count))
-    guard = x.guard
-    for value in values:
-        x.do(f"mov.{kind}", value, Immediate(0))
-    if isinstance(condition, Register):
-        guard = x.both(guard, condition)
-    into: Operand = values[0] if count == 1 else Vector(values)
-    x.do(f"ld.global{vector}.{kind}", into, source, guard=guard)
-    x.do(f"st.shared{vector}.{kind}", _shared_address(x, target), into, guard=x.guard)
-
-
-def _shared_address(x: Lift, operand: sass.Operand) -> Address:
-    """An address of 32 bits, whatever the width of the other one."""
-    if not isinstance(operand, sass.AddressOperand) or len(operand.registers) > 1:
-        raise x.refuse(f"operand {operand}")
-    place: Operand = Immediate(operand.offset or 0)
-    for part in operand.registers:
-        place = x.let("add.u32", x.b32(part), place)
-    return Address(x.let("cvt.u64.u32", place))
-
-
 MEANINGS = {
-    "LDGSTS": asynchronous_copy,
     **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), load),
     **dict.fromkeys(("STG", "STS", "STL", "ST"), store),
 }

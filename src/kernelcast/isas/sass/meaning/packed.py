@@ -75,7 +75,7 @@ def dot_product(x: Lift) -> None:
     bytes of b, the low ones (`.LO`) or the high ones (`.HI`)."""
     x.only("4A", "2A", "LO", "HI", *_DOT_TYPES)
     target = x.take()
-    a, b, c = (x.u32(x.take()) for _ in range(3))
+    a, b, c = (x.b32(x.take()) for _ in range(3))
     x.done()
     types = ".".join(_DOT_TYPES[m] for m in x.native.modifiers if m in _DOT_TYPES)
     part = "".join(f".{m.lower()}" for m in ("LO", "HI") if x.has(m))
@@ -95,7 +95,7 @@ def absolute_differences(x: Lift) -> None:
     """`VABSDIFF4.U8 d, a, b, RZ`: |a - b| of every byte; `.ACC` adds all of them to c."""
     x.only("U8", "ACC")
     target = x.take()
-    a, b, c = (x.u32(x.take()) for _ in range(3))
+    a, b, c = (x.b32(x.take()) for _ in range(3))
     x.done()
     value = by_pairs_of_bytes(
         x,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kernelcast.ir import Immediate, Operand
+from dataclasses import replace
+
+from kernelcast.ir import Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
 from kernelcast.isas.sass.meaning.lift import Lift
@@ -11,6 +13,10 @@ from kernelcast.isas.sass.meaning.truth_tables import lookup
 _RELATIONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
 _STRICT = {"LT": "lt", "LE": "lt", "GT": "gt", "GE": "gt"}
 _JOINS = ("AND", "OR", "XOR")
+_WORD = (1 << 32) - 1
+_ALL = {"PR": sass.RegisterFile.PREDICATE, "UPR": sass.RegisterFile.UNIFORM_PREDICATE}
+_PREDICATES = 7
+_BYTES = {"B0": 0, "B1": 8, "B2": 16, "B3": 24}
 _TYPES = {"U32": "u32", "S64": "s64", "U64": "u64"}
 
 
@@ -92,13 +98,14 @@ def logic(x: Lift) -> None:
     sources = [_bit(x, x.take()) for _ in range(3)]
     tables = [immediate(x, x.take()) for _ in targets]
     x.done()
-    results = [
-        lookup(x, table, sources, "pred") if x.destination(target) is not None else None
-        for target, table in zip(targets, tables, strict=True)
-    ]
-    for target, result in zip(targets, results, strict=True):
-        if result is not None:
-            x.write(target, result)
+    pairs = zip(targets, tables, strict=True)
+    wanted = [(target, table) for target, table in pairs if x.destination(target) is not None]
+    results = [lookup(x, table, sources, "pred") for _, table in wanted]
+    if len(wanted) > 1:
+        # A result may be a source that the other one overwrites.
+        results = [x.let("mov.pred", result) for result in results]
+    for (target, _), result in zip(wanted, results, strict=True):
+        x.write(target, result)
 
 
 def _bit(x: Lift, operand: sass.Operand) -> Operand:
@@ -110,8 +117,80 @@ def _bit(x: Lift, operand: sass.Operand) -> Operand:
     return x.predicate(operand)
 
 
+def to_register(x: Lift) -> None:
+    """`P2R d, PR, a, mask`: a, with the predicates of the mask as its bits from 0 on.
+
+    With `d.B1` they are the bits of that byte.
+    """
+    x.only()
+    target = x.take()
+    first = _first_bit(x, target)
+    file = _file(x, x.take())
+    value: Operand = x.u32(x.take())
+    numbers = _numbers(x, x.take())
+    x.done()
+    mask = sum(1 << (first + n) for n in numbers)
+    value = x.let("and.b32", value, Immediate(_WORD ^ mask))
+    for n in numbers:
+        predicate = Register(f"{file}{n}", "pred")
+        bit = x.let("selp.b32", Immediate(1 << (first + n)), Immediate(0), predicate)
+        value = x.let("or.b32", value, bit)
+    x.write(_whole(target), value)
+
+
+def from_register(x: Lift) -> None:
+    """`R2P PR, a, mask`: the predicates of the mask from the bits of a, or of a byte (`a.B1`)."""
+    x.only()
+    file = _file(x, x.take())
+    source = x.take()
+    first = _first_bit(x, source)
+    value = x.b32(_whole(source))
+    numbers = _numbers(x, x.take())
+    x.done()
+    guard = x.guard
+    if guard is not None:
+        # One of the predicates may be the guard.
+        guard = Guard(x.let("mov.pred", guard.register), guard.negated)
+    for n in numbers:
+        bit = x.let("and.b32", value, Immediate(1 << (first + n)))
+        x.do("setp.ne.u32", Register(f"{file}{n}", "pred"), bit, Immediate(0), guard=guard)
+
+
+def _file(x: Lift, operand: sass.Operand) -> sass.RegisterFile:
+    """The file that `PR` or `UPR` stands for."""
+    if not isinstance(operand, sass.NameOperand) or operand.name not in _ALL:
+        raise x.refuse(f"operand {operand}")
+    return _ALL[operand.name]
+
+
+def _numbers(x: Lift, operand: sass.Operand) -> list[int]:
+    """The predicates that a mask names."""
+    mask = immediate(x, operand)
+    if not 0 <= mask < 1 << _PREDICATES:
+        raise x.refuse(f"mask {operand}")
+    return [n for n in range(_PREDICATES) if mask >> n & 1]
+
+
+def _first_bit(x: Lift, operand: sass.Operand) -> int:
+    """Where the byte begins that a register operand names (`.B1`), 0 where it names none."""
+    suffixes = operand.decoration.suffixes if isinstance(operand, sass.RegisterOperand) else ()
+    for suffix in suffixes:
+        if suffix not in (*_BYTES, "reuse"):
+            raise x.refuse(f"operand {operand}")
+    return next((_BYTES[s] for s in suffixes if s in _BYTES), 0)
+
+
+def _whole(operand: sass.Operand) -> sass.Operand:
+    """A register operand without the byte it names."""
+    if not isinstance(operand, sass.RegisterOperand):
+        return operand
+    return replace(operand, decoration=replace(operand.decoration, suffixes=()))
+
+
 MEANINGS = {
     **dict.fromkeys(("ISETP", "UISETP"), compare),
     **dict.fromkeys(("SEL", "USEL"), select),
     **dict.fromkeys(("PLOP3", "UPLOP3"), logic),
+    **dict.fromkeys(("P2R", "UP2UR"), to_register),
+    **dict.fromkeys(("R2P", "UR2UP"), from_register),
 }

@@ -1,0 +1,247 @@
+"""What every warp did, as a file; or what such a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    LaunchOptions,
+    Output,
+    SamplingFlags,
+    SourceFlags,
+    file_argument,
+    gpu_options,
+    launch_options,
+    output_options,
+    sampling_options,
+    source_options,
+)
+from kernelcast.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from kernelcast.api import Build
+    from kernelcast.execution.trace import Sink, Words
+    from kernelcast.profiling.profile import Profile
+    from kernelcast.traces.record import Recording
+    from kernelcast.traces.stored import TraceHead
+
+    Feed = Callable[[Sink], None]
+
+OWN, ACCEL_SIM = "own", "accel-sim"
+
+
+@click.command("trace")
+@file_argument
+@click.option("--out", metavar="PATH", help="The file, or for accel-sim the folder, to write.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([OWN, ACCEL_SIM]),
+    default=OWN,
+    show_default=True,
+    help="How to write it.",
+)
+@click.option(
+    "--launch",
+    "number",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The launch to trace, counted from 1, where FILE has several.",
+)
+@gpu_options()
+@launch_options
+@source_options
+@sampling_options
+@output_options
+def command(
+    file: str,
+    out: str | None,
+    form: str,
+    number: int | None,
+    gpus: GpuFlags,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Trace a launch of FILE and write the trace to PATH; or tell what a trace holds.
+
+    FILE is what predict takes, or a trace: one of this command, a .traceg of Accel-Sim or its
+    kernelslist.g. A launch is executed for 32 of its blocks where neither --exact nor --sample
+    says otherwise. Without --out, nothing is written.
+    """
+    from kernelcast.traces.open import is_trace
+    from kernelcast.traces.replay import builder_for
+
+    if is_trace(Path(file)):
+        head, maker, feed = _stored(file, number)
+    else:
+        head, maker, feed = _executed(file, number, gpus, source, launch, sampling, output)
+    builder = builder_for(head)
+    with _writer(out, form, head, maker) as write:
+
+        def sink(words: Words) -> None:
+            builder.consume(words)
+            if write is not None:
+                write(words)
+
+        feed(sink)
+    if out and form == ACCEL_SIM and len(head.blocks) < head.launch.blocks:
+        output.remark(
+            f"{len(head.blocks)} of {head.launch.blocks} blocks were traced; "
+            "they are written as a grid of their own"
+        )
+    profile = builder.finish(executor=maker)
+    size = _size(Path(out)) if out else None
+    output.show(
+        _text(profile, out, size, brief=output.quiet), _data(profile, maker, out, form, size)
+    )
+
+
+def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
+    """A trace to be read."""
+    from kernelcast.traces.open import open_trace
+
+    trace = open_trace(Path(file), number)
+
+    def feed(sink: Sink) -> None:
+        for words in trace.words():
+            sink(words)
+
+    return trace.head, trace.maker, feed
+
+
+def _executed(
+    file: str,
+    number: int | None,
+    gpus: GpuFlags,
+    source: SourceFlags,
+    launch: LaunchOptions,
+    sampling: SamplingFlags,
+    output: Output,
+) -> tuple[TraceHead, str, Feed]:
+    """A launch to be executed."""
+    from kernelcast import api
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.frontends.launch_check import check_launch
+    from kernelcast.traces.record import MAKER, prepare
+
+    machine, build = gpus.machine(), source.build()
+    work = api.workload(file, launch.flags(source.kernel))
+    if number is None and len(work.launches) > 1:
+        raise InputError(
+            f"{len(work.launches)} launches", where=file, hint="choose one with --launch N"
+        )
+    if number is not None and number > len(work.launches):
+        raise InputError(
+            f"no launch {number}", where=file, hint=f"the last is {len(work.launches)}"
+        )
+
+    def prepared(build: Build) -> Recording:
+        assert work.source is not None
+        runs = []
+        for one in work.launches[: number or 1]:
+            kernel = api.load(work.source, gpu=machine, kernel=one.kernel, build=build)
+            runs.append((kernel, check_launch(kernel, one)))
+        return prepare(runs, sampling.sampling(), base_dir=work.base_dir, cache=build.cache)
+
+    try:
+        recording = prepared(build)
+    except UnsupportedError as error:
+        if build.isa != "auto":
+            raise
+        output.remark(f"PTX is traced, not the machine code: {error.what}")
+        recording = prepared(replace(build, isa="ptx"))
+
+    def feed(sink: Sink) -> None:
+        with progress_bar("executing", output.quiet) as progress:
+            recording.run(sink, progress)
+
+    return recording.head, MAKER, feed
+
+
+def _writer(
+    out: str | None, form: str, head: TraceHead, maker: str
+) -> AbstractContextManager[Sink | None]:
+    """What takes the words; None where nothing is to be written."""
+    if out is None:
+        return nullcontext()
+    if form == ACCEL_SIM:
+        from kernelcast.traces.accel_sim.export import export_trace
+
+        return export_trace(Path(out), head)
+    from kernelcast.traces.file import write_trace
+
+    return write_trace(Path(out), head, maker)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
+
+
+def _text(profile: Profile, out: str | None, size: int | None, *, brief: bool) -> str:
+    """The trace in a few lines."""
+    from kernelcast.reporting.figures import digits, grouped, percent
+    from kernelcast.reporting.figures import size as size_of
+
+    kernel, launch, sample = profile.kernel, profile.launch, profile.sample
+    warp = profile.total.warp / sample.scale
+    lines = [
+        f"{kernel.label or kernel.name} ({kernel.isa}, {kernel.target}): "
+        f"{grouped(sample.blocks)} of {grouped(sample.of)} blocks "
+        f"of {launch.threads_per_block} threads"
+    ]
+    if not brief:
+        lines.append(
+            f"{grouped(warp)} warp instructions, {percent(profile.simt_efficiency)} of lanes active"
+        )
+        by_count = sorted(profile.counts.items(), key=lambda item: -item[1].warp)
+        lines += [
+            f"  {grouped(count.warp / sample.scale):>15}  {op_class}"
+            for op_class, count in by_count
+        ]
+        lines += [f"warning: {warning}" for warning in kernel.warnings]
+    if out and size is not None:
+        each = f", {digits(size / warp)} bytes per warp instruction" if warp else ""
+        lines.append(f"{out}: {size_of(size)}{each}")
+    return "\n".join(lines)
+
+
+def _data(
+    profile: Profile, maker: str, out: str | None, form: str, size: int | None
+) -> dict[str, Any]:
+    """The same as a plain dictionary; counts are those of the traced blocks."""
+    kernel, launch, sample = profile.kernel, profile.launch, profile.sample
+    return {
+        "schema": "kernelcast/trace/1",
+        "kernel": kernel.label or kernel.name,
+        "isa": kernel.isa,
+        "target": kernel.target,
+        "maker": maker,
+        "launch": {
+            "grid": list(launch.grid),
+            "block": list(launch.block),
+            "smem": launch.smem_bytes,
+        },
+        "traced_blocks": sample.blocks,
+        "blocks": sample.of,
+        "warp_instructions": round(profile.total.warp / sample.scale),
+        "thread_instructions": round(profile.total.thread / sample.scale),
+        "counts": {
+            str(op_class): round(count.warp / sample.scale)
+            for op_class, count in profile.counts.items()
+        },
+        "warnings": list(kernel.warnings),
+        "out": out,
+        "format": form if out else None,
+        "bytes": size,
+    }

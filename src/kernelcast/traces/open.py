@@ -1,0 +1,42 @@
+"""One way in for trace files: recognised by content, as all input is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernelcast.errors import InputError
+from kernelcast.traces.accel_sim.lines import is_accel_sim
+from kernelcast.traces.accel_sim.load import read_accel_sim
+from kernelcast.traces.file import is_own_format, read_trace
+from kernelcast.traces.stored import StoredTrace
+
+_START_BYTES = 4096
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file is a trace, ours or Accel-Sim's; False where it cannot be read."""
+    start = _start(path)
+    return is_own_format(start) or is_accel_sim(start)
+
+
+def open_trace(path: Path, number: int | None = None) -> StoredTrace:
+    """The trace in a file; `number` chooses a launch of a list by Accel-Sim, counted from 1.
+
+    Raises InputError where it is no trace, damaged or cut short.
+    """
+    start = _start(path)
+    if is_own_format(start):
+        return read_trace(path)
+    if is_accel_sim(start):
+        return read_accel_sim(path, number)
+    raise InputError(
+        "not a trace", where=str(path), hint="give a .kct, a .traceg or a kernelslist.g"
+    )
+
+
+def _start(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_START_BYTES)
+    except OSError:
+        return b""

@@ -1,0 +1,40 @@
+"""The profile of a stored trace, counted without executing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from kernelcast.execution.memory import Memory, Region
+from kernelcast.profiling.profile import Profile
+from kernelcast.traces.stored import StoredTrace, TraceHead
+
+if TYPE_CHECKING:
+    from kernelcast.profiling.builder import ProfileBuilder
+
+
+def profile_of(trace: StoredTrace) -> Profile:
+    """The profile of a trace.
+
+    Raises InputError where its file is damaged, and ExecutionError where the words are no trace of
+    its kernel, launch and arrays.
+    """
+    builder = builder_for(trace.head)
+    for words in trace.words():
+        builder.consume(words)
+    return builder.finish(executor=trace.maker)
+
+
+def builder_for(head: TraceHead) -> ProfileBuilder:
+    """What counts the words of a trace with this head."""
+    from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+
+    arrays = cast(Memory, _Arrays(head.regions))
+    return ProfileBuilder(head.kernel, head.launch, arrays, head.blocks)
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """All that counting wants of the memory: where arrays lie, not what they hold."""
+
+    regions: tuple[Region, ...]

@@ -1,0 +1,236 @@
+"""Statements for `integer_kernels`: narrow ones of 32 bits, wide ones of 64."""
+
+from __future__ import annotations
+
+SUMS = (
+    "x + y + z",
+    "x - y - z",
+    "z - x + 77",
+    "-x - y",
+    "~x + y",
+    "-(int)x",
+    "(x << 3) + y",
+    "(x << 31) - z",
+    "x * 4 - y",
+    "abs((int)x)",
+    "abs((int)(x - y)) + z",
+    "{.reg .u32 l,h; add.cc.u32 l,%1,%2; addc.cc.u32 h,%1,%3; addc.u32 %0,l,h;}",
+    "{.reg .u32 l,h; sub.cc.u32 l,%1,%2; subc.cc.u32 h,%1,%3; subc.u32 %0,l,h;}",
+    "{.reg .u32 l; add.cc.u32 l,%1,-1; addc.u32 %0,%2,%3;}",
+    "{.reg .u32 l; sub.cc.u32 l,%1,0; subc.u32 %0,%2,%3;}",
+    "add.sat.s32 %0,%1,%2;",
+    "sub.sat.s32 %0,%1,%2;",
+)
+WIDE_SUMS = (
+    "u + v",
+    "u - v",
+    "u + v + x",
+    "u + v - y",
+    "-u",
+    "u - 1",
+    "u + 0x123456789abcdefull",
+    "u + x",
+    "u + (long long)(int)y",
+    "((long long)(int)x << 2) + u",
+    "((unsigned long long)x << 5) + v",
+    "(u << 7) + v",
+    "(u << 3) - v",
+    "llabs((long long)u)",
+    "(u < v) + ((long long)u < (long long)v) * 2 + (u == v) * 4 + (u >= x) * 8",
+)
+PRODUCTS = (
+    "x * y + z",
+    "x * y - z",
+    "-x * y + z",
+    "x * 12345 + y",
+    "x * 64",
+    "mul.hi.s32 %0,%1,%2;",
+    "mad.hi.u32 %0,%1,%2,%3;",
+    "mad.hi.s32 %0,%1,%2,%3;",
+    "mul24.lo.u32 %0,%1,%2;",
+    "mad24.hi.s32 %0,%1,%2,%3;",
+    "{.reg .u32 l,h; mad.lo.cc.u32 l,%1,%2,%3; madc.hi.cc.u32 h,%1,%3,%2; addc.u32 %0,l,h;}",
+    "{.reg .u32 l,h; mad.hi.cc.u32 l,%1,%2,%3; madc.lo.cc.u32 h,%1,%3,%2; addc.u32 %0,l,h;}",
+    "{.reg .u32 l,h; mad.lo.cc.s32 l,%1,%2,%3; madc.hi.cc.s32 h,%1,%3,%2; addc.u32 %0,l,h;}",
+    "x / 7 + y % 1000",
+    "(int)x / 7 - (int)y % 1000",
+    "dp4a.u32.s32 %0,%1,%2,%3;",
+    "dp4a.s32.s32 %0,%1,%2,%3;",
+    "dp2a.lo.u32.s32 %0,%1,%2,%3;",
+    "dp2a.hi.s32.u32 %0,%1,%2,%3;",
+    "sad.s32 %0,%1,%2,%3;",
+    "sad.u32 %0,%1,%2,%3;",
+)
+WIDE_PRODUCTS = (
+    "u * v",
+    "__umul64hi(u, v)",
+    "__mul64hi(u, v)",
+    "(unsigned long long)x * y + u",
+    "(long long)(int)x * (int)y + v",
+    "u - (unsigned long long)x * y",
+    "(long long)(int)x * 24 + u",
+    "u * 1000000007ull",
+    "u / 10",
+    "mad.lo.u64 %0,%1,%2,%1;",
+    "{.reg .u64 l,h; mad.lo.cc.u64 l,%1,%2,%1; madc.hi.u64 h,%1,%2,%2; xor.b64 %0,l,h;}",
+    "{.reg .u64 l,h; add.cc.u64 l,%1,%2; addc.u64 h,%1,%2; xor.b64 %0,l,h;}",
+)
+EXTREMES = (
+    "min(x, y)",
+    "max(x, y)",
+    "min((int)x, (int)y)",
+    "max((int)x, (int)z)",
+    "max((int)x, max((int)y, (int)z))",
+    "min(x, min(y, z))",
+    "max((int)x + (int)y, (int)z)",
+    "min(x + y, z)",
+    "max((int)x, 0)",
+    "max(min((int)x, 100), -100)",
+    "x > y ? min(y, z) : max(y, z)",
+)
+WIDE_EXTREMES = (
+    "min(u, v)",
+    "max(u, v)",
+    "min((long long)u, (long long)v)",
+    "max((long long)u, (long long)v)",
+    "u < v ? u + 5 : x > y ? u : v",
+)
+LOGIC = (
+    "x & y",
+    "x | ~y",
+    "~x",
+    "~(x ^ y)",
+    *(f"lop3.b32 %0,%1,%2,%3,{table:#x};" for table in (0x96, 0xE8, 0xCA, 0x01, 0x80, 0xFE, 0x1B)),
+    "x & 0xff0 | y",
+    "(x & y) ? z : 7",
+    "((x ^ y) == 5) ? z : y",
+)
+SHIFTS = (
+    "x << (y & 31)",
+    "x >> (y & 31)",
+    "(int)x >> (y & 31)",
+    "shl.b32 %0,%1,%2;",
+    "shr.u32 %0,%1,%2;",
+    "shr.s32 %0,%1,%2;",
+    "shf.l.clamp.b32 %0,%1,%2,%3;",
+    "shf.l.wrap.b32 %0,%1,%2,%3;",
+    "shf.r.clamp.b32 %0,%1,%2,%3;",
+    "shf.r.wrap.b32 %0,%1,%2,%3;",
+    "__funnelshift_l(x, y, 9)",
+)
+WIDE_SHIFTS = (
+    "u << (x & 63)",
+    "u >> (x & 63)",
+    "(long long)u >> (x & 63)",
+    "shl.b64 %0,%1,%3;",
+    "shr.u64 %0,%1,%3;",
+    "shr.s64 %0,%1,%3;",
+    "(u << 33) | (v >> 31)",
+    "(u >> 20) ^ (long long)v >> 40",
+)
+FIELDS = (
+    "prmt.b32 %0,%1,%2,%3;",
+    *(f"prmt.b32.{mode} %0,%1,%2,%3;" for mode in ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")),
+    "__byte_perm(x, y, 0x3614)",
+    "(int)(signed char)x",
+    "(int)(short)(y >> 16)",
+    "bfe.u32 %0,%1,%2,%3;",
+    "bfe.s32 %0,%1,%2,%3;",
+    "bfe.s32 %0,%1,5,9;",
+    "bfi.b32 %0,%1,%2,%3,7;",
+    "bfi.b32 %0,%1,%2,3,%3;",
+    "bmsk.clamp.b32 %0,%1,%2;",
+    "bmsk.wrap.b32 %0,%1,%2;",
+    "szext.clamp.s32 %0,%1,%2;",
+    "szext.wrap.s32 %0,%1,%2;",
+    "szext.clamp.u32 %0,%1,%2;",
+    "szext.wrap.u32 %0,%1,%2;",
+    "bfind.u32 %0,%1;",
+    "bfind.s32 %0,%1;",
+    "bfind.shiftamt.u32 %0,%1;",
+    "bfind.shiftamt.s32 %0,%1;",
+    "__clz(x) + __ffs(y)",
+    "__brev(x)",
+    "__popc(x) + __popc(~y)",
+)
+WIDE_FIELDS = (
+    "__brevll(u)",
+    "__popcll(u) + __clzll(v) + __ffsll(u)",
+    "bfi.b64 %0,%1,%2,3,44;",
+)
+
+COMPARISONS = (
+    *(
+        "{.reg .pred p,q,s; .reg .u32 e; setp.gt.s32 s,%2,%3; "
+        f"setp.{relation}.{join}.{type} p|q,%1,%2,{other}s; "
+        "selp.u32 %0,1,0,p; selp.u32 e,2,0,q; or.b32 %0,%0,e;}"
+        for relation, join, type, other in (
+            ("lt", "and", "s32", ""),
+            ("le", "or", "u32", ""),
+            ("gt", "xor", "s32", ""),
+            ("ge", "and", "u32", "!"),
+            ("eq", "or", "s32", "!"),
+            ("ne", "xor", "u32", "!"),
+        )
+    ),
+    "(x < y && z > 3) || x == z",
+    "(x < y) ^ (y < z) ^ (x < z)",
+    "(int)x < 0 && (int)y < 0 && (int)z >= 0",
+    "x > y ? x : z",
+    "set.lt.u32.s32 %0,%1,%2;",
+    "slct.u32.s32 %0,%1,%2,%3;",
+    "{.reg .pred p,q,s; setp.lt.u32 p,%1,%2; setp.lt.u32 q,%2,%3; setp.lt.u32 s,%1,%3; "
+    "and.pred p,p,q; xor.pred p,p,s; not.pred q,q; or.pred p,p,q; selp.u32 %0,5,6,p;}",
+    "{.reg .pred p; setp.lt.s32 p,%1,%2; mov.u32 %0,%3; @!p add.u32 %0,%0,%1; @p mov.u32 %0,9;}",
+)
+WIDE_COMPARISONS = tuple(
+    f"(({a}u {relation} {a}v) ? 3 : 4) + (({a}v {relation} 5) ? 8 : 16)"
+    for relation in ("<", "<=", ">", ">=", "==", "!=")
+    for a in ("(long long)", "(unsigned long long)")
+)
+
+UNIFORM = (
+    "x * y + z",
+    "(x << 2) + y",
+    "x - y",
+    "x + y + z",
+    "abs((int)y)",
+    "x / 7 + y",
+    "__umulhi(x, y)",
+    "min(x, y)",
+    "max((int)x, (int)z)",
+    "x ^ y ^ z",
+    "(x & y) | (~x & z)",
+    "(x & 7) ? y : z",
+    "(x < y && z > x) ? y : z",
+    "((x < y) != (z > x)) ? y : z",
+    "x << (z & 31)",
+    "(int)x >> (z & 31)",
+    "__funnelshift_l(x, y, z)",
+    "__funnelshift_rc(x, y, z)",
+    "__brev(x)",
+    "__popc(y)",
+    "__clz(z) + __ffs(x)",
+    "__byte_perm(x, y, 0x3614)",
+    "__byte_perm(x, y, z)",
+    "(int)(signed char)x",
+    "bmsk.clamp.b32 %0,%1,%2;",
+    "szext.wrap.s32 %0,%1,%2;",
+    "szext.clamp.u32 %0,%1,%2;",
+    "bfind.u32 %0,%1;",
+    "bfind.shiftamt.s32 %0,%1;",
+    "{.reg .u32 l,h; add.cc.u32 l,%1,%2; addc.cc.u32 h,%1,%3; addc.u32 %0,l,h;}",
+    "{.reg .u32 l,h; sub.cc.u32 l,%1,%2; subc.cc.u32 h,%1,%3; subc.u32 %0,l,h;}",
+)
+WIDE_UNIFORM = (
+    "u + v",
+    "u - v",
+    "u << (x & 63)",
+    "(long long)u >> (x & 63)",
+    "u < v ? u : v",
+    "(unsigned long long)x * y + u",
+    "(long long)(int)x * (int)y",
+    "(long long)(int)x * 12 + u",
+    "u * v",
+    "(u < v) + 2 * ((long long)u >= (long long)v) + 4 * (u == v)",
+)

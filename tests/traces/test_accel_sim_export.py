@@ -1,0 +1,137 @@
+"""Writing Accel-Sim's format: every line as its tracer would have written it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from machine_code import HEAD, KERNEL, stream
+
+from kernelcast.errors import ExecutionError, InputError, UnsupportedError
+from kernelcast.traces.accel_sim.export import export_trace
+from kernelcast.traces.stored import TraceHead
+
+
+def exported(folder: Path, head: TraceHead = HEAD, words=None) -> str:
+    with export_trace(folder, head) as write:
+        for part in [stream(head.blocks)] if words is None else words:
+            write(part)
+    return (folder / "kernel-1.traceg").read_text()
+
+
+def test_the_head_says_what_was_launched(tmp_path):
+    lines = exported(tmp_path / "t").splitlines()
+    assert lines[:13] == [
+        "-kernel name = _Z3sumPf",
+        "-kernel id = 1",
+        "-grid dim = (2,2,1)",
+        "-block dim = (48,1,1)",
+        "-shmem = 576",
+        "-nregs = 24",
+        "-binary version = 80",
+        "-cuda stream id = 0",
+        "-shmem base_addr = 0x0000000100000000",
+        "-local mem base_addr = 0x0000000200000000",
+        "-nvbit version = none",
+        "-accelsim tracer version = 5",
+        "-enable lineinfo = 0",
+    ]
+    assert lines[14].startswith("#traces format = ")
+
+
+def test_the_list_names_the_arrays_of_the_launch_and_the_trace(tmp_path):
+    exported(tmp_path / "t")
+    assert (tmp_path / "t" / "kernelslist.g").read_text().splitlines() == [
+        "MemcpyHtoD,0x0000001000000000,65536",  # not the table: the module's load brings it
+        "kernel-1.traceg",
+    ]
+
+
+def test_a_warp_is_written_instruction_by_instruction(tmp_path):
+    text = exported(tmp_path / "t")
+    assert text.count("#BEGIN_TB") == text.count("#END_TB") == 4
+    block = text[text.index("#BEGIN_TB") : text.index("#END_TB")]
+    assert block.splitlines()[:5] == ["#BEGIN_TB", "", "thread block = 0,0,0", "", "warp = 0"]
+    warp = block[block.index("warp = 1") :].splitlines()
+    base = 0x1000000000
+    assert [line.rstrip() for line in warp if line] == [
+        "warp = 1",
+        "insts = 13",
+        "0000 0000ffff 1 R1 LDC 0 0 0",  # constant memory has no addresses there
+        "0010 0000ffff 1 R2 IMAD.WIDE 2 R0 R4 0 4",  # the first register of a pair
+        f"0020 0000ffff 1 R6 LDG.E.64 1 R2 8 1 {base:#x} 8 0",
+        "0030 00005555 0 STS 2 R8 R6 4 2 0x4 8 8 8 8 8 8 8 0",  # active lanes with gaps
+        "0040 0000ffff 1 R9 FADD 2 R6 R9 0 0",
+        "0050 0000ffff 0 BRA 0 0 0",
+        f"0020 0000000f 1 R6 LDG.E.64 1 R2 8 2 {base:#x} 64 192 320 0",
+        "0030 00000000 0 STS 2 R8 R6 4 1 0x0 0 0",  # switched off by its guard
+        "0040 0000000f 1 R9 FADD 2 R6 R9 0 0",
+        "0050 0000000f 0 BRA 0 0 0",
+        "0060 0000ffff 1 R9 LD.E 1 R2 4 1 0x100000010 4 0",
+        "0070 0000ffff 1 R8 MOV 0 0 -16",
+        "0080 0000ffff 0 EXIT 0 0 0",
+    ]
+
+
+def test_the_pc_is_where_the_code_stands(tmp_path):
+    moved = replace(
+        KERNEL,
+        instructions=tuple(
+            replace(i, code_offset=0x100 + 32 * i.index) for i in KERNEL.instructions
+        ),
+    )
+    text = exported(tmp_path / "t", replace(HEAD, kernel=moved))
+    assert "\n0100 ffffffff 1 R1 LDC 0 0 0 \n0120 ffffffff 1 R2 IMAD.WIDE" in text
+
+
+def test_the_parts_of_one_instruction_are_written_once(tmp_path):
+    at = {3: 0x20}  # as where a copy is a load and a store
+    copied = replace(
+        KERNEL,
+        instructions=tuple(
+            replace(i, code_offset=at.get(i.index, 16 * i.index)) for i in KERNEL.instructions
+        ),
+    )
+    text = exported(tmp_path / "t", replace(HEAD, kernel=copied))
+    assert "STS" not in text
+    assert "insts = 11\n" in text
+
+
+def test_the_cut_of_the_stream_does_not_matter(tmp_path):
+    words = stream()
+    whole = exported(tmp_path / "one", HEAD, [words])
+    assert exported(tmp_path / "two", HEAD, [words[:2], words[2:4], words[4:]]) == whole
+
+
+def test_a_sample_is_a_grid_of_its_own(tmp_path):
+    text = exported(tmp_path / "t", replace(HEAD, blocks=(1, 3)))
+    assert "-grid dim = (2,1,1)" in text
+    assert [line for line in text.splitlines() if line.startswith("thread")] == [
+        "thread block = 0,0,0",
+        "thread block = 1,0,0",
+    ]
+
+
+def test_only_machine_code_is_written(tmp_path):
+    head = replace(HEAD, kernel=replace(KERNEL, isa="ptx"))
+    with pytest.raises(UnsupportedError, match=r"machine code, this one is of PTX; .*--format own"):
+        exported(tmp_path / "t", head)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_there_already_is_kept(tmp_path):
+    exported(tmp_path / "t")
+    with pytest.raises(InputError, match=r"is there already; name a new folder"):
+        exported(tmp_path / "t")
+
+
+def test_what_goes_wrong_leaves_nothing(tmp_path):
+    with pytest.raises(ExecutionError), export_trace(tmp_path / "t", HEAD) as write:
+        write(stream())
+        raise ExecutionError("the kernel went wrong")
+    with pytest.raises(InputError, match="2 blocks of the trace are missing"):
+        exported(tmp_path / "t", HEAD, [stream((0, 1))])
+    with pytest.raises(InputError, match="block 0 is not of this trace, or comes in parts"):
+        exported(tmp_path / "t", HEAD, [stream((0, 1, 0, 2, 3))])
+    assert not [*tmp_path.iterdir()]
