@@ -67,7 +67,7 @@ def input_load(w: UniqueWriter) -> None:
     if w.architecture >= 100 and w.below(8) == 0:
         name, words, size, target = "v8.b32", "", 32, "{%r0, %r1, %r2, %r3, %r4, %t1, %t2, %t3}"
     address(w, "%in", INPUT_WORDS, size)
-    w.emit(f"{w.guard()}ld.global{words}.{name} {target}, [%a0]")
+    w.emit_maybe(f"ld.global{words}.{name} {target}, [%a0]")
 
 
 _OWN = {
@@ -109,11 +109,11 @@ def own_access(w: UniqueWriter) -> None:
     if w.below(2):
         words = w.pick(("", *(f".{word}" for word in _LOAD_WORDS))) if is_global else ""
         opcode = _ordered("ld", words, space)
-        w.emit(f"{w.guard()}{opcode}.{name} {_targets(w, name, pool)}, [{place}]")
+        w.emit_maybe(f"{opcode}.{name} {_targets(w, name, pool)}, [{place}]")
     else:
         words = w.pick(("", *(f".{word}" for word in _STORE_WORDS))) if is_global else ""
         opcode = _ordered("st", words, space)
-        w.emit(f"{w.guard()}{opcode}.{name} [{place}], {_sources(w, name, pool)}")
+        w.emit_maybe(f"{opcode}.{name} [{place}], {_sources(w, name, pool)}")
 
 
 def _ordered(opcode: str, words: str, space: str) -> str:
@@ -131,9 +131,9 @@ def typed_access(w: UniqueWriter) -> None:
         return own_access(w)
     pool, name, base = w.pick(usable)
     if w.below(2):
-        w.emit(f"{w.guard()}ld.global.{name} {_targets(w, name, pool)}, [{base}]")
+        w.emit_maybe(f"ld.global.{name} {_targets(w, name, pool)}, [{base}]")
     else:
-        w.emit(f"{w.guard()}st.global.{name} [{base}], {_sources(w, name, pool)}")
+        w.emit_maybe(f"st.global.{name} [{base}], {_sources(w, name, pool)}")
     return None
 
 
@@ -146,10 +146,10 @@ def constant_load(w: UniqueWriter) -> None:
     target = _targets(w, name, pool)
     if w.below(3) == 0:
         at = size * w.below(words * 4 // size)
-        w.emit(f"{w.guard()}ld{space}.{name} {target}, [{base[1:]}+{at}]")
+        w.emit_maybe(f"ld{space}.{name} {target}, [{base[1:]}+{at}]")
         return
     address(w, base, words, size)
-    w.emit(f"{w.guard()}ld{space}.{name} {target}, [%a0]")
+    w.emit_maybe(f"ld{space}.{name} {target}, [%a0]")
 
 
 _ATOMICS = (
@@ -170,9 +170,9 @@ def own_atomic(w: UniqueWriter) -> None:
     count = 2 if name.startswith("cas") else 1
     operands = ", ".join(w.source(pool) if pool != "h" else w.register(pool) for _ in range(count))
     if w.below(4) == 0 and not name.startswith(("cas", "exch")):
-        w.emit(f"{w.guard()}red{scope}{space}.{name} [{place}], {operands}")
+        w.emit_maybe(f"red{scope}{space}.{name} [{place}], {operands}")
     else:
-        w.emit(f"{w.guard()}atom{scope}{space}.{name} {w.register(pool)}, [{place}], {operands}")
+        w.emit_maybe(f"atom{scope}{space}.{name} {w.register(pool)}, [{place}], {operands}")
 
 
 def float_atomic(w: UniqueWriter) -> None:
@@ -195,9 +195,9 @@ def float_atomic(w: UniqueWriter) -> None:
     for line in before:
         w.emit(line)
     if w.below(3):
-        w.emit(f"{w.guard()}atom.{space}.{name} {w.register(pool)}, [{base}], {operand}")
+        w.emit_maybe(f"atom.{space}.{name} {w.register(pool)}, [{base}], {operand}")
     else:
-        w.emit(f"{w.guard()}red.{space}.{name} [{base}], {operand}")
+        w.emit_maybe(f"red.{space}.{name} [{base}], {operand}")
     return None
 
 
@@ -208,17 +208,17 @@ def reduction(w: UniqueWriter) -> None:
         at = w.below(len(WIDE_REDUCTIONS))
         w.emit(f"cvt.s64.s32 %a1, {w.register('r')}")
         place = f"%wide+{8 * at}"
-        w.emit(f"{w.guard()}red.global.{WIDE_REDUCTIONS[at]} [{place}], %a1")
+        w.emit_maybe(f"red.global.{WIDE_REDUCTIONS[at]} [{place}], %a1")
     elif choice == 1:
         w.emit(f"and.b32 %t0, {w.register('r')}, 15")
         w.emit("cvt.rn.f32.u32 %tf0, %t0")
-        w.emit(f"{w.guard()}red.global.add.f32 [%sums], %tf0")
+        w.emit_maybe("red.global.add.f32 [%sums], %tf0")
     elif choice == 2:
         w.shared_used = True
         at = w.below(len(REDUCTIONS))
-        w.emit(f"{w.guard()}red.shared.{REDUCTIONS[at]} [pool+{4 * at}], {w.source('r')}")
+        w.emit_maybe(f"red.shared.{REDUCTIONS[at]} [pool+{4 * at}], {w.source('r')}")
     elif choice == 3:
-        w.emit(f"{w.guard()}red.global.add.u32 [tally], {w.source('r')}")
+        w.emit_maybe(f"red.global.add.u32 [tally], {w.source('r')}")
     else:
         at = w.below(len(REDUCTIONS))
         place = f"%common+{4 * CELLS * at}"
@@ -226,7 +226,7 @@ def reduction(w: UniqueWriter) -> None:
             w.emit(f"and.b32 %t0, {w.register('r')}, {CELLS - 1}")
             w.emit("mad.wide.u32 %a1, %t0, 4, %common")
             place = f"%a1+{4 * CELLS * at}"
-        w.emit(f"{w.guard()}red.global.{REDUCTIONS[at]} [{place}], {w.source('r')}")
+        w.emit_maybe(f"red.global.{REDUCTIONS[at]} [{place}], {w.source('r')}")
 
 
 def space_test(w: UniqueWriter) -> None:

@@ -46,7 +46,7 @@ class _Writer(Writer):
 
 
 def _special(w: Writer) -> None:
-    w.emit(f"{w.guard()}mov.u32 {w.register('r')}, %{w.pick(SPECIAL)}")
+    w.emit_maybe(f"mov.u32 {w.register('r')}, %{w.pick(SPECIAL)}")
 
 
 def _load(w: Writer) -> None:
@@ -70,7 +70,7 @@ def _load(w: Writer) -> None:
         )
     )
     address(w, "%in", INPUT_WORDS, size)
-    w.emit(f"{w.guard()}{name} {filled(w, target)}, [%a0]")
+    w.emit_maybe(f"{name} {filled(w, target)}, [%a0]")
 
 
 def _store(w: Writer) -> None:
@@ -87,7 +87,7 @@ def _store(w: Writer) -> None:
         )
     )
     address(w, "%scratch", SCRATCH_WORDS, size)
-    w.emit(f"{w.guard()}{name} [%a0], {filled(w, source)}")
+    w.emit_maybe(f"{name} [%a0], {filled(w, source)}")
 
 
 def _shared(w: Writer) -> None:
@@ -101,12 +101,12 @@ def _shared(w: Writer) -> None:
     place, space = ("%a0", "") if generic else ("%t0", ".shared")
     choice = w.below(4)
     if choice == 0:
-        w.emit(f"{w.guard()}ld{space}.u32 {w.register('r')}, [{place}]")
+        w.emit_maybe(f"ld{space}.u32 {w.register('r')}, [{place}]")
     elif choice == 1:
         name = w.pick(ATOMICS)
-        w.emit(f"{w.guard()}atom{space}.{name} {w.register('r')}, [{place}], {w.source('r')}")
+        w.emit_maybe(f"atom{space}.{name} {w.register('r')}, [{place}], {w.source('r')}")
     else:
-        w.emit(f"{w.guard()}st{space}.u32 [{place}], {w.source('r')}")
+        w.emit_maybe(f"st{space}.u32 [{place}], {w.source('r')}")
 
 
 def _local(w: Writer) -> None:
@@ -114,9 +114,9 @@ def _local(w: Writer) -> None:
     w.emit("mul.wide.u32 %a0, %t0, 4")
     w.emit("add.s64 %a0, %a0, %stack")
     if w.below(2):
-        w.emit(f"{w.guard()}ld.local.u32 {w.register('r')}, [%a0]")
+        w.emit_maybe(f"ld.local.u32 {w.register('r')}, [%a0]")
     else:
-        w.emit(f"{w.guard()}st.local.u32 [%a0], {w.source('r')}")
+        w.emit_maybe(f"st.local.u32 [%a0], {w.source('r')}")
 
 
 def _atomic(w: Writer) -> None:
@@ -124,14 +124,14 @@ def _atomic(w: Writer) -> None:
     choice = w.below(4)
     if choice == 0:
         operands = ", ".join(w.source("r") for _ in range(2))
-        w.emit(f"{w.guard()}atom.global.cas.b32 {w.register('r')}, [%a0], {operands}")
+        w.emit_maybe(f"atom.global.cas.b32 {w.register('r')}, [%a0], {operands}")
     elif choice == 1:
-        w.emit(f"{w.guard()}red.global.{w.pick(ATOMICS)} [%a0], {w.source('r')}")
+        w.emit_maybe(f"red.global.{w.pick(ATOMICS)} [%a0], {w.source('r')}")
     elif choice == 2:
-        w.emit(f"{w.guard()}atom.exch.b32 {w.register('r')}, [%a0], {w.source('r')}")
+        w.emit_maybe(f"atom.exch.b32 {w.register('r')}, [%a0], {w.source('r')}")
     else:
         name = w.pick(ATOMICS)
-        w.emit(f"{w.guard()}atom.global.{name} {w.register('r')}, [%a0], {w.source('r')}")
+        w.emit_maybe(f"atom.global.{name} {w.register('r')}, [%a0], {w.source('r')}")
 
 
 def _float_atomic(w: Writer) -> None:
@@ -143,7 +143,7 @@ def _float_atomic(w: Writer) -> None:
         )
     )
     address(w, base, SCRATCH_WORDS, size)
-    w.emit(f"{w.guard()}{name} {w.register(pool)}, [%a0], {w.register(pool)}")
+    w.emit_maybe(f"{name} {w.register(pool)}, [%a0], {w.register(pool)}")
 
 
 def _vote(w: Writer) -> None:

@@ -8,18 +8,18 @@ from ptx_writer import Writer
 def operation(w: Writer) -> None:
     row = w.pick(w.pick(w.operations))
     operands = ", ".join([w.register(row.target), *(w.source(s) for s in row.sources)])
-    w.emit(f"{w.guard()}{row.name} {operands}")
+    w.emit_maybe(f"{row.name} {operands}")
 
 
 def lop3(w: Writer) -> None:
     operands = ", ".join(w.register("r") for _ in range(4))
-    w.emit(f"{w.guard()}lop3.b32 {operands}, {w.below(256)}")
+    w.emit_maybe(f"lop3.b32 {operands}, {w.below(256)}")
 
 
 def predicate(w: Writer) -> None:
     row = w.pick(w.pick(w.predicates))
     operands = ", ".join(w.register(s) for s in row.sources)
-    w.emit(f"{w.guard()}{row.name} {w.register('p')}, {operands}")
+    w.emit_maybe(f"{row.name} {w.register('p')}, {operands}")
 
 
 def combined_predicate(w: Writer) -> None:
@@ -33,7 +33,7 @@ def combined_predicate(w: Writer) -> None:
 def selection(w: Writer) -> None:
     row = w.pick(w.pick(w.selections))
     operands = ", ".join([w.register(row.target), *(w.register(s) for s in row.sources)])
-    w.emit(f"{w.guard()}{row.name} {operands}")
+    w.emit_maybe(f"{row.name} {operands}")
 
 
 def carry_chain(w: Writer) -> None:
@@ -88,7 +88,7 @@ def constant(w: Writer) -> None:
     w.emit(f"and.b32 %t0, {w.register('r')}, 7")
     w.emit("mul.wide.u32 %a0, %t0, 4")
     w.emit("add.s64 %a0, %a0, %table")
-    w.emit(f"{w.guard()}ld.const.u32 {w.register('r')}, [%a0]")
+    w.emit_maybe(f"ld.const.u32 {w.register('r')}, [%a0]")
 
 
 def branch(w: Writer, depth: int) -> None:

@@ -143,7 +143,7 @@ def _uniform_operation(w: UniqueWriter) -> None:
 
 def _special(w: UniqueWriter) -> None:
     names = _SPECIAL + (_SPECIAL_90 if w.architecture >= 90 else ())
-    w.emit(f"{w.guard()}mov.u32 {w.register('r')}, %{w.pick(names)}")
+    w.emit_maybe(f"mov.u32 {w.register('r')}, %{w.pick(names)}")
 
 
 def _effect(w: UniqueWriter) -> None:

@@ -21,6 +21,12 @@ UNIFORM_PREDICATES = 2
 UNIT_BEGINS, UNIT_ENDS = "//+", "//-"
 _UNIFORM_POOL = {**{like: pool for pool, (like, *_) in UNIFORM.items()}, "p": "u"}
 _DIVISORS = (1, 2, 3, 5, 7, 10, 16, 255, 1000, -1, -3)
+_AMOUNTS = {"bfe": (1, 3), "bfi": (2, 4), "shl": (1, 2), "shr": (1, 2)}
+"""Operands that say a place or number of bits: from and to."""
+_GUARDED = re.compile(
+    r"(mov|add|sub|mul\.lo|mad\.lo|and|or|xor|min|max|fma\.rn|selp|setp\.\w+)\."
+    r"([busf]32|f64|pred) |(ld|st|red|atom)\..*\.[bus](32|64) |lop3"
+)
 _MAY_BE_FUSED = re.compile(r"(add|sub|mul)(\.ftz|\.sat)*\.b?f\d")
 
 
@@ -75,6 +81,17 @@ class UniqueWriter(Writer):
         yield
         self.together = before
 
+    def emit_maybe(self, text: str) -> None:
+        """Guarded where assemblers keep to it: NVIDIA's loses the guard of what it expands."""
+        if _GUARDED.match(text):
+            return super().emit_maybe(text)
+        if self.below(8):
+            return self.emit(text)
+        end = self.new_label()
+        self.emit(f"@{self.pick(('', '!'))}{self.register('p')} bra {end}")
+        self.emit(text)
+        return self.label(end)
+
     def operation(self, row: Operation, *, uniform: bool = False) -> None:
         """One instruction, of which a divisor is not zero."""
         pools = _UNIFORM_POOL if uniform else {}
@@ -84,16 +101,25 @@ class UniqueWriter(Writer):
         operands = registers if "x2" in row.name else [self.source(pool) for pool in sources]
         if row.name.startswith(("div", "rem")) and row.target in "rlh":
             operands[1] = self._divisor(row.target, sources[1])
-        if row.name.startswith(("bfe", "bfi")):
-            # An assembler refuses literals outside 0 to 255.
-            operands[-2:] = [self.pick((o, str(self.below(40)))) for o in registers[-2:]]
-        guard = "" if uniform else self.guard()
-        self.emit(f"{guard}{row.name} {', '.join([self.register(target), *operands])}")
+        for at in range(*_AMOUNTS.get(row.name.partition(".")[0], (0, 0))):
+            operands[at] = self._amount(registers[at], at)
+        text = f"{row.name} {', '.join([self.register(target), *operands])}"
+        if uniform:
+            self.emit(text)
+        else:
+            self.emit_maybe(text)
 
     def source(self, pool: str) -> str:
         if pool in ("n", "o") and self.below(4) == 0:
             return str(self.pick(IMMEDIATES))
         return super().source(pool)
+
+    def _amount(self, register: str, at: int) -> str:
+        """A place or number of bits: what is above 255 PTX leaves open."""
+        if self.below(2):
+            return str(self.below(70))
+        self.emit(f"and.b32 %t{at}, {register}, {self.pick((31, 63, 255))}")
+        return f"%t{at}"
 
     def _divisor(self, kind: str, pool: str) -> str:
         if self.below(2):

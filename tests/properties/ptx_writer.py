@@ -106,12 +106,13 @@ class Writer:
             return str(self.pick(literals))
         return self.register(pool)
 
-    def guard(self) -> str:
-        choice = self.below(8)
-        return f"@{'!' * choice}{self.register('p')} " if choice < 2 else ""
-
     def emit(self, text: str) -> None:
         self.lines.append(f"\t{text};")
+
+    def emit_maybe(self, text: str) -> None:
+        """An instruction that lanes execute where a predicate says so, now and then."""
+        choice = self.below(8)
+        self.emit(f"@{'!' * choice}{self.register('p')} {text}" if choice < 2 else text)
 
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")

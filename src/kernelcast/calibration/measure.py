@@ -21,8 +21,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +58,14 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (_POINTER,),
     "cuMemsetD8_v2": (_POINTER, ctypes.c_ubyte, ctypes.c_size_t),
     "cuMemcpyDtoH_v2": (_HANDLE, _POINTER, ctypes.c_size_t),
+    "cuMemcpyHtoDAsync_v2": (_POINTER, _HANDLE, ctypes.c_size_t, _HANDLE),
+    "cuMemcpyDtoHAsync_v2": (_HANDLE, _POINTER, ctypes.c_size_t, _HANDLE),
+    "cuMemcpyDtoDAsync_v2": (_POINTER, _POINTER, ctypes.c_size_t, _HANDLE),
+    "cuMemAllocHost_v2": (_OUT_HANDLE, ctypes.c_size_t),
+    "cuMemFreeHost": (_HANDLE,),
     "cuModuleLoadData": (_OUT_HANDLE, ctypes.c_char_p),
     "cuModuleGetFunction": (_OUT_HANDLE, _HANDLE, ctypes.c_char_p),
+    "cuModuleGetGlobal_v2": (ctypes.POINTER(_POINTER), _OUT_SIZE, _HANDLE, ctypes.c_char_p),
     "cuFuncSetAttribute": (_HANDLE, ctypes.c_int, ctypes.c_int),
     "cuLaunchKernel": (_HANDLE, *[_U] * 6, _U, _HANDLE, _OUT_HANDLE, _OUT_HANDLE),
     "cuEventCreate": (_OUT_HANDLE, _U),
@@ -173,20 +181,35 @@ class Gpu:
 
     def function(self, cubin: Path, kernel: str) -> ctypes.c_void_p:
         """A kernel of a compiled file."""
-        if cubin not in self._modules:
-            module = ctypes.c_void_p()
-            self._call("cuModuleLoadData", ctypes.byref(module), cubin.read_bytes())
-            self._modules[cubin] = module
         if (cubin, kernel) not in self._functions:
             function = ctypes.c_void_p()
             self._call(
                 "cuModuleGetFunction",
                 ctypes.byref(function),
-                self._modules[cubin],
+                self._module(cubin),
                 kernel.encode(),
             )
             self._functions[cubin, kernel] = function
         return self._functions[cubin, kernel]
+
+    def variable(self, cubin: Path, name: str) -> ctypes.c_uint64:
+        """The address of a variable of a compiled file."""
+        pointer, size = ctypes.c_uint64(), ctypes.c_size_t()
+        self._call(
+            "cuModuleGetGlobal_v2",
+            ctypes.byref(pointer),
+            ctypes.byref(size),
+            self._module(cubin),
+            name.encode(),
+        )
+        return pointer
+
+    def _module(self, cubin: Path) -> ctypes.c_void_p:
+        if cubin not in self._modules:
+            module = ctypes.c_void_p()
+            self._call("cuModuleLoadData", ctypes.byref(module), cubin.read_bytes())
+            self._modules[cubin] = module
+        return self._modules[cubin]
 
     def allow_shared(self, function: ctypes.c_void_p, size_bytes: int) -> None:
         """Let a kernel have more dynamic shared memory than the default."""
@@ -208,6 +231,24 @@ class Gpu:
         self._call("cuMemcpyDtoH_v2", ctypes.addressof(into), pointer, ctypes.sizeof(into))
         return into
 
+    def host_memory(self, size_bytes: int) -> ctypes.c_void_p:
+        """Pinned memory of the host."""
+        pointer = ctypes.c_void_p()
+        self._call("cuMemAllocHost_v2", ctypes.byref(pointer), size_bytes)
+        return pointer
+
+    def release_host(self, pointer: ctypes.c_void_p) -> None:
+        """Give pinned memory back."""
+        self._call("cuMemFreeHost", pointer)
+
+    def copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> float:
+        """Copy to ("HtoD"), from ("DtoH") or within the device ("DtoD"); the seconds it took."""
+        start, stop = self._events
+        self._call("cuEventRecord", start, None)
+        self._call(f"cuMemcpy{direction}Async_v2", to, source, size_bytes, None)
+        self._call("cuEventRecord", stop, None)
+        return self._seconds_between(start, stop)
+
     def launch(
         self,
         function: ctypes.c_void_p,
@@ -228,6 +269,9 @@ class Gpu:
                 "cuLaunchKernel", function, grid, 1, 1, block, 1, 1, shared_bytes, None, slots, None
             )
         self._call("cuEventRecord", stop, None)
+        return self._seconds_between(start, stop)
+
+    def _seconds_between(self, start: ctypes.c_void_p, stop: ctypes.c_void_p) -> float:
         self._call("cuEventSynchronize", stop)
         elapsed_ms = ctypes.c_float()
         self._call("cuEventElapsedTime", ctypes.byref(elapsed_ms), start, stop)
@@ -248,6 +292,10 @@ class Session:
         """A kernel of the suite."""
         return self.gpu.function(self._code / f"{file}.cubin", name)
 
+    def variable(self, file: str, name: str) -> ctypes.c_uint64:
+        """The address of a variable of the suite."""
+        return self.gpu.variable(self._code / f"{file}.cubin", name)
+
     def clock_hz(self) -> float:
         """The clock at which an SM runs now."""
         pairs = self.gpu.allocate(16)
@@ -264,17 +312,23 @@ class Session:
         block: int,
         arguments: Sequence[Any],
         shared_bytes: int = 0,
+        *,
+        is_cold: bool = False,
     ) -> Sample:
         """Repeated launches of a kernel whose first two arguments are its clocks and its sink.
 
         For every repeat the mean over warps of their cycles, the cycles from the first start to the
         last end (of use within one SM only), and the seconds of the launch. One launch warms up.
+        With `is_cold`, nothing that an earlier launch loaded is left in the L2 cache.
         """
         warps = grid * (-(-block // 32))
+        others = self.gpu.allocate(self._evicting_bytes()) if is_cold else None
         clocks = self.gpu.allocate(16 * warps)
         sink = self.gpu.allocate(8 * grid * block)
         sample: Sample = {"warp_cycles": [], "span_cycles": [], "seconds": []}
         for repeat in range(self.repeats + 1):
+            if others:
+                self._evict(others, sink)
             taken_s = self.gpu.launch(
                 function, grid, block, [clocks, sink, *arguments], shared_bytes
             )
@@ -285,9 +339,22 @@ class Session:
             sample["warp_cycles"].append((sum(stops) - sum(starts)) / warps)
             sample["span_cycles"].append(max(stops) - min(starts))
             sample["seconds"].append(taken_s)
-        self.gpu.release(clocks)
-        self.gpu.release(sink)
+        for pointer in filter(None, (clocks, sink, others)):
+            self.gpu.release(pointer)
         return sample
+
+    def _evicting_bytes(self) -> int:
+        """At least twice the L2 cache, and a whole number of what a grid reads at once."""
+        at_once = self.device["sm_count"] * _EVICTING_BLOCK * 4 * 16
+        return int(-(-2 * self.device["l2_bytes"] // at_once) * at_once)
+
+    def _evict(self, others: ctypes.c_uint64, sink: ctypes.c_uint64) -> None:
+        """Read something else into the L2 cache, rather than write it: it is dropped in no time."""
+        elements = ctypes.c_int64(self._evicting_bytes() // 16)
+        counts = [elements, ctypes.c_int64(1), ctypes.c_int(1)]
+        function = self.kernel("bandwidth", "read_16x4")
+        arguments = [others, others, sink, *counts]
+        self.gpu.launch(function, self.device["sm_count"], _EVICTING_BLOCK, arguments)
 
 
 def code_folder(pack: Path, major: int, minor: int) -> Path:
@@ -308,25 +375,37 @@ OPERATIONS: Mapping[str, int] = {
     "fp32_fma": 1,
     "fp64_fma": 1,
     "fp16_fma": 1,
+    "bf16_fma": 1,
     "int_add": 2,
     "int_mad": 1,
     "logic": 2,
     "shift": 1,
     "popc": 1,
     "convert": 2,
+    "convert_f16": 2,
+    "convert_f64": 2,
+    "int_compare": 2,
+    "int_minmax": 2,
+    "fp32_compare": 2,
+    "fp32_minmax": 2,
     "rsqrt": 1,
     "exp2": 1,
     "sin": 1,
     "shuffle": 1,
 }
 """Instructions in one step of each chain of `arithmetic.cu`."""
+SINCE: Mapping[str, tuple[int, int]] = {"bf16_fma": (8, 0)}
+"""The first compute capability that has the instruction, where not all have it."""
 
 _HOPS = 2048
 _LOADED_WARM_HOPS = 32
+_EVICTING_BLOCK = 256
 
 
 def arithmetic(operation: str, s: Session) -> Iterator[Sample]:
     """Cycles of chains of instructions against chains, steps and warps."""
+    if (s.device["major"], s.device["minor"]) < SINCE.get(operation, (0, 0)):
+        return
     iterations = 16 if s.quick else 64
     shapes = [(1, 64, 1), (1, 192, 1)]
     warps = (1, 4, 32) if s.quick else (1, 2, 4, 8, 12, 16, 24, 32)
@@ -376,12 +455,22 @@ class Ring:
             [*arguments, ctypes.c_int(lanes)],
         )
 
-    def chase(self, kernel: str, grid: int, block: int, warm_hops: int, hops: int) -> Sample:
-        """Cycles and seconds of `hops` dependent loads of every warp."""
+    def chase(
+        self,
+        kernel: str,
+        grid: int,
+        block: int,
+        warm_hops: int,
+        hops: int,
+        *,
+        is_cold: bool = False,
+    ) -> Sample:
+        """Cycles and seconds of `hops` dependent loads of every warp; see `Session.timed`."""
         long, short = ctypes.c_int64, ctypes.c_int
         arguments = [self._memory, long(self.nodes), long(self.node_bytes), long(self.pitch)]
         counts = [short(self.lanes), short(warm_hops), short(hops)]
-        return self._s.timed(self._s.kernel("chase", kernel), grid, block, [*arguments, *counts])
+        function = self._s.kernel("chase", kernel)
+        return self._s.timed(function, grid, block, [*arguments, *counts], is_cold=is_cold)
 
     def release(self) -> None:
         """Give the memory back."""
@@ -399,14 +488,15 @@ def chase(s: Session) -> Iterator[Sample]:
     plan += [("chase_cg", size, 128, True) for size in coarse]
     for kernel, size, stride, far in plan:
         ring = Ring(s, size, stride, lanes=1, pitch=8, far=far)
-        warm = ring.nodes if size < s.device["l2_bytes"] else _HOPS
+        is_cold = size >= s.device["l2_bytes"]
+        warm = _HOPS if is_cold else ring.nodes
         yield {
             "kernel": kernel,
             "footprint_bytes": size,
             "stride_bytes": stride,
             "order": "far" if far else "next",
             "hops": _HOPS,
-            **ring.chase(kernel, 1, 32, warm, _HOPS),
+            **ring.chase(kernel, 1, 32, warm, _HOPS, is_cold=is_cold),
         }
         ring.release()
 
@@ -428,7 +518,7 @@ def loaded_latency(s: Session) -> Iterator[Sample]:
                 "warps": grid * block // 32,
                 "hops": hops,
                 "warm_hops": _LOADED_WARM_HOPS,
-                **ring.chase("chase_cg", grid, block, _LOADED_WARM_HOPS, hops),
+                **ring.chase("chase_cg", grid, block, _LOADED_WARM_HOPS, hops, is_cold=True),
             }
         ring.release()
 
@@ -574,6 +664,10 @@ def atomics(kernel: str, s: Session) -> Iterator[Sample]:
     s.gpu.release(words)
 
 
+if not __package__:  # In a folder of its own, the other benchmarks lie beside this file.
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+_MORE = import_module(f"{__package__}.microbenchmarks" if __package__ else "microbenchmarks")
+
 BENCHMARKS: Mapping[str, Benchmark] = {
     **{f"arithmetic.{name}": partial(arithmetic, name) for name in OPERATIONS},
     "chase": chase,
@@ -587,6 +681,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "launches": launches,
     "block_replacement": block_replacement,
     **{f"atomics.{k}": partial(atomics, k) for k in ("atom_global", "red_global", "atom_shared")},
+    **_MORE.BENCHMARKS,
 }
 """All benchmarks by name, in the order in which they run."""
 
@@ -632,37 +727,50 @@ def _now() -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@dataclass(frozen=True)
+class RawKind:
+    """A kind of raw file: its schema, the suite that made it, and under which key results lie."""
+
+    schema: str = SCHEMA
+    suite: str = SUITE
+    entries: str = "benchmarks"
+
+
+MICROBENCHMARKS = RawKind()
+
+
 def measure(
     out: Path,
     device: Mapping[str, Any],
-    names: Sequence[str],
+    names: Iterable[str],
     entry: Callable[[str], dict[str, Any]],
     *,
     quick: bool,
     report: Callable[[str], None],
+    kind: RawKind = MICROBENCHMARKS,
 ) -> dict[str, Any]:
     """Run what the file does not hold yet; it is written whole after every benchmark."""
     document: dict[str, Any] = {
-        "schema": SCHEMA,
-        "suite": SUITE,
+        "schema": kind.schema,
+        "suite": kind.suite,
         "quick": quick,
         "date": _now(),
         "device": dict(device),
-        "benchmarks": {},
+        kind.entries: {},
     }
-    document["benchmarks"] = _resumed(out, document)
+    entries = document[kind.entries] = _resumed(out, document, kind.entries)
     for name in names:
-        if document["benchmarks"].get(name, {}).get("status") == "done":
+        if entries.get(name, {}).get("status") == "done":
             report(f"{name}: done before")
             continue
         result = entry(name)
-        document["benchmarks"][name] = result
+        entries[name] = result
         _write(out, document)
         report(f"{name}: {result.get('error') or str(len(result['samples'])) + ' samples'}")
     return document
 
 
-def _resumed(out: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _resumed(out: Path, wanted: Mapping[str, Any], entries: str) -> dict[str, Any]:
     if not out.exists():
         return {}
     try:
@@ -672,7 +780,7 @@ def _resumed(out: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("schema", "suite", "quick", "device"):
         if not isinstance(old, dict) or old.get(key) != wanted[key]:
             raise GpuError("failed", f"{out} was made with another {key}; give another --out")
-    kept: dict[str, Any] = old["benchmarks"]
+    kept: dict[str, Any] = old[entries]
     return kept
 
 

@@ -18,6 +18,8 @@ SOURCES = Path(__file__).parent / "microbenchmarks"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 RUNNER = "measure.py"
 _OPTIONS = CompileOptions(line_info=False)
+_COMPLETE = {"sm_90": "sm_90a"}
+"""Code with all that the chip can do, for which no later chip of its major version is lost."""
 
 
 def source_files() -> tuple[Path, ...]:
@@ -30,7 +32,7 @@ def compile_benchmark(file: Path, target: str, cache: Cache | None = None) -> Co
     return compile_cuda(
         file.read_text(encoding="utf-8"),
         name=file.name,
-        architecture=target,
+        architecture=_COMPLETE.get(target, target),
         options=_OPTIONS,
         cache=cache,
     )
@@ -44,6 +46,8 @@ def make_pack(
     Needs no GPU. InputError where the folder cannot be written.
     """
     contents: dict[str, bytes] = {RUNNER: Path(measure.__file__).read_bytes()}
+    for module in sorted(SOURCES.glob("*.py")):
+        contents[f"{SOURCES.name}/{module.name}"] = module.read_bytes()
     for target in targets:
         for file in source_files():
             made = compile_benchmark(file, target, cache)

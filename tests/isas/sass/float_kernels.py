@@ -1,22 +1,19 @@
-"""Kernels of one line per operation on hard numbers, and the comparison of machine code with PTX.
-
-The oracle is the PTX of the same source, which other tests hold to exact arithmetic.
-"""
+"""Kernels of floating-point statements on hard numbers, executed as PTX and as machine code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.execution.machine_code import disagreements
 
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Array, Launch
-from tests.execution.machine_code import ARCHITECTURES, disagreements
 
-THREADS = 512
-BOTH_EXECUTORS = ("sm_75", "sm_90", "sm_120")
-"""Architectures on which the reference executes a sample, too."""
+BLOCKS, THREADS = 6, 128
+ELEMENTS = BLOCKS * THREADS
 
 EDGES = {
     "f32": (
@@ -43,90 +40,131 @@ EDGES = {
         *(0x0000, 0x8000, 0x0001, 0x807F, 0x0080, 0x3F80, 0xBF80, 0x3F7F, 0x3FC0, 0x7F7F),
         *(0xFF00, 0x7F80, 0xFF80, 0x7FC0, 0x4B00, 0x4F00, 0xCF00, 0x3F00),
     ),
-    "u32": (0, 1, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000, 0x80, 0xFF7F, 0xFF_FF80, 0x0100_0001),
     "u64": (
         *(0, 1, (1 << 64) - 1, (1 << 63) - 1, 1 << 63, 1 << 32, (1 << 53) + 1, (1 << 24) + 1),
-        *(0xFFFF_FFFF_8000_0000, 0x7FFF_FF40_0000_0001, 0xFF80, 0x8000),
+        *(0xFFFF_FFFF_8000_0000, 0x7FFF_FF40_0000_0001, 0xFF80, 0x8000, 0x7FFF_FFFF),
     ),
 }
-"""Bits of numbers at the limits of their type, and of integers it is converted to."""
+"""Bits of numbers at the limits of their type, and of those it is converted to."""
 
-_WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "u32": 32, "f64": 64, "u64": 64}
+_C_TYPES = {
+    **{"f16": "unsigned short", "bf16": "unsigned short", "f32": "float", "f64": "double"},
+    **{"f16x2": "unsigned", "bf16x2": "unsigned", "u32": "unsigned"},
+    **{"f32x2": "unsigned long long", "u64": "unsigned long long"},
+}
+_CONSTRAINTS = {"unsigned short": "h", "float": "f", "double": "d", "unsigned": "r"}
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kernel of statements on x, y and z, numbers of `types`, with results of one type each.
+
+    A statement is an expression in C, or PTX with the result as `%0` and x, y, z as `%1`, `%2`,
+    `%3`. Halves are their bits in C.
+    """
+
+    statements: Sequence[str]
+    types: Sequence[str]
+    result: str
+
+    def source(self, name: str) -> str:
+        """The kernel in CUDA C++; its parameters are bytes, which may be arrays of anything."""
+        names = "xyz"[: len(self.types)]
+        parameters = ", ".join(f"char *p{n}" for n in f"o{names}")
+        loads = [
+            f"  {_C_TYPES[t]} {n} = (({_C_TYPES[t]} *)p{n})[i];"
+            for n, t in zip(names, self.types, strict=True)
+        ]
+        results = [
+            f"  o[i + {ELEMENTS * at}] = {self._expression(s)};"
+            for at, s in enumerate(self.statements)
+        ]
+        return "\n".join(
+            (
+                f'extern "C" __global__ void {name}({parameters}) {{',
+                f"  int i = blockIdx.x * {THREADS} + threadIdx.x;",
+                f"  {_C_TYPES[self.result]} *o = ({_C_TYPES[self.result]} *)po;",
+                *loads,
+                *results,
+                "}",
+            )
+        )
+
+    def _expression(self, statement: str) -> str:
+        if "%0" not in statement:
+            return statement
+        sources = ", ".join(
+            f'"{_constraint(t)}"({n})' for n, t in zip("xyz", self.types, strict=False)
+        )
+        result = f'"={_constraint(self.result)}"(r)'
+        assembly = f'asm("{{ {statement} }}" : {result} : {sources});'
+        return f"[&] {{ {_C_TYPES[self.result]} r; {assembly} return r; }}()"
+
+    def launch(self) -> Launch:
+        """A launch on arrays of its types."""
+        arrays = {"po": _array(self.result, ELEMENTS * len(self.statements))}
+        for name, type in zip("xyz", self.types, strict=False):
+            arrays[f"p{name}"] = _array(type, ELEMENTS)
+        return Launch((BLOCKS, 1, 1), (THREADS, 1, 1), arrays)
+
+    def fill(self, memory: Memory) -> None:
+        """Write numbers to its operands."""
+        for column, (name, type) in enumerate(zip("xyz", self.types, strict=False)):
+            view = memory.array(f"p{name}")
+            bits = numbers(_element(type), column, view.size)
+            view.view(bits.dtype)[:] = bits
+
+
+def differences(
+    works: Mapping[str, Work],
+    name: str,
+    architecture: str,
+    *,
+    executors: Sequence[str] = ("engine",),
+    extra: Sequence[str] = (),
+) -> list[str]:
+    """What machine code leaves otherwise than the PTX of the same source, for one of the kernels
+    of a file."""
+    return disagreements(
+        "\n".join(work.source(each) for each, work in works.items()),
+        works[name].launch(),
+        name=name,
+        architectures=[architecture],
+        executors=executors,
+        extra=extra,
+        prepare=works[name].fill,
+        approximate=True,
+    )
 
 
 def numbers(type: str, column: int, count: int) -> NDArray[np.unsignedinteger]:
-    """Bits of numbers: pairs of edges along two columns, then moderate and any numbers."""
+    """Bits of numbers of a type for one operand: every pair of edges meets in two columns; of the
+    numbers behind them half are of moderate size."""
     random = np.random.default_rng(column)
-    dtype = np.dtype(f"u{_WIDTH[type] // 8}")
-    edges = np.array(EDGES[type], dtype)
-    values = random.integers(0, 1 << _WIDTH[type], count, dtype, endpoint=False)
+    dtype = np.dtype(_DTYPES[type])
+    values = random.integers(0, np.iinfo(dtype).max, count, dtype, endpoint=True)
     if type in ("f32", "f64"):
         moderate = random.normal(size=count) * 10.0 ** random.integers(-3, 4, count)
         bits = moderate.astype(f"f{dtype.itemsize}").view(dtype)
         values = np.where(random.random(count) < 0.5, bits, values)
-    pairs = np.arange(min(count, len(edges) ** 2))
-    at = pairs // len(edges) ** (column % 2) + (column // 2) * (pairs // len(edges))
-    values[: len(pairs)] = edges[at % len(edges)]
+    edges = np.array(EDGES[type], dtype)
+    pair = np.arange(min(count, len(edges) ** 2))
+    at = (pair, pair // len(edges), pair + pair // len(edges))[column]
+    values[: len(pair)] = edges[at % len(edges)]
     return values
 
 
-def machine_differs(
-    body: str | Mapping[str, str],
-    types: Sequence[str],
-    result: str,
-    *,
-    architectures: Sequence[str] = ARCHITECTURES,
-    executors: Sequence[str] = ("engine",),
-    threads: int = THREADS,
-    results: int = 64,
-    helpers: str = "",
-    approximate: bool = False,
-    extra: Sequence[str] = (),
-) -> list[str]:
-    """Where machine code and PTX of a kernel differ.
-
-    `body` computes `out(value);` of x, y and z, numbers of `types`, which are C types or their
-    bits; every `out` writes one array of results.
-    """
-    names = "xyz"[: len(types)]
-    loads = "".join(
-        f"{_C_TYPE[t]} {n} = (({_C_TYPE[t]} *)p{n})[i]; "
-        for n, t in zip(names, types, strict=True)
-    )
-    # A parameter that points to bytes may be given an array of anything.
-    parameters = ", ".join(f"char *p{n}" for n in f"o{names}")
-    source = (
-        f"{helpers}\n#define out(v) (({_C_TYPE[result]} *)po)[i + {threads} * n++] = (v)\n"
-        f'extern "C" __global__ void k({parameters}) {{\n'
-        f"int i = blockIdx.x * blockDim.x + threadIdx.x, n = 0; {loads}\n{body}\n}}"
-    )
-    arrays = {"po": _array(result, results * threads)}
-    arrays |= {f"p{n}": _array(t, threads) for n, t in zip(names, types, strict=True)}
-
-    def prepare(memory: Memory) -> None:
-        for column, (name, type) in enumerate(zip(names, types, strict=True)):
-            view = memory.array(f"p{name}")
-            bits = numbers(type.removesuffix("x2"), column, view.size)
-            view.view(bits.dtype)[:] = bits
-
-    return disagreements(
-        source,
-        Launch((threads // 128, 1, 1), (128, 1, 1), arrays),
-        architectures=architectures,
-        executors=executors,
-        prepare=prepare,
-        approximate=approximate,
-        extra=extra,
-    )
+_DTYPES = {"f16": "u2", "bf16": "u2", "f32": "u4", "f64": "u8", "u64": "u8"}
 
 
 def _array(type: str, elements: int) -> Array:
-    """An array of a type, where a pair of halves is two elements."""
-    halves = 2 if type.endswith("x2") else 1
-    return Array(type.removesuffix("x2"), (halves * elements,))
+    """An array of a type; a pair is two elements of it."""
+    return Array(_element(type), (elements * (2 if type.endswith("x2") else 1),))
 
 
-_C_TYPE = {
-    **{"f16": "unsigned short", "bf16": "unsigned short", "f32": "float", "f64": "double"},
-    **{"f16x2": "unsigned", "bf16x2": "unsigned", "u32": "unsigned", "u64": "unsigned long long"},
-}
+def _element(type: str) -> str:
+    return type.removesuffix("x2")
+
+
+def _constraint(type: str) -> str:
+    return _CONSTRAINTS.get(_C_TYPES[type], "l")

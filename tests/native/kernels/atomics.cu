@@ -53,7 +53,13 @@ args = { up = "u32[8]", down = "u32[8]", out = "u32[768, 2]" }
 kernel = "swapped"
 grid = 8
 block = 96
-args = { cells = "u32[8]", wide = "u64[8]", narrow = "u16[8]", out = "u64[768, 3]" }
+args = { cells = "u32[8]", wide = "u64[8]", out = "u64[768, 2]" }
+
+[[launch]]
+kernel = "swapped_halves"
+grid = 8
+block = 96
+args = { cells = "u16[8]", out = "u16[768]" }
 
 [[launch]]
 kernel = "maximum_by_swaps"
@@ -143,13 +149,16 @@ __global__ void wrapping(unsigned* up, unsigned* down, uint2* out) {
     out[i].y = atomicDec(&down[i % 8], 20 + i % 8);
 }
 
-__global__ void swapped(unsigned* cells, unsigned long long* wide, unsigned short* narrow,
-                        unsigned long long* out) {
+__global__ void swapped(unsigned* cells, unsigned long long* wide, unsigned long long* out) {
     int i = thread();
-    out[3 * i] = atomicCAS(&cells[i % 8], i / 16, i / 16 + 1);
-    out[3 * i + 1] = atomicCAS(&wide[i % 8], i / 8, (1ull << 33) * (i % 3) + i / 8 + 1);
+    out[2 * i] = atomicCAS(&cells[i % 8], i / 16, i / 16 + 1);
+    out[2 * i + 1] = atomicCAS(&wide[i % 8], i / 8, (1ull << 33) * (i % 3) + i / 8 + 1);
+}
+
+__global__ void swapped_halves(unsigned short* cells, unsigned short* out) {
+    int i = thread();
     unsigned short expected = i / 24, next = expected + 1;
-    out[3 * i + 2] = atomicCAS(&narrow[i % 8], expected, next);
+    out[i] = atomicCAS(&cells[i % 8], expected, next);
 }
 
 __global__ void maximum_by_swaps(const float* in, float* most) {

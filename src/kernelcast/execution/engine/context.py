@@ -81,8 +81,9 @@ class WarpStatus(IntEnum):
 
     FRESH = 0
     READY = 1
-    WAITING = 2
-    DONE = 3
+    PAUSED = 2
+    WAITING = 3
+    DONE = 4
 
 
 class WarpResult(IntEnum):
@@ -91,6 +92,7 @@ class WarpResult(IntEnum):
     DONE = 0
     WAITING = 1
     STOPPED = 2
+    PAUSED = 3
 
 
 class RunResult(IntEnum):

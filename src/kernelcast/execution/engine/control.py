@@ -4,6 +4,7 @@ Each basic block has a *pending mask*: the lanes that wait to run in it. `%low` 
 with pending lanes. A branch whose target lies below `%low` jumps straight to it, carrying its mask
 in `%current`; any other adds to the pending masks and dispatches to `%low`. Exited lanes are
 pending nowhere, and lanes at a barrier wait in the masks of `%state` until the driver wakes them.
+A pause ends the turn of the whole warp, so that lanes meet again where they would without it.
 """
 
 from __future__ import annotations
@@ -197,3 +198,14 @@ def wait_at_barrier(lw: Lowering, index: int, instruction: Instruction) -> None:
         _go_if_any(lw, after, rest)
     else:
         b.line("br label %dispatch")
+
+
+def pause(lw: Lowering, index: int, instruction: Instruction) -> None:
+    """The turn ends if a lane pauses; all lanes go on where they are when the next one comes."""
+    b = lw.b
+    _push(lw, lw.kernel.blocks[index].successors[0], lw.mask)
+    if instruction.guard is None:
+        b.line("br label %pause")
+    else:
+        none = b.scalar(f"icmp eq i32 {_guard_mask(lw, instruction)}, 0")
+        b.line(f"br i1 {none}, label %dispatch, label %pause")

@@ -52,6 +52,7 @@ round:
 warp_head:
   %w = phi i64 [ 0, %round ], [ %w_next, %warp_next ]
   %left_now = phi i64 [ %left, %round ], [ %left_after, %warp_next ]
+  %paused = phi i32 [ 0, %round ], [ %paused_after, %warp_next ]
   %status_p = getelementptr i32, ptr %status, i64 %w
   %s = load i32, ptr %status_p
   %runnable = icmp ult i32 %s, $WarpStatus.WAITING
@@ -94,6 +95,7 @@ write_header:
   switch i32 %result, label %stopped [
     i32 $WarpResult.DONE, label %warp_exited
     i32 $WarpResult.WAITING, label %warp_waits
+    i32 $WarpResult.PAUSED, label %warp_pauses
   ]
 
 warp_exited:
@@ -110,9 +112,15 @@ warp_waits:
   call void @arrive(ptr %ctx, i64 %barrier, i64 %count)
   br label %warp_next
 
+warp_pauses:
+  store i32 $WarpStatus.PAUSED, ptr %status_p
+  br label %warp_next
+
 warp_next:
   %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ],
-                        [ %left_now, %warp_waits ]
+                        [ %left_now, %warp_waits ], [ %left_now, %warp_pauses ]
+  %paused_after = phi i32 [ %paused, %warp_head ], [ %paused, %warp_exited ],
+                          [ %paused, %warp_waits ], [ 1, %warp_pauses ]
   %w_next = add i64 %w, 1
   %more_warps = icmp ult i64 %w_next, %warps
   br i1 %more_warps, label %warp_head, label %round_done
@@ -123,7 +131,8 @@ round_done:
 
 again:
   %released = call i32 @release(ptr %ctx, i64 %left_after)
-  %progress = icmp ne i32 %released, 0
+  %some_go_on = or i32 %released, %paused_after
+  %progress = icmp ne i32 %some_go_on, 0
   br i1 %progress, label %round, label %deadlock
 
 block_done:

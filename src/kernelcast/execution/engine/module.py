@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelcast.analysis.slicing import Needed
-from kernelcast.execution.engine.control import branch, go, wait_at_barrier
+from kernelcast.execution.engine.control import branch, go, pause, wait_at_barrier
 from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir
 from kernelcast.execution.engine.lowering import InstructionSet, Lowering
-from kernelcast.execution.engine.registers import waits
+from kernelcast.execution.engine.registers import PAUSE, waits
 from kernelcast.execution.engine.turn import begin, dispatch_and_end, state_bytes
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Kernel, OpClass
@@ -58,7 +58,8 @@ def _lower_block(lw: Lowering, index: int) -> None:
                 return
             if waits(step):
                 lw.store_registers()
-                wait_at_barrier(lw, index, step)
+                end = pause if step.opcode == PAUSE else wait_at_barrier
+                end(lw, index, step)
                 return
             lower = lw.isa.opcodes.get(step.opcode)
             if lower is None:

@@ -11,16 +11,25 @@ CARRY = "cc"
 """The condition-code register that `add.cc` writes and `addc` reads, one bit per lane."""
 
 
+PAUSE = "pause"
+
+
 def waits(instruction: Instruction) -> bool:
-    """Whether a step makes its lanes wait at a barrier of the block."""
+    """Whether a step makes its lanes wait for other warps: at a barrier of the block, or for their
+    next turn."""
     return instruction.op_class is OpClass.BARRIER and not (
         "arrive" in instruction.modifiers or "warp" in instruction.modifiers
     )
 
 
 def ends_in_wait(kernel: Kernel, position: int) -> bool:
-    """Whether an instruction of a kernel makes its lanes wait at a barrier of the block."""
+    """Whether an instruction of a kernel makes its lanes wait for other warps."""
     return any(map(waits, kernel.steps(position)))
+
+
+def pauses(kernel: Kernel) -> bool:
+    """Whether a turn may end while lanes of the warp are on their way."""
+    return any(s.opcode == PAUSE for i in kernel.instructions for s in kernel.steps(i.index))
 
 
 def block_local_registers(kernel: Kernel) -> frozenset[str]:
@@ -58,7 +67,9 @@ def _uses_carry(instruction: Instruction) -> bool:
 
 
 def saved_registers(kernel: Kernel, on_stack: dict[str, str]) -> dict[str, str]:
-    """Those that may be read after a barrier, which a waiting warp has to keep."""
+    """Those that may be read in a later turn, which a waiting warp has to keep."""
+    if pauses(kernel):
+        return on_stack
     ends = [b for b in kernel.blocks if b.end and ends_in_wait(kernel, b.end - 1)]
     if not ends:
         return {}

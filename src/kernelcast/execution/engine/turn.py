@@ -2,14 +2,21 @@
 
 The state that a waiting warp leaves behind is one mask per basic block (the lanes that wait to run
 there), one per reducing barrier (the lanes that wait for its result), and the registers that are
-alive after a barrier.
+alive after a barrier. One that pauses leaves the pending masks as well, and which barrier its other
+lanes have reached.
 """
 
 from __future__ import annotations
 
-from kernelcast.execution.engine.context import Slot, WarpResult
+from kernelcast.execution.engine.context import Slot, WarpResult, WarpStatus
 from kernelcast.execution.engine.lowering import Lowering
-from kernelcast.execution.engine.registers import ends_in_wait, saved_bytes, stack_slot, waits
+from kernelcast.execution.engine.registers import (
+    ends_in_wait,
+    pauses,
+    saved_bytes,
+    stack_slot,
+    waits,
+)
 from kernelcast.execution.engine.values import Value, vector
 from kernelcast.ir import Space
 
@@ -100,12 +107,68 @@ def _restore(lw: Lowering) -> None:
         else:
             value = b.value(element, f"load {vector(element)}, ptr {pointer}, align 64")
         b.line(f"store {vector(element)} {value.text}, ptr {stack_slot(name)}")
+    if pauses(lw.kernel):
+        b.line(f"%was_paused = icmp eq i32 %resume, {WarpStatus.PAUSED}")
+        b.line("br i1 %was_paused, label %paused, label %released")
+        b.label("paused")
+        _go_on(lw)
+        b.label("released")
     _deliver_reductions(lw)
     size = 4 * len(lw.kernel.blocks)
-    b.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    b.line(f"call void @llvm.memcpy.p0.p0.i64(ptr %pending, ptr %state, i64 {size}, i1 false)")
+    _copy(lw, "%pending", "%state", size)
     _fill(lw, "%state", size)
     b.line("br label %scan_from_start")
+
+
+def _copy(lw: Lowering, to: str, source: str, size_bytes: int) -> None:
+    lw.b.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    lw.b.line(
+        f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size_bytes}, i1 false)"
+    )
+
+
+_KEPT_SLOTS = (Slot.BARRIER, Slot.BARRIER_COUNT)
+
+
+def _pause_pointers(lw: Lowering) -> tuple[str, list[str]]:
+    """Where a pausing warp leaves its mask of waiting lanes, before its pending masks, and what the
+    slots of its barrier hold."""
+    start = _paused_offset(lw)
+    slots = start + 4 * (len(lw.kernel.blocks) + 1)
+    offsets = (start, *(slots + 8 * n for n in range(len(_KEPT_SLOTS))))
+    first, *rest = (lw.b.scalar(f"getelementptr i8, ptr %state, i64 {o}") for o in offsets)
+    return first, rest
+
+
+def _pause(lw: Lowering) -> None:
+    """Leave all lanes where they are."""
+    b = lw.b
+    _save(lw)
+    masks, slots = _pause_pointers(lw)
+    b.line(f"store i32 {b.scalar('load i32, ptr %waiting')}, ptr {masks}")
+    _copy(lw, b.scalar(f"getelementptr i8, ptr {masks}, i64 4"), "%pending", _pending_bytes(lw))
+    for slot, pointer in zip(_KEPT_SLOTS, slots, strict=True):
+        b.line(f"store i64 {lw.slot(slot)}, ptr {pointer}, align 4")
+    b.line(f"ret i32 {WarpResult.PAUSED}")
+
+
+def _go_on(lw: Lowering) -> None:
+    """Go on after a pause."""
+    b = lw.b
+    masks, slots = _pause_pointers(lw)
+    b.line(f"store i32 {b.scalar(f'load i32, ptr {masks}')}, ptr %waiting")
+    _copy(lw, "%pending", b.scalar(f"getelementptr i8, ptr {masks}, i64 4"), _pending_bytes(lw))
+    for slot, pointer in zip(_KEPT_SLOTS, slots, strict=True):
+        lw.set_slot(slot, b.scalar(f"load i64, ptr {pointer}, align 4"))
+    b.line("br label %scan_from_start")
+
+
+def _pending_bytes(lw: Lowering) -> int:
+    return 4 * len(lw.kernel.blocks)
+
+
+def _paused_offset(lw: Lowering) -> int:
+    return 4 * (len(lw.kernel.blocks) + 1 + len(_reductions(lw)))
 
 
 def _deliver_reductions(lw: Lowering) -> None:
@@ -128,8 +191,11 @@ def reduction_pointer(lw: Lowering, position: int) -> str:
 
 
 def _masks_bytes(lw: Lowering) -> int:
-    """Room for the waiting masks and those of `bar.red`."""
-    return -(-4 * (len(lw.kernel.blocks) + 1 + len(_reductions(lw))) // 64) * 64
+    """Room for the waiting masks, those of `bar.red`, and what a pause leaves."""
+    size = _paused_offset(lw)
+    if pauses(lw.kernel):
+        size += 4 * (len(lw.kernel.blocks) + 1) + 8 * len(_KEPT_SLOTS)
+    return -(-size // 64) * 64
 
 
 def _save(lw: Lowering) -> None:
@@ -188,6 +254,11 @@ def dispatch_and_end(lw: Lowering) -> None:
         b.line(f"ret i32 {WarpResult.WAITING}")
     else:
         b.line("br label %exited")
+    if pauses(lw.kernel):
+        b.label("pause")
+        b.line("%p.log = load i64, ptr %log")
+        lw.set_slot(Slot.LOG, "%p.log")
+        _pause(lw)
     b.label("exited")
     b.line(f"ret i32 {WarpResult.DONE}")
     b.label("stopped")

@@ -91,7 +91,7 @@ def release_complete(run: Run, block: Block) -> None:
     """
     by_number: dict[int, list[Warp]] = {}
     for warp in block.warps:
-        for number in _barrier_numbers(run, warp):
+        for number in () if warp.pending else _barrier_numbers(run, warp):
             by_number.setdefault(number, []).append(warp)
     for number, warps in sorted(by_number.items()):
         arrived, needed = _progress(block, number, warps)

@@ -90,7 +90,12 @@ class _Leave:
     """`exit` and `ret`."""
 
 
-_Action = Step | Barrier | _Branch | _Leave
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """`pause`: the turn of the warp ends, and all its lanes go on in the next round."""
+
+
+_Action = Step | Barrier | _Branch | _Leave | _Pause
 
 
 class Program:
@@ -122,9 +127,11 @@ class Program:
             release_complete(self.run, block)
 
     def _run_warp(self, warp: Warp) -> None:
-        """Until all lanes wait or have exited; the pending basic block of lowest index first."""
+        """Until all lanes wait or have exited, or one pauses; the pending basic block of lowest
+        index first."""
         self.run.record(RecordKind.WARP, warp.index, 0, warp.block.index)
-        while warp.pending:
+        warp.pauses = False
+        while warp.pending and not warp.pauses:
             index = min(warp.pending)
             self._run_basic_block(warp, self.run.kernel.blocks[index], warp.pending.pop(index))
 
@@ -141,6 +148,8 @@ class Program:
                     if taken:
                         self._leave(warp, block, step, action, taken)
                     mask &= ~taken
+                elif isinstance(action, _Pause):
+                    warp.pauses = warp.pauses or bool(taken)
                 elif taken:
                     action(warp, taken, lanes_of(taken))
             warp.instructions += 1
@@ -210,6 +219,8 @@ class Program:
             return barrier(instruction, self.run)
         if opcode in ("exit", "ret"):
             return _Leave()
+        if opcode == "pause":
+            return _Pause()
         if opcode == "trap":
             return self._trap(instruction)
         if opcode == "bra":

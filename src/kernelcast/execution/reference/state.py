@@ -81,7 +81,8 @@ class Block:
 class Warp:
     """A warp: its registers, its lanes' local memory, and where its lanes are.
 
-    `pending` maps a basic block to the mask of lanes that are to enter it.
+    `pending` maps a basic block to the mask of lanes that are to enter it; `pauses` tells that it
+    has some because the warp ended its turn early.
     """
 
     def __init__(self, run: Run, block: Block, index: int) -> None:
@@ -91,6 +92,7 @@ class Warp:
         threads = min(run.launch.threads_per_block - self.first_thread, WARP_LANES)
         self.pending: dict[int, int] = {0: (1 << threads) - 1}
         self.waiting: list[Wait] = []
+        self.pauses = False
         self.carry = np.zeros(WARP_LANES, bool)
         self.local = [bytearray(run.memory.local_bytes) for _ in range(WARP_LANES)]
         self.registers: dict[str, Lanes] = {}

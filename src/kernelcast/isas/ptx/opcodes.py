@@ -151,6 +151,8 @@ _TABLE: Mapping[str, _Rule] = {
     **_rules("bar.cta.red barrier.cta.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
     **_effects("bar.arrive barrier.arrive", OpClass.BARRIER, 2),
     **_effects("bar.cta.arrive barrier.cta.arrive", OpClass.BARRIER, 2),
+    # No instruction of PTX but a step of other ISAs: other warps run before this one goes on.
+    **_effects("pause", OpClass.BARRIER, 0, flow=Flow.WAIT),
     # It synchronises the lanes of one warp, which no other warp can notice.
     **_effects("bar.warp.sync", OpClass.OTHER, 1),
     **_effects("membar", OpClass.FENCE, 0),

@@ -167,7 +167,11 @@ def _within_function(block: Block, function: SassFunction, graph: FlowGraph) -> 
 
 def _waits(instruction: SassInstruction) -> bool:
     """Whether the instruction ends a basic block because its lanes wait for other warps."""
-    return instruction.opcode == "BAR" and "ARV" not in instruction.modifiers
+    if instruction.opcode == "SYNCS":
+        return "PHASECHK" in instruction.modifiers
+    if instruction.opcode == "BAR":
+        return "ARV" not in instruction.modifiers
+    return instruction.opcode in ("YIELD", "NANOSLEEP")
 
 
 def _successors(

@@ -18,6 +18,11 @@ def nothing(x: Lift) -> None:
     of the basic blocks."""
 
 
+def pause(x: Lift) -> None:
+    """`YIELD`, `NANOSLEEP`: the code waits for what other warps do, so these run first."""
+    x.do("pause", guard=x.guard)
+
+
 def save_convergence(x: Lift) -> None:
     """`BMOV d, Bn` and `BMOV Bn, a`: these barriers hold no lanes, so any number does."""
     target = x.take()
@@ -191,12 +196,13 @@ def barrier_result(x: Lift) -> None:
 MEANINGS = {
     **dict.fromkeys(
         (
-            *("NOP", "YIELD", "NANOSLEEP", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE"),
+            *("NOP", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE"),
             *("DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "FENCE"),
             *("PREEXIT", "ACQBULK"),
         ),
         nothing,
     ),
+    **dict.fromkeys(("YIELD", "NANOSLEEP"), pause),
     "BRA": branch,
     "EXIT": leave,
     "CALL": call,

@@ -56,6 +56,9 @@ def single(x: Lift) -> Operand:
 
 def arithmetic(x: Lift) -> None:
     """`FADD d, a, b`, `FMUL`, and `FFMA d, a, b, c`: a * b + c, rounded once."""
+    if x.has(*_DIVISORS):
+        _scaled_product(x)
+        return
     x.only(*ROUNDINGS, "FTZ", "SAT")
     operation, count = _OPERATIONS[x.native.opcode.removeprefix("U")]
     target = x.take()
@@ -63,6 +66,20 @@ def arithmetic(x: Lift) -> None:
     x.done()
     name = f"{operation}{rounding(x)}{flag(x, 'FTZ')}{flag(x, 'SAT')}.f32"
     x.set(target, name, *sources)
+
+
+def _scaled_product(x: Lift) -> None:
+    """`FMUL.D2 d, a, b`: a * b / 2, rounded once, and so with `.D4` and `.D8`.
+
+    In double precision the product and its fraction are exact.
+    """
+    x.only(*_DIVISORS)
+    (factor,) = (bits for m, bits in _DIVISORS.items() if x.has(m))
+    target = x.take()
+    a, b = (x.let("cvt.f64.f32", single(x)) for _ in range(2))
+    x.done()
+    product = x.let("mul.rn.f64", x.let("mul.rn.f64", a, b), Immediate(factor << 52))
+    x.set(target, "cvt.rn.f32.f64", product)
 
 
 def packed_arithmetic(x: Lift) -> None:
@@ -76,6 +93,9 @@ def packed_arithmetic(x: Lift) -> None:
     results = [x.let(name, *elements) for elements in zip(*sources, strict=True)]
     x.write64(target, x.pack(results))
 
+
+_DIVISORS = {"D2": 0x3FE, "D4": 0x3FD, "D8": 0x3FC}
+"""Exponents of a half, a quarter and an eighth in double precision."""
 
 _OPERATIONS = {"FADD": ("add", 2), "FMUL": ("mul", 2), "FFMA": ("fma", 3)}
 """The operation of PTX and the number of its sources."""
@@ -189,6 +209,6 @@ MEANINGS = {
     **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), packed_arithmetic),
     **dict.fromkeys(("FMNMX", "FMNMX3", "UFMNMX"), extreme),
     **dict.fromkeys(("FSETP", "UFSETP"), compare),
-    **dict.fromkeys(("FSET", "UFSET"), compare_to_word),
+    "FSET": compare_to_word,
     **dict.fromkeys(("FSEL", "UFSEL"), select),
 }

@@ -9,6 +9,7 @@ from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import Lift
 
 _WORD_BYTES, _WORDS_OF_128 = 4, 4
+_ALL_LANES = Immediate((1 << 32) - 1)
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _SPECIAL = {
     **{f"SR_TID.{a}": f"tid.{b}" for a, b in _AXES.items()},
@@ -86,11 +87,25 @@ def load_constant(x: Lift) -> None:
 
 
 def to_uniform(x: Lift) -> None:
-    """`R2UR ur, r`: a value that is the same in all active lanes, so each lane keeps its own."""
+    """`R2UR P, ur, r`: a value that is the same in all active lanes, so each lane keeps its own;
+    P, where r differs from it, is false.
+
+    Under a guard it is the value of the first lane in which that holds, for all lanes.
+    """
     for predicate in x.take_predicates():
-        if x.destination(predicate) is not None:
-            raise x.refuse("a predicate")
-    x.write(x.take(), x.b32(x.take()))
+        x.write(predicate, Immediate(0))
+    target, source = x.take(), x.b32(x.take())
+    x.done()
+    register = x.destination(target)
+    if x.guard is None or register is None:
+        x.write(target, source)
+        return
+    holds = x.both(x.guard, Immediate(1)).register
+    lanes = x.let("vote.sync.ballot.b32", holds, _ALL_LANES)
+    below = x.let("sub.u32", x.let("and.b32", lanes, x.let("neg.s32", lanes)), Immediate(1))
+    first = x.let("popc.b32", below)
+    value = x.let("shfl.sync.idx.b32", source, first, Immediate(31), _ALL_LANES)
+    x.do("selp.b32", register, value, register, x.let("setp.ne.u32", lanes, Immediate(0)))
 
 
 def _name(x: Lift, operand: sass.Operand) -> str:

@@ -1,0 +1,84 @@
+"""Machine code of the kernels with known results computes what it should, on every architecture.
+
+The oracle is NumPy: `calibration/ground_truth/expected`. A failure says that an opcode's meaning, the
+launch state or the order of the blocks is wrong.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from kernelcast.calibration.ground_truth.expected import expected_result
+from kernelcast.calibration.ground_truth.suite import families, load_family
+from kernelcast.calibration.ground_truth.table import NVIDIA_HEADERS, Scale
+from kernelcast.errors import CompileError
+from kernelcast.execution.execute import execute
+from kernelcast.execution.memory import Memory
+from kernelcast.frontends import LoadedModule, check_launch
+from kernelcast.isas.sass.kernel import UNKNOWN
+from kernelcast.toolchain.cache import Cache
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+EVERY_FAMILY = ("sm_75", "sm_90", "sm_120")
+"""Architectures on which all kernels are executed; on the others every third family, in turn."""
+
+
+def chosen() -> list[tuple[str, str]]:
+    names = sorted(families())
+    return [
+        (architecture, family)
+        for number, architecture in enumerate(ARCHITECTURES)
+        for at, family in enumerate(names)
+        if architecture in EVERY_FAMILY or at % 3 == number % 3
+    ]
+
+
+@cache
+def compiled(architecture: str, family: str) -> LoadedModule:
+    try:
+        return load_family(family, architecture, Cache())
+    except CompileError as error:
+        needs_headers = any(NVIDIA_HEADERS in k.needs for k in families()[family])
+        if needs_headers and "open source file" in error.what:
+            pytest.skip("NVIDIA's headers are not installed")
+        raise
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_code():
+    """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        yield
+
+
+@pytest.mark.parametrize(("architecture", "family"), chosen())
+def test_machine_code_computes_what_it_should(architecture: str, family: str) -> None:
+    for known in families()[family]:
+        launch = known.launches(Scale.SMALL)[0]
+        kernel = compiled(architecture, family).machine_kernel(launch.kernel)
+        launch = check_launch(kernel, launch)
+        memory = Memory.build(kernel, launch)
+        expected = expected_result(known, launch)
+        execute(kernel, launch, memory, executor="engine")
+        assert not (difference := expected.difference(memory)), f"{known.name}: {difference}"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_instruction_of_the_known_kernels_has_a_meaning(architecture: str) -> None:
+    total, unknown = 0, []
+    for family in families():
+        module = compiled(architecture, family)
+        for known in families()[family]:
+            kernel = module.machine_kernel(known.launches(Scale.SMALL)[0].kernel)
+            total += len(kernel.instructions)
+            unknown += [
+                f"{known.name}: {i}"
+                for i in kernel.instructions
+                if any(step.opcode == UNKNOWN for step in kernel.steps(i.index))
+            ]
+    share = 1 - len(unknown) / total
+    print(f"{architecture}: {share:.2%} of {total} instructions have a meaning")
+    assert not unknown
