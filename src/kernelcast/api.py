@@ -113,7 +113,7 @@ def kernels(
     """All kernels of a CUDA C++, PTX or cubin file, or the one called `kernel`."""
     module = _open(Path(file), machine(gpu), [kernel], build or Build())
     names = [kernel] if kernel else module.kernel_names
-    return tuple(_kernel(module, name, "ptx") for name in names)
+    return tuple(_noted(module.kernel(name), module) for name in names)
 
 
 def workload(file: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
@@ -271,6 +271,14 @@ def _open(file: Path, chip: Machine, kernels: Sequence[str], build: Build) -> Lo
 
 def _kernel(module: LoadedModule, name: str, isa: str) -> Kernel:
     kernel = module.machine_kernel(name) if isa == "sass" else module.kernel(name)
+    if not kernel.blocks:
+        raise UnsupportedError(
+            "the file holds machine code only, no PTX", where=module.name, hint="use --isa sass"
+        )
+    return _noted(kernel, module)
+
+
+def _noted(kernel: Kernel, module: LoadedModule) -> Kernel:
     return replace(kernel, warnings=(*kernel.warnings, *module.notes))
 
 

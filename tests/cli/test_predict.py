@@ -170,6 +170,15 @@ def test_explain_goes_down_to_the_instruction(run, saxpy):
     text = run("explain", saxpy, *LAUNCH).out
     assert "Terms of the" in text
     assert "LDG.E" in text
+    assert explained["ptx_counts"]["fp32"] == explained["result"]["counts"]["fp32"]
+    assert "where machine code and PTX differ" in text
+
+
+def test_explain_of_ptx_has_nothing_to_stand_beside(run, saxpy):
+    outcome = run("explain", saxpy, *LAUNCH, "--isa", "ptx", "--json")
+    explained = json.loads(outcome.out)
+    assert explained["ptx_counts"] is None
+    assert any("ld.global" in i["text"] for i in explained["instructions"])
 
 
 def test_compare_puts_gpus_side_by_side(run, saxpy):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
+
 import click
 
 from kernelcast.cli.options import (
@@ -19,7 +22,7 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.errors import InputError
+from kernelcast.errors import InputError, UnsupportedError
 
 
 @click.command("explain")
@@ -60,6 +63,14 @@ def command(
         raise InputError(f"{len(cases)} launches", where=file, hint="choose one with --launch N")
     if number is not None and number > len(cases):
         raise InputError(f"no launch {number}", where=file, hint=f"the last is {len(cases)}")
-    (found,) = forecasts([cases[(number or 1) - 1]], models, output)
-    view = answer(found) if output.quiet else render_explanation(found)
-    output.show(view, explanation_dict(found))
+    at = (number or 1) - 1
+    (found,) = forecasts([cases[at]], models, output)
+    if output.quiet and not output.as_json:
+        output.show(answer(found), {})
+        return
+    ptx = None
+    if found.case.kernel.isa == "sass":
+        with contextlib.suppress(UnsupportedError):
+            as_ptx = replace(source, isa="ptx")
+            ptx = study(file, gpus, as_ptx, launch, sampling, output)[at].profile
+    output.show(render_explanation(found, ptx), explanation_dict(found, ptx))

@@ -8,10 +8,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from kernelcast.ir import OpClass
 from kernelcast.models.base import Prediction
-from kernelcast.profiling.profile import AccessProfile, Profile
+from kernelcast.profiling.profile import AccessProfile, Count, Profile
 from kernelcast.reporting.console import plain_text
-from kernelcast.reporting.figures import digits, grouped, percent
+from kernelcast.reporting.figures import digits, grouped, percent, scaled
 from kernelcast.reporting.json import result_dict
 from kernelcast.reporting.layout import columns, facts, section, spaced
 from kernelcast.reporting.text import render_forecast
@@ -34,24 +35,38 @@ class Explanation(Prediction):
         return explanation_dict(self)
 
 
-def render_explanation(prediction: Prediction) -> RenderableType:
-    """The forecast, then the terms of the equations and what each instruction does."""
+_SHOWN_RATIO = 1.25
+_SHOWN_SHARE = 0.01
+"""Op classes whose counts in PTX and machine code differ more, and matter at least so much."""
+
+
+def render_explanation(prediction: Prediction, ptx: Profile | None = None) -> RenderableType:
+    """The forecast, then the terms of the equations and what each instruction does.
+
+    `ptx` is the profile of the same launch as PTX, where machine code was executed.
+    """
     profile = prediction.case.profile
     return spaced(
         [
             render_forecast(prediction, lines=len(profile.lines)),
             _terms(prediction) if prediction.terms else None,
+            _beside_ptx(profile, ptx) if ptx else None,
             _instructions(profile),
         ]
     )
 
 
-def explanation_dict(prediction: Prediction) -> dict[str, Any]:
-    """The result of `predict --json` and, beside it, costs by source line and instruction."""
+def explanation_dict(prediction: Prediction, ptx: Profile | None = None) -> dict[str, Any]:
+    """The result of `predict --json` and, beside it, costs by source line and instruction.
+
+    `ptx_counts` are those of the same launch as PTX, null where PTX was executed anyway.
+    """
     profile = prediction.case.profile
     return {
         "schema": "kernelcast/explain/1",
         "result": result_dict(prediction),
+        "ptx_counts": ptx
+        and {str(op): {"warp": c.warp, "thread": c.thread} for op, c in ptx.counts.items()},
         "lines": [
             {
                 "file": line.location.file,
@@ -74,6 +89,7 @@ def explanation_dict(prediction: Prediction) -> dict[str, Any]:
                 "line": i.location.line if i.location else None,
                 "warps": float(profile.instruction_warps[i.index]),
                 "threads": float(profile.instruction_threads[i.index]),
+                "code_offset": i.code_offset,
             }
             for i in profile.kernel.instructions
         ],
@@ -85,6 +101,21 @@ def _terms(prediction: Prediction) -> RenderableType:
     for name, value in prediction.terms.items():
         table.add_row(Text(name), Text(value if isinstance(value, str) else digits(value, 5)))
     return section(f"Terms of the {prediction.model} model", table)
+
+
+def _beside_ptx(profile: Profile, ptx: Profile) -> RenderableType | None:
+    """The op classes of which machine code and PTX execute unlike numbers."""
+    total = max(profile.total.warp, ptx.total.warp)
+    table = columns("class", "machine code", "PTX", left=("class",))
+    rows = [("all", profile.total.warp, ptx.total.warp)]
+    for op_class in OpClass:
+        native, written = (p.counts.get(op_class, Count()).warp for p in (profile, ptx))
+        unlike = max(native, written) > _SHOWN_RATIO * min(native, written)
+        if unlike and max(native, written) > _SHOWN_SHARE * total:
+            rows.append((str(op_class), native, written))
+    for name, native, written in rows:
+        table.add_row(name, scaled(native, ""), scaled(written, ""))
+    return section("Warp instructions, where machine code and PTX differ", table)
 
 
 def _instructions(profile: Profile) -> RenderableType:
