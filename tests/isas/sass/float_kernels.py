@@ -40,6 +40,7 @@ EDGES = {
         *(0x0000, 0x8000, 0x0001, 0x807F, 0x0080, 0x3F80, 0xBF80, 0x3F7F, 0x3FC0, 0x7F7F),
         *(0xFF00, 0x7F80, 0xFF80, 0x7FC0, 0x4B00, 0x4F00, 0xCF00, 0x3F00),
     ),
+    "u32": (0, 1, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000, 0x7FFF, 0xFFFF_8000, 0xFF7F, 0x80FF),
     "u64": (
         *(0, 1, (1 << 64) - 1, (1 << 63) - 1, 1 << 63, 1 << 32, (1 << 53) + 1, (1 << 24) + 1),
         *(0xFFFF_FFFF_8000_0000, 0x7FFF_FF40_0000_0001, 0xFF80, 0x8000, 0x7FFF_FFFF),
@@ -48,9 +49,11 @@ EDGES = {
 """Bits of numbers at the limits of their type, and of those it is converted to."""
 
 _C_TYPES = {
-    **{"f16": "unsigned short", "bf16": "unsigned short", "f32": "float", "f64": "double"},
-    **{"f16x2": "unsigned", "bf16x2": "unsigned", "u32": "unsigned"},
-    **{"f32x2": "unsigned long long", "u64": "unsigned long long"},
+    **dict.fromkeys(("f16", "bf16"), "unsigned short"),
+    **dict.fromkeys(("f16x2", "bf16x2", "u32"), "unsigned"),
+    **dict.fromkeys(("f32x2", "u64"), "unsigned long long"),
+    "f32": "float",
+    "f64": "double",
 }
 _CONSTRAINTS = {"unsigned short": "h", "float": "f", "double": "d", "unsigned": "r"}
 
@@ -154,7 +157,7 @@ def numbers(type: str, column: int, count: int) -> NDArray[np.unsignedinteger]:
     return values
 
 
-_DTYPES = {"f16": "u2", "bf16": "u2", "f32": "u4", "f64": "u8", "u64": "u8"}
+_DTYPES = {"f16": "u2", "bf16": "u2", "f32": "u4", "f64": "u8", "u32": "u4", "u64": "u8"}
 
 
 def _array(type: str, elements: int) -> Array:

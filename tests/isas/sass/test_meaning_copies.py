@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tests.execution.machine_code import kernels
 
 from kernelcast.analysis.slicing import needed_for_trace
+from kernelcast.errors import UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace
@@ -238,3 +239,27 @@ def test_a_matrix_in_registers_is_transposed(architecture: str) -> None:
     for executor in EXECUTORS:
         out, _ = launched(kernel, executor, arrays, smem=32 * 48, row_bytes=48)
         assert np.array_equal(out[:32], fragments(expected)), executor
+
+
+BULK_COPY = (
+    HEAD
+    + """
+extern "C" __global__ void k(unsigned* in, unsigned* out, int* sizes, int whole) {
+  __shared__ __align__(16) unsigned s[128];
+  for (int i = threadIdx.x; i < 128; i += 32) s[i] = in[i];
+  __syncthreads();
+  if (threadIdx.x == 0)
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;"
+      :: "l"(out), "r"(shared_address(s)) : "memory");
+}
+"""
+)
+
+
+@pytest.mark.parametrize("sliced", [False, True])
+def test_a_bulk_copy_is_refused(sliced: bool) -> None:
+    """Wrong if its traffic is missing from a trace without a word."""
+    kernel = machine(BULK_COPY, "sm_90")
+    arrays = {"in": NUMBERS, "out": np.zeros(128, np.uint32), "sizes": SIZES}
+    with pytest.raises(UnsupportedError, match="UBLKCP"):
+        launched(kernel, "engine", arrays, sliced=sliced, whole=0)

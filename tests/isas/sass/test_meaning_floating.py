@@ -71,7 +71,11 @@ APPROXIMATE = Work(
             for ftz in ("", ".ftz")
         ),
         "tanh.approx.f32 %0, %1;",
-        *(f"div.{kind}{ftz}.f32 %0, %1, %2;" for kind in ("approx", "full") for ftz in ("", ".ftz")),
+        *(
+            f"div.{kind}{ftz}.f32 %0, %1, %2;"
+            for kind in ("approx", "full")
+            for ftz in ("", ".ftz")
+        ),
         *("__expf(x)", "__logf(x)", "__powf(x, y)", "__fdividef(x, y)", "__tanf(x)"),
     ),
     ("f32", "f32"),
@@ -133,7 +137,11 @@ def test_packed_pairs(architecture: str) -> None:
     statements = (
         *("add.rn.f32x2 %0, %1, %2;", "mul.rz.ftz.f32x2 %0, %1, %2;"),
         *("sub.rp.f32x2 %0, %1, %2;", "fma.rm.f32x2 %0, %1, %2, %3;"),
-        *(exchanged, negated, ".reg .b64 r; mov.b64 r, 0x3f80000040000000; add.rn.f32x2 %0, %1, r;"),
+        *(
+            exchanged,
+            negated,
+            ".reg .b64 r; mov.b64 r, 0x3f80000040000000; add.rn.f32x2 %0, %1, r;",
+        ),
     )
     work = Work(statements, ("f32x2",) * 3, "f32x2")
     assert not differences({"k": work}, "k", architecture, executors=("engine", "reference"))

@@ -20,7 +20,7 @@ def halves(type: str, *instructions: str) -> str:
     )
 
 
-def tests_of(type: str) -> tuple[str, ...]:
+def comparisons_of(type: str) -> tuple[str, ...]:
     """Comparisons of pairs, with and without a predicate to join."""
     return tuple(
         ".reg .pred p, q, c; .reg .b32 r, s; setp.gt.s32 c, %3, 0;"
@@ -46,7 +46,7 @@ F16 = Work(
                 *(("fma.rn", "%1, k, %2"), ("fma.rn", "%1, %2, k")),
             )
         ),
-        *tests_of("f16"),
+        *comparisons_of("f16"),
         *("set.lt.f16x2.f16x2 %0, %1, %2;", "set.gtu.u32.f16x2 %0, %1, %2;"),
         ".reg .b16 a, b; .reg .f32 f, g; mov.b32 {a, b}, %1; cvt.f32.f16 f, a; cvt.f32.f16 g, b;"
         "add.f32 f, f, g; cvt.rz.f16.f32 a, f; cvt.rn.f16.f32 b, g; mov.b32 %0, {b, a};",
@@ -81,7 +81,7 @@ BF16_FROM_SM_90 = Work(
     (
         *(f"{op}.bf16x2 %0, %1, %2;" for op in ("add", "sub", "mul")),
         halves("bf16", "add.TYPE a, a, d;", "mul.TYPE b, b, c;"),
-        *tests_of("bf16"),
+        *comparisons_of("bf16"),
         *("set.geu.bf16x2.bf16x2 %0, %1, %2;", "set.lt.u32.bf16x2 %0, %1, %2;"),
         *("tanh.approx.bf16x2 %0, %1;", "ex2.approx.ftz.bf16x2 %0, %1;"),
     ),

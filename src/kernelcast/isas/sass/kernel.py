@@ -260,8 +260,14 @@ def _address_reads(steps: tuple[Instruction, ...]) -> tuple[Register, ...]:
 
 
 def _unknown(native: SassInstruction, index: int, reason: str) -> Instruction:
-    """A step that stands for an instruction without a meaning: only its registers are known."""
+    """A step that stands for an instruction without a meaning: only its registers are known.
+
+    A copy may not be left out where only the trace counts, so its registers count as an address.
+    """
     found = effects(native)
+    row = opcode(native.opcode)
+    reads = _registers(found.reads)
+    is_copy = row is not None and row.op_class is OpClass.ASYNC_COPY
     return Instruction(
         index=index,
         opcode=UNKNOWN,
@@ -269,10 +275,11 @@ def _unknown(native: SassInstruction, index: int, reason: str) -> Instruction:
         operands=(Text(reason),),
         op_class=OpClass.OTHER,
         guard=_guard(native),
-        reads=_registers(found.reads),
+        reads=reads,
         writes=_registers(found.writes),
         location=native.location,
         line=native.line,
+        address_reads=reads if is_copy else (),
     )
 
 

@@ -20,7 +20,10 @@ _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil
 
 
 def cvt(lw: Lowering, i: Instruction) -> None:
-    """One conversion, or two f32 packed into a pair of halves."""
+    """One conversion, or two packed into one register."""
+    if "pack" in i.modifiers:
+        _pack(lw, i)
+        return
     to, source = types_of(i)
     if to.lanes == 2:
         high, low = (read(lw, o, source) for o in i.operands[1:3])
@@ -39,6 +42,22 @@ def cvt(lw: Lowering, i: Instruction) -> None:
     else:
         result = _int_to_int(lw, i, value, source, to)
     write(lw, i, i.operands[0], result, signed=to.signed)
+
+
+def _pack(lw: Lowering, i: Instruction) -> None:
+    """`cvt.pack.sat`: two clamped integers side by side, the first one higher, below a third
+    operand that is shifted out of their way."""
+    b = lw.b
+    part, source, *_ = types_of(i)
+    if "sat" not in i.modifiers or part.bits not in (8, 16) or source.name != "s32":
+        raise lw.unsupported("this form")
+    high, low, *rest = (read(lw, o, source) for o in i.operands[1:])
+    mask, width = b.constant("i32", (1 << part.bits) - 1), b.constant("i32", part.bits)
+    result = rest[0] if rest else b.constant("i32", 0)
+    for value in (high, low):
+        bits = b.binary("and", _clamp(lw, value, source, part), mask)
+        result = b.binary("or", b.binary("shl", result, width), bits)
+    write(lw, i, i.operands[0], result)
 
 
 def _half(packed: PtxType) -> PtxType:

@@ -34,8 +34,9 @@ def arithmetic(x: Lift) -> None:
 
 
 def compare(x: Lift) -> None:
-    """`DSETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is !(a < b) and R. `.MIN` and `.MAX` are no relations but
-    choose one of two numbers.
+    """`DSETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is !(a < b) and R.
+
+    `.MIN` and `.MAX` are no relations: they choose one of two numbers.
     """
     targets = [x.take(), x.take()]
     sources = [double(x), double(x)]
