@@ -25,6 +25,7 @@ _PARTS = frozenset(
         "occupancy_curve",
         "registry",
         "slowest_warp",
+        "tensor_work",
         "throughput",
         "traffic",
         "work",

@@ -20,6 +20,7 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Bottleneck, Case
 from kernelcast.models.dual_issue import second_of_pairs
+from kernelcast.models.tensor_work import half_multiply_adds
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 
 WARP_LANES = 32
@@ -48,7 +49,7 @@ _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.INT: _INTEGER,
     **_OWN_PIPES,
 }
-_SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU)
+_SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
 
@@ -223,8 +224,27 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
         if cycles:
             uses.append(Use(resource, cycles))
     if counts.get(OpClass.TENSOR):
-        left_out.append("tensor instructions: their work is not counted yet")
+        tensor, missing = _tensor(case)
+        uses += tensor
+        left_out += missing
     return uses, left_out
+
+
+def _tensor(case: Case) -> Rows:
+    """Matrix products; a fragment's moves through registers ask nothing of the tensor cores."""
+    rate = case.machine.get("throughput.tensor")
+    if rate is None:
+        return [], ["tensor instructions: no throughput.tensor"]
+    work, unknown = 0.0, set()
+    for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True):
+        if i.op_class is OpClass.TENSOR and times:
+            one = half_multiply_adds(i)
+            if one is None:
+                unknown.add(i.opcode)
+            else:
+                work += one * float(times) / case.profile.warps
+    missing = [f"{name} instructions: their work is not known" for name in sorted(unknown)]
+    return ([Use(Bottleneck.TENSOR, work / rate)] if work else []), missing
 
 
 def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
