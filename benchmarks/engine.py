@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.measured import Measured
 from kernelcast import api
+from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
@@ -19,32 +20,52 @@ from kernelcast.profiling.builder import ProfileBuilder
 EXAMPLES = Path(__file__).parents[1] / "examples"
 REPEATS = 5
 
-# Example, blocks executed, promised millions of thread instructions per second.
+# Example, blocks executed, promised millions of thread instructions per second as PTX (every value
+# computed) and as machine code (only what the trace needs).
 CASES = (
-    ("saxpy.cu", 16384, 2000),
-    ("matmul_naive.cu", 64, 2000),
-    ("spmv_csr.cu", 1024, 1000),
+    ("saxpy.cu", 16384, 2000, 1500),
+    ("matmul_naive.cu", 64, 2000, 1500),
+    ("matmul_tiled.cu", 64, None, 1500),
+    ("spmv_csr.cu", 1024, 1000, 700),
 )
 
 
 def measure() -> Iterator[Measured]:
-    for file, blocks, promised in CASES:
-        kernel, launch, memory = prepared(EXAMPLES / file)
-        chosen = sample_blocks(launch.blocks, blocks)
-        engine = rate(kernel, launch, memory, chosen, "engine", REPEATS)
-        yield Measured(f"engine, {file}", engine, "M thread instructions/s", promised)
-        if file == "spmv_csr.cu":
-            few = sample_blocks(launch.blocks, 64)
-            reference = rate(kernel, launch, memory, few, "reference", 3)
-            yield Measured("  over the reference interpreter", engine / reference, "times", 10)
-        builder = ProfileBuilder(kernel, launch, memory, chosen)
-        counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume)
-        yield Measured("  executed and counted", counted, "M thread instructions/s")
+    for file, blocks, promised_of_ptx, promised_of_sass in CASES:
+        yield from _of_ptx(file, blocks, promised_of_ptx)
+        yield from _of_machine_code(file, blocks, promised_of_sass)
 
 
-def prepared(file: Path) -> tuple[Kernel, Launch, Memory]:
+def _of_ptx(file: str, blocks: int, promised: int | None) -> Iterator[Measured]:
+    kernel, launch, memory = prepared(EXAMPLES / file, "ptx")
+    chosen = sample_blocks(launch.blocks, blocks)
+    engine = rate(kernel, launch, memory, chosen, "engine", REPEATS)
+    yield Measured(f"PTX of {file}", engine, "M thread instructions/s", promised)
+    if file == "spmv_csr.cu":
+        few = sample_blocks(launch.blocks, 64)
+        reference = rate(kernel, launch, memory, few, "reference", 3)
+        yield Measured("  over the reference interpreter", engine / reference, "times", 10)
+    builder = ProfileBuilder(kernel, launch, memory, chosen)
+    counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume)
+    yield Measured("  executed and counted", counted, "M thread instructions/s")
+
+
+def _of_machine_code(file: str, blocks: int, promised: int) -> Iterator[Measured]:
+    kernel, launch, memory = prepared(EXAMPLES / file, "sass")
+    chosen = sample_blocks(launch.blocks, blocks)
+    needed = needed_for_trace(kernel)
+    traced = rate(kernel, launch, memory, chosen, "engine", REPEATS, needed=needed)
+    yield Measured(f"machine code of {file}", traced, "M thread instructions/s", promised)
+    whole = rate(kernel, launch, memory, chosen, "engine", REPEATS)
+    yield Measured("  every value computed", whole, "M thread instructions/s")
+    builder = ProfileBuilder(kernel, launch, memory, chosen)
+    counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume, needed)
+    yield Measured("  executed and counted", counted, "M thread instructions/s")
+
+
+def prepared(file: Path, isa: str) -> tuple[Kernel, Launch, Memory]:
     work = api.workload(file)
-    kernel = api.load(file, kernel=work.launches[0].kernel)
+    kernel = api.load(file, kernel=work.launches[0].kernel, build=api.Build(isa=isa))
     launch = check_launch(kernel, work.launches[0])
     return kernel, launch, Memory.build(kernel, launch)
 
@@ -57,11 +78,14 @@ def rate(
     executor: str,
     repeats: int,
     sink: Sink = lambda words: None,
+    needed: Needed | None = None,
 ) -> float:
     """Median rate in millions; the engine's own time, without its compilation."""
 
     def once() -> float:
-        trace = execute(kernel, launch, memory, blocks=blocks, executor=executor, sink=sink)
+        trace = execute(
+            kernel, launch, memory, blocks=blocks, executor=executor, sink=sink, needed=needed
+        )
         return trace.thread_instructions / trace.seconds / 1e6
 
     once()

@@ -11,15 +11,17 @@ from tests.calibration.fake_gpu import FakeGpu, Truth, empty_pack, known_chip
 from kernelcast.calibration import measure
 
 
-def measured(truth: Truth, folder: Path, *, quick: bool = False) -> Path:
-    """Run the whole suite on a chip with these numbers; the raw file."""
+def measured(
+    truth: Truth, folder: Path, *, quick: bool = False, only: tuple[str, ...] = ("",)
+) -> Path:
+    """Run the benchmarks whose names start so on a chip with these numbers; the raw file."""
     gpu = measure.Gpu(measure.declared(FakeGpu(truth).driver()))
     session = measure.Session(gpu, empty_pack(folder / "pack"), quick)
     out = folder / "raw.json"
     measure.measure(
         out,
         gpu.properties,
-        list(measure.BENCHMARKS),
+        [name for name in measure.BENCHMARKS if name.startswith(only)],
         lambda name: measure.run_benchmark(session, name),
         quick=quick,
         report=lambda text: None,

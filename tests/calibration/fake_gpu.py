@@ -14,8 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from tests.calibration.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
+from tests.calibration.fake_kernels import known_numbers as more_known_numbers
 
 from kernelcast.calibration.measure import ATTRIBUTES, OPERATIONS
+from kernelcast.calibration.pack import TARGETS, source_files
 
 CUDA_H = {
     "cuInit": [c_uint],
@@ -32,8 +35,14 @@ CUDA_H = {
     "cuMemFree_v2": [c_uint64],
     "cuMemsetD8_v2": [c_uint64, c_ubyte, c_size_t],
     "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
+    "cuMemcpyHtoDAsync_v2": [c_uint64, c_void_p, c_size_t, c_void_p],
+    "cuMemcpyDtoHAsync_v2": [c_void_p, c_uint64, c_size_t, c_void_p],
+    "cuMemcpyDtoDAsync_v2": [c_uint64, c_uint64, c_size_t, c_void_p],
+    "cuMemAllocHost_v2": [POINTER(c_void_p), c_size_t],
+    "cuMemFreeHost": [c_void_p],
     "cuModuleLoadData": [POINTER(c_void_p), c_char_p],
     "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
+    "cuModuleGetGlobal_v2": [POINTER(c_uint64), POINTER(c_size_t), c_void_p, c_char_p],
     "cuFuncSetAttribute": [c_void_p, c_int, c_int],
     "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), POINTER(c_void_p)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
@@ -54,16 +63,18 @@ SIGNATURE_OF = {
     "clock_rate": "pl",
     "atomic": "pppiii",
     "arithmetic": "ppii",
+    **SIGNATURE_OF_MORE,
 }
-CTYPE = {"p": c_uint64, "l": ctypes.c_int64, "i": c_int}
+CTYPE = {"p": c_uint64, "l": ctypes.c_int64, "i": c_int, "f": c_float}
 
 
 @dataclass
-class Truth:
+class Truth(MoreTruth):
     """The numbers of the chip."""
 
-    latency: dict[str, float]
-    rate: dict[str, float]
+    latency: dict[str, float] = field(default_factory=dict)
+    rate: dict[str, float] = field(default_factory=dict)
+    capability: tuple[int, int] = (8, 0)
     clock_hz: float = 1.5e9
     sms: int = 20
     l2_bytes: int = 4 << 20
@@ -82,7 +93,7 @@ class Truth:
 
 
 @dataclass
-class FakeGpu:
+class FakeGpu(Kernels):
     """`driver()` is the library; `fails` maps names of functions to the status they return."""
 
     truth: Truth
@@ -97,7 +108,9 @@ class FakeGpu:
         self._handles: dict[int, str] = {}
         self._time_s = 0.0
         self._marks: dict[int, float] = {}
-        self._step = 0
+        self._shared_bytes = 0
+        self._constants = b""
+        self._loaded: set[int] = set()
 
     def driver(self) -> SimpleNamespace:
         self._library = SimpleNamespace()
@@ -159,8 +172,8 @@ class FakeGpu:
             "memory_bus_bits": 512,
             "l2_bytes": self.truth.l2_bytes,
             "threads_per_sm": 2048,
-            "major": 8,
-            "minor": 0,
+            "major": self.truth.capability[0],
+            "minor": self.truth.capability[1],
             "shared_bytes_per_sm": 167936,
             "shared_bytes_per_block_optin": 166912,
         }[name]
@@ -230,6 +243,7 @@ class FakeGpu:
             for i, letter in enumerate(SIGNATURE_OF[family])
         ]
         self.kernels.append(name)
+        self._shared_bytes = shared
         self._time_s += self._noisy(self.truth.launch_s)
         getattr(self, f"_{family}")(name, gx, bx, *values)
         return 0
@@ -240,6 +254,8 @@ class FakeGpu:
     def _family(name):
         if name in SIGNATURE_OF:
             return name
+        if (more := family_of(name)) is not None:
+            return more
         for start, family in (("chase_", "chase"), ("repeat_", "repeat"), ("atom", "atomic")):
             if name.startswith(start):
                 return family
@@ -268,8 +284,9 @@ class FakeGpu:
         self._clocks(clocks, warps, iterations * max(alone, crowded) + 30)
 
     def _chase_fill(self, name, grid, block, ring, nodes, step, node_bytes, pitch, lanes):
-        if math.gcd(step, nodes) != 1 or nodes * node_bytes > self._sizes[ring]:
+        if (step and math.gcd(step, nodes) != 1) or nodes * node_bytes > self._sizes[ring]:
             raise ValueError("not one ring, or not in its memory")
+        self._loaded.discard(ring)
 
     def _chase(
         self, name, grid, block, clocks, sink, ring, nodes, node_bytes, pitch, lanes, warm, hops
@@ -277,15 +294,25 @@ class FakeGpu:
         t = self.truth
         warps = grid * block // 32
         size = nodes * node_bytes
-        if lanes == 1:
-            l1 = name == "chase_ca" and size <= 96 << 10
-            latency = t.l1 if l1 else t.l2 if size <= t.l2_bytes else t.dram
+        if pitch == 128:
+            latency = t.l2 + t.transaction * (lanes - 1)
+        elif node_bytes > 1 << 20:
+            latency = t.l2 + t.tlb_miss * (nodes << 21 > t.tlb_bytes)
+        elif name == "chase_ca" and size <= t.l1_bytes:
+            latency = t.l1
+        elif size <= t.l2_bytes or self._still_there(ring, (warm + hops) * node_bytes):
+            latency = t.l2
         else:
-            latency = self._loaded(warps * 256 * (pitch / 8))
+            latency = t.dram if lanes == 1 else self._latency_at(warps * 256 * (pitch / 8))
+        self._loaded.add(ring)
         self._time_s += self._noisy((hops + warm) * latency / t.clock_hz)
         self._clocks(clocks, warps, hops * latency)
 
-    def _loaded(self, bytes_):
+    def _still_there(self, ring, touched_bytes):
+        """Whether an earlier launch left in L2 the little of a ring that this one touches."""
+        return ring in self._loaded and touched_bytes < self.truth.l2_bytes
+
+    def _latency_at(self, bytes_):
         """latency = a + b T / (c - T) where T = bytes clock / latency, by bisection."""
         t = self.truth
         low, high = t.dram, 1e7
@@ -303,8 +330,10 @@ class FakeGpu:
 
     def _stream(self, name, grid, block, to, source, sink, elements, stride, passes):
         mode, width, _ = name.replace("x", "_").split("_")
-        if elements * int(width) * stride > self._sizes[source]:
+        if elements * int(width) * stride > self._room(source):
             raise ValueError("past the end of the array")
+        if elements * int(width) >= 2 * self.truth.l2_bytes:
+            self._loaded.clear()
         level = "dram" if passes == 1 else "l2"
         occupancy = grid * block / self.truth.sms / 2048
         rate = self.truth.stream[level] * (1.0 if occupancy >= 0.5 else 2 * occupancy)
@@ -318,12 +347,14 @@ class FakeGpu:
         self._clocks(clocks, warps, warps * 32 * int(width) * 8 * iterations / rate)
 
     def _empty(self, name, grid, block):
-        pass
+        self._time_s += self._noisy(grid * self.truth.block_s)
 
     def _block_times(self, name, grid, block, clocks, sm, cycles):
         pairs, places = [], []
+        at_once = min(32, 2048 // block, 167936 // (self._shared_bytes + 1024))
         for i in range(grid):
-            start = i // self.truth.sms * (cycles + round(self.truth.replacement))
+            wave = i // self.truth.sms // at_once
+            start = wave * (cycles + round(self.truth.replacement))
             pairs += [start, start + cycles]
             places.append(i % self.truth.sms)
         ctypes.memmove(self._memory[clocks], np.array(pairs, np.int64).tobytes(), 8 * len(pairs))
@@ -337,20 +368,28 @@ class FakeGpu:
         ctypes.memmove(self._memory[pairs], values.tobytes(), 16)
 
     def _atomic(self, name, grid, block, clocks, sink, words, sharing, line_words, iterations):
-        self._clocks(clocks, block // 32, iterations * 50.0 * sharing)
+        t = self.truth
+        shared = name == "atom_shared"
+        alone, further = (
+            (t.atomic_shared, t.atomic_shared_conflict) if shared else (t.atomic, t.atomic_conflict)
+        )
+        self._clocks(clocks, block // 32, iterations * (alone + further * (sharing - 1)))
 
 
-def known_chip() -> Truth:
+def known_chip(capability: tuple[int, int] = (8, 0)) -> Truth:
     return Truth(
-        latency={name: 4.0 + 2 * i for i, name in enumerate(OPERATIONS)},
+        **more_known_numbers(),
+        capability=capability,
+        latency={name: 4.0 + 2 * (i % 9) for i, name in enumerate(OPERATIONS)},
         rate={name: (128.0, 64.0, 16.0)[i % 3] for i, name in enumerate(OPERATIONS)},
     )
 
 
 def empty_pack(folder: Path) -> Path:
     """A folder whose cubins hold only their names."""
-    code = folder / "sm_80"
-    code.mkdir(parents=True)
-    for stem in ("arithmetic", "atomics", "bandwidth", "chase", "launch"):
-        (code / f"{stem}.cubin").write_text(stem)
+    for target in TARGETS:
+        code = folder / target
+        code.mkdir(parents=True)
+        for file in source_files():
+            (code / f"{file.stem}.cubin").write_text(file.stem)
     return folder

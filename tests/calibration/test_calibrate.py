@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
+from tests.calibration.conftest import measured
+from tests.calibration.fake_gpu import known_chip
 
 from kernelcast.calibration.calibrate import calibrate, write_machine
 from kernelcast.calibration.raw import read_raw
-from kernelcast.calibration.rules import OPERATION_OF, rules
+from kernelcast.calibration.rules import rules
+from kernelcast.calibration.rules.arithmetic import OPERATION_OF
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Kind
@@ -38,6 +42,36 @@ def expected(truth) -> dict[str, float]:
         "volkov.latency_base": truth.dram,
         "volkov.latency_slope": truth.loaded_slope,
         "volkov.latency_capacity": truth.capacity,
+        "latency.l2_far": truth.l2_far,
+        "latency.constant": truth.constant,
+        "latency.transaction": truth.transaction,
+        "latency.tlb_miss": truth.tlb_miss,
+        "tlb.reach": truth.tlb_bytes,
+        "l1.reach": truth.l1_bytes,
+        "l2.reach": truth.l2_bytes,
+        "latency.atomic": truth.atomic,
+        "latency.atomic_conflict": truth.atomic_conflict,
+        "latency.atomic_shared": truth.atomic_shared,
+        "latency.atomic_shared_conflict": truth.atomic_shared_conflict,
+        "atomics.same_address": truth.same_address_s,
+        "atomics.rate": truth.additions_per_s,
+        "latency.branch": truth.branch,
+        "latency.divergence": truth.divergence,
+        "latency.store_next": truth.store_next,
+        "sm.loads_per_warp": truth.loads_per_warp,
+        "sm.sectors_in_flight": truth.sectors_in_flight,
+        "dram.scattered_rate": truth.scattered_per_s,
+        "launch.block_interval": truth.block_s,
+        "pcie.bandwidth": truth.copy_rate["HtoD"],
+        "pcie.bandwidth_to_host": truth.copy_rate["DtoH"],
+        "pcie.latency": truth.copy_s,
+        "occupancy.blocks_per_sm": 32,
+        "occupancy.warps_per_sm": 64,
+        "latency.tensor": truth.matrix_latency["m16n8k16_f16"],
+        "throughput.tensor": truth.matrix_rate["m16n8k16_f16"],
+        "throughput.tensor_tf32": truth.matrix_rate["m16n8k8_tf32"],
+        "throughput.tensor_int8": truth.matrix_rate["m16n8k32_s8"],
+        "throughput.tensor_fp64": truth.matrix_rate["m8n8k4_f64"],
     }
     for op_class, operation in OPERATION_OF.items():
         numbers[f"latency.{op_class}"] = truth.latency[operation]
@@ -52,6 +86,68 @@ def test_a_known_chip_comes_back(truth, raw_file):
     values = {f.path: f.quantity.value for f in found.findings}
     for path, number in expected(truth).items():
         assert values[path] == pytest.approx(number, rel=0.02), path
+    fitted = {rule.path for rule in rules((8, 0))}
+    assert fitted <= set(expected(truth)) | {"latency.issue_next"}, "a number nobody checks"
+
+
+def calibrate_only(names, chip, folder):
+    """The calibration of a chip on which only these benchmarks have run."""
+    return calibrate(read_raw(str(measured(chip, folder, quick=True, only=names))))
+
+
+@pytest.mark.parametrize(
+    ("capability", "best"),
+    [
+        ((7, 5), {"tensor": "m16n8k8_f16", "tensor_int8": "m8n8k16_s8"}),
+        ((8, 9), {"tensor": "m16n8k16_f16", "tensor_fp8": "m16n8k32_e4m3"}),
+        ((9, 0), {"tensor": "f16_n256", "tensor_fp8": "e4m3_n128", "tensor_fp64": "m16n8k8_f64"}),
+        ((10, 0), {}),
+        ((12, 0), {"tensor": "m16n8k16_f16", "tensor_fp8": "m16n8k32_e4m3"}),
+    ],
+)
+def test_the_rate_of_matrices_is_that_of_the_chips_best_instruction(capability, best, tmp_path):
+    """Of 10.x nobody measures the best one: no number rather than too small a one."""
+    chip = known_chip(capability)
+    found = calibrate_only(("tensor.", "wgmma."), chip, tmp_path)
+    assert not [gap for gap in found.gaps if "tensor" in gap.path]
+    rates = {
+        f.path.removeprefix("throughput."): f.quantity.value
+        for f in found.findings
+        if f.path.startswith("throughput.tensor")
+    }
+    assert bool(rates) == bool(best)
+    for name, shape in best.items():
+        assert rates[name] == pytest.approx(chip.matrix_rate[shape], rel=0.02), name
+
+
+def test_a_chip_whose_cache_is_one_has_no_far_partition(tmp_path):
+    chip = known_chip()
+    chip.l2_far = chip.l2
+    found = calibrate_only(("l2_slices",), chip, tmp_path)
+    values = {f.path: f.quantity.value for f in found.findings}
+    assert values["latency.l2"] == pytest.approx(chip.l2, rel=0.02)
+    (why,) = (gap.why for gap in found.gaps if gap.path == "latency.l2_far")
+    assert why == "cannot be fitted: the values gather at one level, not at two"
+
+
+def test_a_limit_that_is_never_met_is_no_number(tmp_path):
+    chip = known_chip()
+    chip.loads_per_warp, chip.tlb_bytes = 1000, 1 << 40
+    found = calibrate_only(("in_flight.warp", "tlb"), chip, tmp_path)
+    gaps = {gap.path: gap.why for gap in found.gaps}
+    assert "no limit up to 24 loads" in gaps["sm.loads_per_warp"]
+    assert "does not rise" in gaps["tlb.reach"]
+
+
+def test_a_limit_of_the_rate_is_not_taken_for_one_of_what_is_in_flight(document, tmp_path):
+    """With the rate limited, DRAM, whose latency is higher, has more in flight than L2."""
+    for sample in document["benchmarks"]["in_flight.sm"]["samples"]:
+        asked = sample["warps"] * sample["chains"] * sample["lanes"]
+        latency = max(210 if sample["level"] == "l2" else 480, asked / 2)
+        sample["warp_cycles"] = [sample["hops"] * latency]
+    (gap,) = calibrated(document, tmp_path).gaps
+    assert gap.path == "sm.sectors_in_flight"
+    assert "is above 5%" in gap.why
 
 
 def test_the_machine_file_loads_with_every_finding(raw_file, tmp_path):
@@ -77,11 +173,12 @@ def calibrated(document, folder):
     return calibrate(read_raw(str(path)))
 
 
-def test_every_benchmark_that_is_missing_is_named(document, tmp_path):
-    for name in {rule.benchmark for rule in rules()}:
-        left = {k: v for k, v in document["benchmarks"].items() if k != name}
-        found = calibrated({**document, "benchmarks": left}, tmp_path)
-        paths = {rule.path for rule in rules() if rule.benchmark == name}
+def test_every_benchmark_that_is_missing_is_named(raw_file):
+    raw = read_raw(str(raw_file))
+    for name in {rule.benchmark for rule in rules((8, 0))}:
+        left = {k: v for k, v in raw.benchmarks.items() if k != name}
+        found = calibrate(replace(raw, benchmarks=left))
+        paths = {rule.path for rule in rules((8, 0)) if rule.benchmark == name}
         assert {gap.path for gap in found.gaps} == paths
         assert {(gap.benchmark, gap.why) for gap in found.gaps} == {(name, "not measured")}
 
@@ -111,6 +208,19 @@ def test_a_fit_with_too_large_a_residual_is_refused(document, tmp_path):
     assert "is above 5%" in gaps["latency.bank_conflict"]
 
 
+def test_every_fit_has_a_picture_and_so_has_one_that_was_refused(document, raw_file, tmp_path):
+    found = calibrate(read_raw(str(raw_file)))
+    assert all((f.picture is None) == (f.quantity.kind is Kind.STATED) for f in found.findings)
+    for finding in found.findings:
+        if finding.picture:
+            assert any(c.is_fit for c in finding.picture.curves), finding.path
+            assert any(not c.is_fit for c in finding.picture.curves), finding.path
+    for sample in document["benchmarks"]["conflicts"]["samples"]:
+        sample["warp_cycles"] = [c * (1 + sample["degree"] % 3) for c in sample["warp_cycles"]]
+    (gap,) = calibrated(document, tmp_path).gaps
+    assert gap.picture is not None
+
+
 def test_a_clock_that_moved_is_said(document, tmp_path):
     document["benchmarks"]["chase"]["clock_after_hz"] = 1.2e9
     (remark,) = calibrated(document, tmp_path).remarks
@@ -118,8 +228,6 @@ def test_a_clock_that_moved_is_said(document, tmp_path):
 
 
 def test_a_quick_measurement_gives_every_number_too(truth, tmp_path):
-    from tests.calibration.conftest import measured
-
     found = calibrate(read_raw(str(measured(truth, tmp_path, quick=True))))
     assert not found.gaps
 

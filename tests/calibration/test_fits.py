@@ -21,6 +21,17 @@ def test_a_bent_line_has_a_residual():
     assert fits.line([1, 2, 3, 4], [1, 4, 9, 16]).residual > 0.1
 
 
+def test_the_error_of_a_slope_grows_as_it_sinks_in_the_noise():
+    """A line may fit well and its slope be unknown: 700 cycles that grow by half a cycle each."""
+    x = np.arange(32.0)
+    noise = np.random.default_rng(1).standard_normal(32)
+    steep, flat = (fits.line(list(x), list(700 + s * x + noise)) for s in (10.0, 0.05))
+    assert max(steep.residual, flat.residual) < 0.01
+    assert steep.slope_error / steep.slope < 0.01 < 0.1 < flat.slope_error / abs(flat.slope)
+    # The standard error of the estimate: noise over the root of the squares about the mean.
+    assert steep.slope_error == pytest.approx(noise.std() / np.sqrt(32) / x.std(), rel=0.1)
+
+
 @pytest.mark.parametrize("points", [([], []), ([1.0], [2.0]), ([1.0, 1.0], [2.0, 3.0])])
 def test_a_line_needs_two_points(points):
     with pytest.raises(fits.UnfitError):
@@ -40,6 +51,53 @@ def test_one_disturbed_run_does_not_count():
 
 def test_two_levels_in_one_plateau_show_in_the_residual():
     assert fits.level([200.0, 201.0, 199.0, 350.0, 351.0, 349.0]).residual > 0.2
+
+
+def test_two_partitions_are_told_apart():
+    random = np.random.default_rng(3)
+    near, far = 260 + 12 * random.standard_normal(500), 414 + 15 * random.standard_normal(300)
+    found = fits.two_levels([*near, *far])
+    assert found.low.level == pytest.approx(260, rel=0.01)
+    assert found.high.level == pytest.approx(414, rel=0.01)
+    assert found.low.residual == pytest.approx(12 / 260, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "values", [np.linspace(220, 340, 200), np.random.default_rng(5).normal(280, 20, 200), [1.0] * 9]
+)
+def test_what_is_spread_evenly_or_about_one_mean_is_one_level(values):
+    with pytest.raises(fits.UnfitError):
+        fits.two_levels(values)
+
+
+@given(size=st.floats(20_000, 400_000), share=st.floats(0.05, 0.6))
+def test_a_knee_is_found_between_its_neighbours(size, share):
+    sizes = [8192 * 2 ** (i / 8) for i in range(57)]
+    found = fits.knee(sizes, [33.0 if s <= size else 210.0 for s in sizes], share)
+    assert found.size == pytest.approx(size, rel=2 ** (1 / 8) - 1)
+    assert found.residual == pytest.approx(2 ** (1 / 16) - 1, rel=0.05)
+    assert (found.low, found.high) == (33.0, 210.0)
+
+
+def test_a_gradual_rise_counts_from_where_it_has_gained_the_share():
+    sizes = [float(n) for n in range(1, 101)]
+    rising = [100.0 if n <= 40 else min(200.0, 100 + 5 * (n - 40)) for n in sizes]
+    assert fits.knee(sizes, rising, 0.1).size == pytest.approx(42.5, abs=1)
+    assert fits.knee(sizes, rising, 0.5).size == pytest.approx(50.5, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "latencies"),
+    [
+        ([1, 2, 4, 8, 16, 32], [30] * 6),
+        ([1, 2, 4, 8, 16, 32], [90, 30, 30, 60, 60, 60]),
+        ([1, 2, 4], [30, 30, 60]),
+        ([0, 2, 4, 8, 16, 32], [30, 30, 30, 60, 60, 60]),
+    ],
+)
+def test_where_nothing_rises_there_is_no_knee(sizes, latencies):
+    with pytest.raises(fits.UnfitError):
+        fits.knee(sizes, latencies, 0.1)
 
 
 @given(base=st.floats(200, 900), slope=st.floats(2, 200), capacity=st.floats(1e10, 4e12))

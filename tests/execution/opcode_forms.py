@@ -212,6 +212,11 @@ def _conversions() -> Iterator[Form]:
         for mode in ("rn", "rz", "rn.relu"):
             text = f"cvt.{mode}.{t}x2.f32 {{d}}, {{a}}, {{b}};"
             yield Form(text, f"{t}x2", ("f32", "f32"))
+    for t in ("s16", "u16"):
+        yield Form(f"cvt.pack.sat.{t}.s32 {{d}}, {{a}}, {{b}};", "b32", ("s32", "s32"))
+    for t in ("s8", "u8"):
+        text = f"cvt.pack.sat.{t}.s32.b32 {{d}}, {{a}}, {{b}}, {{c}};"
+        yield Form(text, "b32", ("s32", "s32", "b32"))
     yield Form("cvt.rn.f16.f64 {d}, {a};", "f16", ("f64",))
     yield Form("cvt.f64.f16 {d}, {a};", "f64", ("f16",))
 

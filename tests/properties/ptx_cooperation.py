@@ -102,8 +102,11 @@ def barrier(w: UniqueWriter) -> None:
 
 
 def arrival(w: UniqueWriter) -> None:
-    """The first of two warps arrives, the second waits for it."""
-    number, first, end = w.below(16), w.new_label(), w.new_label()
+    """The first of two warps arrives, the second waits for it.
+
+    Another barrier keeps the first from arriving here a second time, in place of the other warp.
+    """
+    number, first, end = 1 + w.below(15), w.new_label(), w.new_label()
     w.emit("setp.lt.u32 %q, %thread, 32")
     w.emit(f"@%q bra {first}")
     w.emit(f"bar.sync {number}, 64")
@@ -111,6 +114,7 @@ def arrival(w: UniqueWriter) -> None:
     w.label(first)
     w.emit(f"bar.arrive {number}, 64")
     w.label(end)
+    w.emit("bar.sync 0")
 
 
 def exchange(w: UniqueWriter) -> None:

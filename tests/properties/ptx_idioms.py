@@ -116,9 +116,53 @@ IDIOMS = _idioms("""
 """)
 
 
+UNIFORM_IDIOMS = _idioms("""
+    setp.lt.s32 <u>, <n>, <imm>
+    setp.ge.u32 <u>, <n>, <n>
+    setp.lt.and.s32 <u>, <n>, <n>, <u>
+    and.pred <u>, <u>, <u>; or.pred <u>, <u>, <u>
+    setp.lt.f32 <u>, <k>, <k>
+    setp.ne.s64 <u>, <o>, <o>
+    selp.b32 <n>, <n>, <n>, <u>
+    selp.f32 <k>, <k>, <k>, <u>
+    selp.b64 <o>, <o>, <o>, <u>
+    mov.b32 <n>, %ctaid.x
+    mov.b32 <n>, %nctaid.x
+    brev.b32 <n>, <n>
+    popc.b32 <n>, <n>; clz.b32 <n>, <n>
+    min.s32 <n>, <n>, <n>; max.u32 <n>, <n>, <imm>
+    shl.b32 <n>, <n>, <shift>; add.s32 <n>, <n>, <n>
+    mad.lo.s32 <n>, <n>, <n>, <n>
+    prmt.b32 <n>, <n>, <n>, <n>
+    and.b32 <n>, <n>, <n>; or.b32 <n>, <n>, <imm>
+    mul.wide.u32 <o>, <n>, <n>; add.s64 <o>, <o>, <o>
+    shr.s64 <o>, <o>, <shift>; cvt.u32.u64 <n>, <o>
+    add.rn.f32 <k>, <k>, <k>; mul.rn.f32 <k>, <k>, <k>
+    fma.rn.f32 <k>, <k>, <k>, <k>
+    neg.f32 <k>, <k>; min.f32 <k>, <k>, <k>; max.f32 <k>, <k>, <k>
+    cvt.rn.f32.s32 <k>, <n>; cvt.rni.f32.f32 <k>, <k>
+    cvt.rzi.s32.f32 <n>, <k>
+    add.s32 <r>, <r>, <n>
+    mad.lo.s32 <r>, <n>, <r>, <n>
+    setp.lt.s32 <p>, <r>, <n>
+    add.s64 <l>, <l>, <o>
+    fma.rn.f32 <f>, <k>, <f>, <k>
+""")
+"""Of values that are the same in the whole block; the last ones bring them to each thread's."""
+
+
 def idiom(w: UniqueWriter) -> None:
     """One of those whose pools the kernel computes in."""
-    usable = [i for i in IDIOMS if i.pools <= {*w.pools, "p"} and i.since <= w.architecture]
+    _place(w, IDIOMS, w.pools | {"p"})
+
+
+def uniform_idiom(w: UniqueWriter) -> None:
+    """One of those of a block, where its threads are together."""
+    _place(w, UNIFORM_IDIOMS, w.pools | {"p", "u", "n", "o", "k"})
+
+
+def _place(w: UniqueWriter, idioms: list[Idiom], pools: frozenset[str]) -> None:
+    usable = [i for i in idioms if i.pools <= pools and i.since <= w.architecture]
 
     def chosen(found: re.Match[str]) -> str:
         if found[1] == "imm":

@@ -149,7 +149,7 @@ OPERATIONS = _table("""
     dr: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u8,s8,u32,s32}
     dh: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u16,s16}
     dl: cvt{.rn,.rz,.rm,.rp}{,.sat}.f64.{u64,s64}
-    ef: cvt{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f16.f32
+    ef: cvt{.rn,.rn.ftz,.rz,.rm,.rp}{,.sat}.f16.f32
     er: cvt{.rn,.rz,.rm,.rp}{,.sat}.f16.{u8,s8,u32,s32}
     eh: cvt{.rn,.rz,.rm,.rp}.f16.{u16,s16}
     el: cvt{.rn,.rz,.rm,.rp}.f16.{u64,s64}

@@ -32,8 +32,10 @@ _VECTORS = (
     *(("v2.b32", "r", 8), ("v4.b32", "r", 16), ("v2.b64", "l", 16), ("v2.u16", "h", 4)),
     *(("v4.u8", "r", 4), ("v2.s8", "r", 2), ("v4.s16", "r", 8)),
 )
-_LOAD_WORDS = ("ca", "cg", "cs", "lu", "cv", "L1::evict_last", "L1::no_allocate", "volatile")
-_LOAD_WORDS += ("relaxed.gpu", "acquire.sys", "relaxed.cta")
+_LOAD_WORDS = (
+    *("ca", "cg", "cs", "lu", "cv", "L1::evict_last", "L1::no_allocate"),
+    *("volatile", "relaxed.gpu", "acquire.sys", "relaxed.cta"),
+)
 _STORE_WORDS = ("wb", "cg", "cs", "wt", "L1::evict_first", "volatile", "relaxed.sys", "release.gpu")
 _READ_ONLY_WORDS = ("nc", "nc.L1::evict_last", "nc.L1::no_allocate", "ca", "cs", "L2::128B")
 
@@ -124,8 +126,10 @@ def _ordered(opcode: str, words: str, space: str) -> str:
 
 def typed_access(w: UniqueWriter) -> None:
     """To the thread's own floating-point numbers."""
-    choices = (("f", "f32", "%ownf"), ("f", "v2.f32", "%ownf"), ("f", "v4.f32", "%ownf"))
-    choices += (("d", "f64", "%ownd"), ("d", "v2.f64", "%ownd"), ("x", "v2.b32", "%ownx"))
+    choices = (
+        *(("f", "f32", "%ownf"), ("f", "v2.f32", "%ownf"), ("f", "v4.f32", "%ownf")),
+        *(("d", "f64", "%ownd"), ("d", "v2.f64", "%ownd"), ("x", "v2.b32", "%ownx")),
+    )
     usable = [row for row in choices if row[0] in w.pools]
     if not usable:
         return own_access(w)
@@ -139,8 +143,11 @@ def typed_access(w: UniqueWriter) -> None:
 
 def constant_load(w: UniqueWriter) -> None:
     """From constant memory, an initialised variable, or the bytes of a parameter."""
-    rows = ((".const", "%table", TABLE_WORDS), (".global", "%data", DATA_WORDS))
-    rows += ((".param", "%blob", BLOB_BYTES // 4),)
+    rows = (
+        (".const", "%table", TABLE_WORDS),
+        (".global", "%data", DATA_WORDS),
+        (".param", "%blob", BLOB_BYTES // 4),
+    )
     space, base, words = w.pick(rows)
     name, pool, size = _format(w)
     target = _targets(w, name, pool)

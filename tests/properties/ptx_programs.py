@@ -204,7 +204,8 @@ _SIMPLE: tuple[Callable[[Writer], None], ...] = (
 )
 
 
-def _statements(w: _Writer, depth: int, count: int) -> None:
+def _statements(w: Writer, depth: int, count: int) -> None:
+    assert isinstance(w, _Writer)
     for _ in range(1 + w.below(count)):
         choice = w.below(12)
         if choice == 0 and depth < 3:

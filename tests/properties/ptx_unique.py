@@ -12,7 +12,13 @@ from collections.abc import Callable
 from random import Random
 
 from ptx_cooperation import arrival, barrier, exchange, masked_branch, warp_operation
-from ptx_idioms import approximation, bits_to_predicates, idiom, predicates_to_bits
+from ptx_idioms import (
+    approximation,
+    bits_to_predicates,
+    idiom,
+    predicates_to_bits,
+    uniform_idiom,
+)
 from ptx_private_memory import (
     constant_load,
     float_atomic,
@@ -42,11 +48,15 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 TOLERANCES = {"near": 2.0**-15, "rough": 2.0**-5}
 _SHAPES = ((32, 1, 1), (64, 1, 1), (40, 1, 1), (16, 4, 1), (8, 2, 2))
 _GRIDS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (3, 1, 1))
-_SPECIAL = ("tid.x", "tid.y", "tid.z", "ntid.x", "ntid.y", "ctaid.x", "ctaid.y", "nctaid.x")
-_SPECIAL += ("laneid", *(f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")))
+_SPECIAL = (
+    *("tid.x", "tid.y", "tid.z", "ntid.x", "ntid.y", "ctaid.x", "ctaid.y", "nctaid.x"),
+    *("laneid", *(f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge"))),
+)
 _SPECIAL_90 = ("clusterid.x", "cluster_ctaid.x", "cluster_nctaid.x", "cluster_ctarank")
-_EFFECTS = ("membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.gpu", "fence.sc.cta")
-_EFFECTS += ("nanosleep.u32 20", "prefetch.global.L2 [%in]", "prefetch.global.L1 [%own]")
+_EFFECTS = (
+    *("membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.gpu", "fence.sc.cta"),
+    *("nanosleep.u32 20", "prefetch.global.L2 [%in]", "prefetch.global.L1 [%own]"),
+)
 _EFFECTS_90 = ("griddepcontrol.wait", "griddepcontrol.launch_dependents")
 
 
@@ -124,21 +134,11 @@ def _operation(w: UniqueWriter) -> None:
 def _uniform_operation(w: UniqueWriter) -> None:
     """Of values that are the same in the whole block, where its threads are together."""
     if not w.together:
-        return _operation(w)
-    choice = w.below(6)
-    if choice == 0:
-        name = w.pick(("lt.s32", "ge.u32", "eq.s32", "gt.s32"))
-        w.emit(f"setp.{name} {w.register('u')}, {w.register('n')}, {w.source('n')}")
-    elif choice == 1:
-        registers = ", ".join(w.register("n") for _ in range(3))
-        w.emit(f"selp.b32 {registers}, {w.register('u')}")
-    elif choice == 2:
-        w.emit(f"mov.b32 {w.register('n')}, %{w.pick(('ctaid.x', 'nctaid.x', 'ctaid.y'))}")
-    elif choice == 3:
-        w.emit(f"add.s32 {w.register('r')}, {w.register('r')}, {w.register('n')}")
+        _operation(w)
+    elif w.below(2):
+        uniform_idiom(w)
     else:
         w.operation(w.pick(w.pick(w.uniform)), uniform=True)
-    return None
 
 
 def _special(w: UniqueWriter) -> None:

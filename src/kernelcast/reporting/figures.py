@@ -14,7 +14,8 @@ def digits(value: float, count: int = 3) -> str:
         return f"{value:g}"
     rounded = float(f"{value:.{count - 1}e}")
     decimals = count - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{value:.{max(0, min(decimals, 6))}f}"
+    text = f"{value:.{max(0, min(decimals, 6))}f}"
+    return text if float(text) else "0"
 
 
 def scaled(value: float, unit: str) -> str:

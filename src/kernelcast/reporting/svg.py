@@ -16,6 +16,7 @@ _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 48, 52
 _LEGEND_STEP = 20
 _TICKS = 6
+_CHARACTER = 8
 _CLASSES = 6
 
 # Colours after Okabe & Ito, "Color Universal Design", 2008, without black and yellow.
@@ -144,7 +145,9 @@ class _Axes:
         if not self.logarithmic:
             return [t for t in ticks(self.high) if t <= self.high]
         first, last = math.ceil(math.log2(self.low)), math.floor(math.log2(self.high))
-        return [2.0**k for k in range(first, last + 1)]
+        powers = [2.0**k for k in range(first, last + 1)]
+        widest = max((len(f"{power:g}") for power in powers), default=1) * _CHARACTER
+        return powers[:: math.ceil(len(powers) * widest / (_WIDTH - _LEFT - _RIGHT)) or 1]
 
 
 def ticks(highest: float) -> list[float]:

@@ -177,11 +177,11 @@ def write_comparison(
 
 def comparison(x: Lift, sources: list[Operand]) -> tuple[str, list[Operand]]:
     """The relation of two sources in the words of PTX, and what joins it with the next operand,
-    a predicate, which is then one more source. Joining true by `.AND` is left out."""
+    a predicate, which is then one more source; a predicate that changes nothing is left out."""
     relation = one_of(x, RELATIONS)
     join = one_of(x, JOINS)
     condition = x.predicate(x.take())
-    if join == "and" and condition == Immediate(1):
+    if condition == Immediate(1 if join == "and" else 0):
         return relation, sources
     return f"{relation}.{join}", [*sources, condition]
 

@@ -35,7 +35,7 @@ def arithmetic(x: Lift) -> None:
 
     `.MMA` names the unit that computes it.
     """
-    if x.has("F32"):
+    if x.native.opcode == "HADD2" and x.has("F32"):
         _widen(x)
         return
     x.only("BF16_V2", "FTZ", "SAT", "RELU", "MMA")

@@ -21,10 +21,12 @@ _FUNCTIONS = {
 """By modifier; `turns` is a step of this package alone: the angle is a number of full turns."""
 
 _OF_HIGH_WORDS = {"RCP64H": "rcp.approx.ftz.f64", "RSQ64H": "rsqrt.approx.ftz.f64"}
-
-
-_OF_HALVES = {"EX2.F16": "ex2.approx.f16", "TANH.F16": "tanh.approx.f16"}
-_OF_HALVES |= {"EX2.BF16": "ex2.approx.ftz.bf16", "TANH.BF16": "tanh.approx.bf16"}
+_OF_HALVES = {
+    "EX2.F16": "ex2.approx.f16",
+    "EX2.BF16": "ex2.approx.ftz.bf16",
+    "TANH.F16": "tanh.approx.f16",
+    "TANH.BF16": "tanh.approx.bf16",
+}
 
 
 def function(x: Lift) -> None:
@@ -50,9 +52,9 @@ _EXPONENT_BITS = (Immediate(23), Immediate(8))
 def division_check(x: Lift) -> None:
     """`FCHK P, a, b`: whether a / b needs more than Newton's method.
 
-    It does not where 1 / b, the quotient and the remainder a - b * q are normal numbers, of which
-    the last may be 2**24 times less than a for each of two factors of 24 bits. The rule of the
-    chip is not published; this one holds wherever the short way is exact, but for its bounds.
+    It does not where 1 / b and the quotient are normal numbers, and a is so great that remainders
+    a - b * q are exact: their last bit lies 47 binary places below the first one of a. The rule
+    of the chip is not published.
     """
     x.only()
     target = x.take()

@@ -1,0 +1,193 @@
+"""Kernels of machine code in which the meaning of one opcode is wrong, to see who notices.
+
+A mutant changes what the meaning of an opcode comes to: the steps of every instruction of that
+opcode, or of one of its spellings, in one way. `scripts/mutate-meanings` tries all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from kernelcast.ir import (
+    Address,
+    Guard,
+    Immediate,
+    Instruction,
+    Kernel,
+    Operand,
+    Register,
+    Space,
+    Vector,
+)
+from kernelcast.isas.ptx.steps import step
+
+Steps = tuple[Instruction, ...]
+Change = Callable[[Steps], Steps]
+"""Makes the steps of one instruction wrong; steps in which it finds nothing to change stay."""
+
+_WORD = re.compile(r"U?R\d+")
+_PREDICATE = re.compile(r"U?P\d+")
+_STORES = ("st", "red", "atom")
+_ONE = Immediate(1)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is broken, in one of the `KINDS`: an opcode, or one spelling of it, that is the opcode
+    with all its modifiers."""
+
+    target: str
+    kind: str
+    is_spelling: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.kind}"
+
+    def breaks(self, instruction: Instruction) -> bool:
+        """Whether it is about this instruction."""
+        return self.target == (instruction.name if self.is_spelling else instruction.opcode)
+
+    def of(self, kernel: Kernel) -> Kernel:
+        """The kernel, broken so; the same one where nothing in it can be."""
+        change = KINDS[self.kind]
+        meanings = tuple(
+            change(steps) if self.breaks(instruction) else steps
+            for instruction, steps in zip(kernel.instructions, kernel.meanings, strict=True)
+        )
+        return kernel if meanings == kernel.meanings else replace(kernel, meanings=meanings)
+
+
+def _wrong_register(name: re.Pattern[str], *, last: bool) -> Change:
+    """The first register that an instruction writes, or the last of several, comes out wrong: a
+    word in its lowest bit, a predicate as its complement."""
+
+    def change(steps: Steps) -> Steps:
+        places = {r: n for n, s in enumerate(steps) for r in s.writes if name.fullmatch(r.name)}
+        registers = list(places)[1 if last else 0 :]
+        if not registers:
+            return steps
+        register = registers[-1 if last else 0]
+        after = places[register] + 1
+        writing = steps[after - 1]
+        if register.type == "pred":
+            wrong = _beside(writing, "not.pred", register, register, guard=writing.guard)
+        else:
+            wrong = _beside(writing, "xor.b32", register, register, _ONE, guard=writing.guard)
+        return (*steps[:after], wrong, *steps[after:])
+
+    return change
+
+
+def _without_stores(steps: Steps) -> Steps:
+    """Nothing is stored; an atomic operation that returns something stays."""
+    return tuple(s for s in steps if s.opcode not in ("st", "red"))
+
+
+def _wrong_data(steps: Steps) -> Steps:
+    """What is stored, or goes into an atomic operation, is wrong in its lowest bit."""
+    changed: list[Instruction] = []
+    for s in steps:
+        if s.opcode in _STORES:
+            *others, data = s.operands
+            first, *rest = data.elements if isinstance(data, Vector) else (data,)
+            bits = 64 if "64" in s.modifiers[-1] else 32
+            wrong = Register(f"t{s.index}.wrong", f"b{bits}")
+            changed.append(_beside(s, f"xor.b{bits}", wrong, first, _ONE))
+            stored = Vector((wrong, *rest)) if isinstance(data, Vector) else wrong
+            changed.append(_with(s, *others, stored))
+        else:
+            changed.append(s)
+    return tuple(changed)
+
+
+def _next_address(*opcodes: str) -> Change:
+    """An access goes to the element behind the right one."""
+
+    def moved(s: Instruction, operand: Operand) -> Operand:
+        if isinstance(operand, Address):
+            return replace(operand, offset=operand.offset + s.access_bytes)
+        return operand
+
+    def change(steps: Steps) -> Steps:
+        return tuple(
+            _with(s, *(moved(s, o) for o in s.operands))
+            if s.opcode in opcodes and s.space is not Space.PARAM
+            else s
+            for s in steps
+        )
+
+    return change
+
+
+def _wrong_way(steps: Steps) -> Steps:
+    """Other lanes branch or exit than should; where all do, they exit instead of branching, and of
+    several targets each is that of the lanes beside."""
+
+    def turned(s: Instruction) -> Instruction:
+        match s.opcode:
+            case "bra" | "exit" if s.guard is not None:
+                return replace(s, guard=replace(s.guard, negated=not s.guard.negated))
+            case "brx" if len(s.operands) > 2:
+                index, first, *others = s.operands
+                return _with(s, index, *others, first)
+            case "bra" | "brx":
+                return _beside(s, "exit", guard=s.guard)
+        return s
+
+    return tuple(map(turned, steps))
+
+
+def _without_waiting(steps: Steps) -> Steps:
+    """Nobody waits at a barrier, or pauses."""
+    return tuple(
+        s for s in steps if s.opcode != "pause" and s.name not in ("bar.sync", "bar.arrive")
+    )
+
+
+def _wrong_vote(steps: Steps) -> Steps:
+    """Every lane brings the opposite to a barrier that reduces."""
+    changed: list[Instruction] = []
+    for s in steps:
+        if s.name.startswith("bar.red"):
+            *others, predicate = s.operands
+            wrong = Register(f"t{s.index}.wrong", "pred")
+            changed.append(_beside(s, "not.pred", wrong, predicate))
+            changed.append(_with(s, *others, wrong))
+        else:
+            changed.append(s)
+    return tuple(changed)
+
+
+def _in_all_lanes(steps: Steps) -> Steps:
+    """The guard is ignored by all that does not decide where control goes."""
+    return tuple(s if s.opcode in ("bra", "brx", "exit") else replace(s, guard=None) for s in steps)
+
+
+def _beside(s: Instruction, name: str, *operands: Operand, guard: Guard | None = None) -> Instruction:
+    """Another step of the same instruction."""
+    return step(s.index, name, operands, guard, s.line, s.location)
+
+
+def _with(s: Instruction, *operands: Operand) -> Instruction:
+    """The same step on other operands."""
+    return _beside(s, s.name, *operands, guard=s.guard)
+
+
+KINDS: Mapping[str, Change] = {
+    "first word": _wrong_register(_WORD, last=False),
+    "last word": _wrong_register(_WORD, last=True),
+    "first predicate": _wrong_register(_PREDICATE, last=False),
+    "last predicate": _wrong_register(_PREDICATE, last=True),
+    "no store": _without_stores,
+    "data": _wrong_data,
+    "load address": _next_address("ld"),
+    "store address": _next_address(*_STORES),
+    "way": _wrong_way,
+    "wait": _without_waiting,
+    "vote": _wrong_vote,
+    "guard": _in_all_lanes,
+}
+"""Ways to break an instruction, by name."""
+NOTHING_TO_BREAK: Mapping[str, str] = {}
