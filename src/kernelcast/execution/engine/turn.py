@@ -59,7 +59,7 @@ def begin(lw: Lowering) -> None:
         b.line(f"store {vector(element)} zeroinitializer, ptr {stack_slot(name)}")
     if _has_barriers(lw):
         _fill(lw, "%state", _masks_bytes(lw))
-    if any(v.space is Space.LOCAL for v in lw.kernel.variables):
+    if _uses_local_memory(lw):
         local, local_bytes = lw.slot(Slot.LOCAL, "ptr"), lw.slot(Slot.LOCAL_BYTES)
         total = b.scalar(f"shl i64 {local_bytes}, 5")
         b.line(f"call void @llvm.memset.p0.i64(ptr {local}, i8 0, i64 {total}, i1 false)")
@@ -67,6 +67,14 @@ def begin(lw: Lowering) -> None:
     b.line("br label %block0")
     b.label("resumed")
     _restore(lw)
+
+
+def _uses_local_memory(lw: Lowering) -> bool:
+    return any(v.space is Space.LOCAL for v in lw.kernel.variables) and any(
+        step.space in (Space.LOCAL, Space.GENERIC)
+        for i in lw.kernel.instructions
+        for step in lw.kernel.steps(i.index)
+    )
 
 
 def _fill(lw: Lowering, pointer: str, size_bytes: int) -> None:

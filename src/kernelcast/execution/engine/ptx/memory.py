@@ -105,22 +105,32 @@ def _load_parameter(
 ) -> bool:
     """A parameter at a constant offset is one scalar load for the whole warp."""
     operand = i.operands[1]
-    if not isinstance(operand, Address) or not isinstance(operand.base, Symbol):
-        return False
-    start = lw.parameter_offset(operand.base.name)
-    if start is None:
+    start = _parameter_place(lw, operand)
+    if start is None or start + i.access_bytes > lw.kernel.parameter_bytes:
         return False
     b = lw.b
     base = lw.slot(Slot.PARAM, "ptr")
     element = f"i{kind.bits * kind.lanes}"
     size = element_bits(element) // 8
     for number, target in enumerate(targets):
-        offset = start + operand.base.offset + operand.offset + number * size
+        offset = start + number * size
         pointer = b.scalar(f"getelementptr i8, ptr {base}, i64 {offset}")
         scalar = b.scalar(f"load {element}, ptr {pointer}, align 1")
         value = b.cast("bitcast", b.splat(scalar, element), kind.llvm)
         write(lw, i, target, value, signed=kind.signed)
     return True
+
+
+def _parameter_place(lw: Lowering, operand: Operand) -> int | None:
+    """The offset in the parameter block, where it is known while lowering."""
+    if not isinstance(operand, Address):
+        return None
+    if operand.base is None:
+        return operand.offset
+    if not isinstance(operand.base, Symbol):
+        return None
+    start = lw.parameter_offset(operand.base.name)
+    return None if start is None else start + operand.base.offset + operand.offset
 
 
 def _space(lw: Lowering, i: Instruction) -> Space:
