@@ -63,7 +63,8 @@ def test_two_partitions_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    "values", [np.linspace(220, 340, 200), np.random.default_rng(5).normal(280, 20, 200), [1.0] * 9]
+    "values",
+    [np.linspace(220, 340, 200), np.random.default_rng(5).normal(280, 20, 200), [210.0] * 9],
 )
 def test_what_is_spread_evenly_or_about_one_mean_is_one_level(values):
     with pytest.raises(fits.UnfitError):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from kernelcast.calibration.measure import OPERATIONS
-from kernelcast.calibration.pack import TARGETS, compile_benchmark, source_files
+from kernelcast.calibration import measure
+from kernelcast.calibration.measure import OPERATIONS, SINCE
+from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES
+from kernelcast.calibration.pack import SOURCES, TARGETS, compile_benchmark, source_files
 from kernelcast.errors import ToolError
 from kernelcast.isas.sass import SassFunction, parse_sass
 from kernelcast.isas.sass.flow import flow_graph
@@ -17,8 +20,12 @@ from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
 from kernelcast.toolchain.nvrtc import Compilation
 
 FILES = {file.stem: file for file in source_files()}
-READ_IN_FULL = ("sm_80", "sm_90", "sm_120")
+RUNNERS = [
+    Path(measure.__file__).read_text(),
+    *(file.read_text() for file in SOURCES.glob("*.py")),
+]
 LOOP = {"IADD3", "UIADD3", "IADD", "ISETP", "UISETP", "BRA", "VIADD"}
+LOADS_OR_STORES = {"LDG", "STG", "LDS", "STS", "LDC"}
 MOST_LOOP_INSTRUCTIONS = 6
 OPCODES = {
     "fp32_add": {"FADD": 1},
@@ -32,13 +39,20 @@ OPCODES = {
     "shift": {"SHF": 1},
     "popc": {"POPC": 1},
     "convert": {"I2F": 1, "F2I": 1},
+    "convert_f16": {"F2F": 1, "HADD2": 1},
+    "convert_f64": {"F2F": 2},
+    "bf16_fma": {"HFMA2": 1},
+    "int_compare": {"ISETP": 1, "SEL": 1},
+    "int_minmax": {"IMNMX": 2},
+    "fp32_compare": {"FSETP": 1, "FSEL": 1},
+    "fp32_minmax": {"FMNMX": 2},
     "rsqrt": {"MUFU": 1},
     "exp2": {"MUFU": 1},
     "sin": {"FMUL": 1, "MUFU": 1},
     "shuffle": {"SHFL": 1},
 }
 MODIFIERS = {"rsqrt": "RSQ", "exp2": "EX2", "sin": "SIN"}
-NEWER_NAMES = {"I2FP": "I2F", "HFMA2.MMA": "HFMA2"}
+NEWER_NAMES = {"I2FP": "I2F", "HFMA2.MMA": "HFMA2", "F2FP": "F2F", "VIMNMX": "IMNMX"}
 
 
 @cache
@@ -54,6 +68,16 @@ def functions(stem: str, target: str) -> dict[str, SassFunction]:
         pytest.skip(str(error))
     listing = disassemble(compiled(stem, target).cubin)
     return dict(parse_sass(listing, stem).functions)
+
+
+def capability(target: str) -> tuple[int, int]:
+    """Of `sm_90`, (9, 0)."""
+    return divmod(int(target.removeprefix("sm_")), 10)
+
+
+def is_delay(instruction) -> bool:
+    """A uniform instruction that is never executed: it only passes time before a result."""
+    return str(instruction).startswith("@!UPT UIADD3 URZ")
 
 
 def longest_loop(function: SassFunction) -> list:
@@ -75,11 +99,12 @@ def longest_loop(function: SassFunction) -> list:
 
 
 def test_every_file_is_named_by_the_runner_and_says_what_it_follows():
-    assert set(FILES) == {"arithmetic", "atomics", "bandwidth", "chase", "launch"}
-    for file in FILES.values():
+    for stem, file in FILES.items():
         text = file.read_text()
         assert "#include" not in text
-        assert any(name in text for name in ("Volkov", "Wong", "Mei")), file.name
+        first = text.partition("\n\n#")[0] + text.partition("extern")[0]
+        assert any(name in first for name in ("Volkov", "Wong", "Mei", "Sun", "Luo")), file.name
+        assert any(f'"{stem}"' in runner for runner in RUNNERS), file.name
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -91,8 +116,11 @@ def test_every_file_compiles(target):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("target", READ_IN_FULL)
+@pytest.mark.parametrize("target", TARGETS)
 def test_the_loops_hold_exactly_the_intended_instructions(operation, target):
+    if capability(target) < SINCE.get(operation, (0, 0)):
+        assert not any(name.startswith(operation) for name in functions("arithmetic", target))
+        return
     for chains, steps in ((1, 64), (1, 192), (2, 64), (4, 64)):
         loop = longest_loop(functions("arithmetic", target)[f"{operation}_{chains}x{steps}"])
         found = Counter(NEWER_NAMES.get(i.opcode, i.opcode) for i in loop)
@@ -109,13 +137,20 @@ def test_the_loops_hold_exactly_the_intended_instructions(operation, target):
             assert functions_used == {MODIFIERS[operation]}
 
 
-@pytest.mark.parametrize("target", READ_IN_FULL)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("kernel", "opcode", "count"),
-    [("chase_ca", "LDG", 32), ("chase_cg", "LDG", 32), ("chase_shared", "LDS", 32)],
+    [
+        ("chase_ca", "LDG", 32),
+        ("chase_cg", "LDG", 32),
+        ("chase_shared", "LDS", 32),
+        ("chase_constant", "LDC", 32),
+        ("l2_slices", "LDG", 16),
+    ],
 )
 def test_a_chase_is_loads_alone(kernel, opcode, count, target):
-    loop = longest_loop(functions("chase", target)[kernel])
+    stem = "constants" if kernel == "chase_constant" else "chase"
+    loop = shortest_of(functions(stem, target)[kernel], opcode, count)
     found = Counter(i.opcode for i in loop)
     assert found[opcode] == count
     del found[opcode]
@@ -127,7 +162,7 @@ def test_a_chase_is_loads_alone(kernel, opcode, count, target):
         assert second.operands[1].registers[0].register == result
 
 
-@pytest.mark.parametrize("target", READ_IN_FULL)
+@pytest.mark.parametrize("target", TARGETS)
 def test_no_load_of_a_bandwidth_kernel_is_optimised_away(target):
     found = functions("bandwidth", target)
     for width in (4, 8, 16):
@@ -146,20 +181,31 @@ def test_no_load_of_a_bandwidth_kernel_is_optimised_away(target):
                 assert sum(i.opcode == opcode for i in loop) >= count, (mode, shape)
 
 
-def longest_of(function: SassFunction, opcode: str) -> list:
-    """The loop with the most instructions of that opcode."""
+def loops_of(function: SassFunction) -> list:
+    """Instructions from the target of every backward branch to the branch."""
     graph = flow_graph(function)
-    loops = [
+    return [
         function.instructions[graph.blocks[s].start : block.end]
         for block in graph.blocks
         for s in block.successors
         if s <= block.index
     ]
+
+
+def shortest_of(function: SassFunction, opcode: str, count: int) -> list:
+    """The shortest loop with that many instructions of that opcode, delays left out."""
+    found = [x for x in loops_of(function) if sum(i.opcode == opcode for i in x) == count]
+    return [i for i in min(found, key=len) if not is_delay(i)]
+
+
+def longest_of(function: SassFunction, opcode: str) -> list:
+    """The loop with the most instructions of that opcode."""
+    loops = loops_of(function)
     most = max(sum(i.opcode == opcode for i in loop) for loop in loops)
     return min((x for x in loops if sum(i.opcode == opcode for i in x) == most), key=len)
 
 
-@pytest.mark.parametrize("target", READ_IN_FULL)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("stem", "kernel", "opcodes", "count"),
     [
@@ -167,6 +213,12 @@ def longest_of(function: SassFunction, opcode: str) -> list:
         ("atomics", "atom_global", {"ATOMG", "ATOM"}, 16),
         ("atomics", "red_global", {"RED", "REDG"}, 16),
         ("atomics", "atom_shared", {"ATOMS"}, 16),
+        ("contention", "contend_cta", {"RED", "REDG"}, 16),
+        ("contention", "contend_gpu", {"RED", "REDG"}, 16),
+        ("contention", "contend_sys", {"RED", "REDG"}, 16),
+        ("outstanding", "stores", {"STG"}, 32),
+        *(("branches", f"branch_loop_{n}", {"FFMA"}, n) for n in (8, 16, 32, 64)),
+        *(("outstanding", f"chains_{n}", {"LDG"}, n) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24)),
     ],
 )
 def test_barriers_and_atomics_stay_as_written(stem, kernel, opcodes, count, target):
@@ -174,3 +226,114 @@ def test_barriers_and_atomics_stay_as_written(stem, kernel, opcodes, count, targ
     found = Counter(i.opcode for i in loop)
     assert sum(found.pop(opcode, 0) for opcode in opcodes) == count
     assert set(found) <= LOOP
+
+
+MATRIX_OPCODES = {"f16": "HMMA", "bf16": "HMMA", "tf32": "HMMA", "s8": "IMMA", "f64": "DMMA"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_loops_of_matrices_are_instructions_of_the_shape_alone(name, target):
+    if not SHAPES[name].is_on(capability(target)):
+        assert not any(kernel.startswith(f"{name}_") for kernel in functions("tensor", target))
+        return
+    shape, _, kind = name.replace("_in_f16", "").partition("_")
+    rows, columns, depth = shape[1:].replace("n", " ").replace("k", " ").split()
+    opcode = MATRIX_OPCODES.get(kind, "QMMA")
+    for chains, steps in ((1, 16), (1, 48), (2, 16), (4, 16)):
+        function = functions("tensor", target)[f"{name}_{chains}x{steps}"]
+        loop = [i for i in longest_loop(function) if not is_delay(i)]
+        matrix = [i for i in loop if i.opcode == opcode]
+        assert len(matrix) == chains * steps
+        assert {i.modifiers[0] for i in matrix} <= {
+            rows + columns + depth,
+            f"{rows}x{columns}x{depth}",
+        }
+        assert {i.opcode for i in loop if i not in matrix} <= LOOP
+        assert len(loop) - len(matrix) <= MOST_LOOP_INSTRUCTIONS
+        # What one adds to is what the one before of its chain came to.
+        for before, after in zip(matrix, matrix[chains:], strict=False):
+            assert after.operands[3].register == before.operands[0].register
+
+
+@pytest.mark.parametrize("name", GROUP_SHAPES)
+def test_the_loops_of_groups_are_their_instructions_and_one_wait(name):
+    """Only compute capability 9.0 has them; "serialized" code would wait after each."""
+    assert "serializ" not in compiled("wgmma", "sm_90").log
+    kind, _, columns = name.partition("_n")
+    opcode = {"s8": "IGMMA", "e4m3": "QGMMA"}.get(kind, "HGMMA")
+    for steps in (8, 24):
+        loop = longest_loop(functions("wgmma", "sm_90")[f"{name}_x{steps}"])
+        matrix = [i for i in loop if i.opcode == opcode]
+        assert len(matrix) == steps
+        assert all(i.modifiers[0].startswith(f"64x{columns}x") for i in matrix)
+        found = Counter(i.opcode for i in loop if i.opcode != opcode)
+        assert found.pop("WARPGROUP") == 2
+        assert set(found) <= LOOP
+        assert len({i.operands[0].register for i in matrix}) == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("kernel", "counts"),
+    [
+        *(
+            (f"mix_{r}x{w}", {"LDG": r, "STG": w})
+            for r, w in ((1, 3), (1, 2), (1, 1), (2, 1), (3, 1))
+        ),
+        *((f"random_read_{n}", {"LDG": n}) for n in (1, 4)),
+        ("stride_l1", {"LDG": 8}),
+        ("stride_shared", {"LDS": 8}),
+    ],
+)
+def test_a_pattern_accesses_memory_as_often_as_it_says(kernel, counts, target):
+    opcode, count = next(iter(counts.items()))
+    loop = shortest_of(functions("patterns", target)[kernel], opcode, count)
+    found = Counter(i.opcode for i in loop if i.opcode in LOADS_OR_STORES)
+    assert found == counts
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scopes_and_conflicts_are_those_asked_for(target):
+    for scope, names in (("cta", {"CTA", "SM"}), ("gpu", {"GPU"}), ("sys", {"SYS"})):
+        loop = longest_loop(functions("contention", target)[f"contend_{scope}"])
+        additions = [i for i in loop if i.opcode in ("RED", "REDG")]
+        assert all(names & set(i.modifiers) for i in additions)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("length", [8, 24])
+def test_every_way_of_a_divergent_branch_has_its_own_instructions(length, target):
+    """Were two ways merged, or a way executed without a branch, lanes would not wait."""
+    loop = longest_loop(functions("branches", target)[f"diverge_{length}"])
+    additions = [i for i in loop if i.opcode == "FFMA"]
+    assert len(additions) == 32 * length
+    assert not any(i.guard for i in additions)
+    constants = Counter(str(i.operands[3]) for i in additions)
+    assert len(constants) == 32
+    assert set(constants.values()) == {length}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", ["chains_1", "chains_24", "l2_slices"])
+def test_the_clock_stops_after_the_last_load_has_come_back(kernel, target):
+    """Between the loop and the clock stands a way out that needs what the loads came to."""
+    function = functions("chase" if kernel == "l2_slices" else "outstanding", target)[kernel]
+    at_load = max(i.index for i in function.instructions if i.opcode == "LDG")
+    clock = next(
+        i.index
+        for i in function.instructions[at_load:]
+        if i.opcode in ("CS2R", "CS2UR") and "CLOCK" in str(i)
+    )
+    between = function.instructions[at_load:clock]
+    assert any(i.opcode == "EXIT" and i.guard for i in between)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 12, 16, 24])
+def test_chains_side_by_side_do_not_depend_on_each_other(count, target):
+    function = functions("outstanding", target)[f"chains_{count}"]
+    loads = [i for i in shortest_of(function, "LDG", count) if i.opcode == "LDG"]
+    results = [i.operands[0].register for i in loads]
+    assert len(set(results)) == count
+    assert [i.operands[1].registers[0].register for i in loads] == results

@@ -62,7 +62,8 @@ def test_the_folder_holds_all_that_the_other_machine_needs(run, tmp_path, monkey
     assert done.status == 0, done.err
     names = {p.relative_to(tmp_path / "pack").as_posix() for p in (tmp_path / "pack").rglob("*.*")}
     cubins = {f"sm_80/{file.stem}.cubin" for file in pack.source_files()}
-    assert names == {"measure.py", "manifest.json", *cubins}
+    modules = {f"microbenchmarks/{file.name}" for file in pack.SOURCES.glob("*.py")}
+    assert names == {"measure.py", "manifest.json", *modules, *cubins}
     alone = subprocess.run(
         [sys.executable, "-I", "-S", str(tmp_path / "pack" / "measure.py"), "--help"],
         capture_output=True,
@@ -76,9 +77,41 @@ def test_a_calibration_is_a_table_and_a_machine_that_predicts(run, raw_file, tmp
     done = run("calibrate", raw_file, "--out", machine)
     assert done.status == 0, done.err
     assert "latency.dram" in done.out
-    assert "47 numbers" in done.err
+    assert "79 numbers" in done.err
     shown = run("gpus", machine)
     assert "Synthetic GPU" in shown.out
+
+
+def test_every_fit_is_drawn_and_listed(run, raw_file, tmp_path):
+    done = run("calibrate", raw_file, "--pictures", tmp_path / "fits")
+    assert done.status == 0, done.err
+    drawn = {file.stem for file in (tmp_path / "fits").glob("*.svg")}
+    assert f"{len(drawn)} pictures" in done.err
+    data = json.loads(run("calibrate", raw_file, "--json").out)
+    fitted = {p for p, q in data["quantities"].items() if q["kind"] != "stated"}
+    assert drawn == fitted
+    table = (tmp_path / "fits" / "fits.md").read_text()
+    for path in fitted:
+        assert f"[{path}]({path}.svg)" in table
+
+
+def test_a_fit_that_is_refused_is_drawn_and_said_too(run, raw_file, tmp_path):
+    document = json.loads(raw_file.read_text())
+    for sample in document["benchmarks"]["conflicts"]["samples"]:
+        sample["warp_cycles"] = [c * (1 + sample["degree"] % 3) for c in sample["warp_cycles"]]
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text(json.dumps(document))
+    run("calibrate", damaged, "--pictures", tmp_path / "fits")
+    assert "refused" in (tmp_path / "fits" / "latency.bank_conflict.svg").read_text()
+    table = (tmp_path / "fits" / "fits.md").read_text()
+    assert "| [latency.bank_conflict](latency.bank_conflict.svg) | conflicts | residual" in table
+
+
+def test_pictures_that_cannot_be_written_are_one_line(run, raw_file, tmp_path):
+    (tmp_path / "file").touch()
+    done = run("calibrate", raw_file, "--pictures", tmp_path / "file")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "name another folder" in done.err
 
 
 def test_json_holds_values_residuals_and_what_is_missing(run, raw_file, tmp_path):

@@ -64,7 +64,9 @@ class UniqueWriter(Writer):
         self.shared_used = False
         self.counts |= {pool: count for pool, (_, _, count, _) in UNIFORM.items()}
         self.counts |= {"u": UNIFORM_PREDICATES, "v": 3, "z": 2}
-        usable = within(OPERATIONS, {"r", "l", "f"})
+        # On sm_75 to sm_89 NVIDIA's assembler mistakes a constant width of `szext` for another.
+        rows = [row for row in OPERATIONS if not row.name.startswith("szext")]
+        usable = within(rows, {"r", "l", "f"})
         self.uniform = by_opcode([r for r in usable if r.since <= architecture and _is_defined(r)])
 
     @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernelcast.calibration.fits import UnfitError
 from kernelcast.calibration.pack import write_whole
+from kernelcast.calibration.picture import Picture
 from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules import Rule, rules
 from kernelcast.errors import InputError
@@ -29,15 +30,18 @@ class Finding:
     quantity: Quantity
     residual: float
     benchmark: str
+    method: str = ""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A number that could not be had, and why."""
+    """A number that could not be had, and why; `picture` is that of a fit that was refused."""
 
     path: str
     benchmark: str
     why: str
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def calibrate(raw: Raw) -> Calibration:
     order = {path: place for place, path in enumerate(ENTRIES)}
     findings = list(_stated(raw))
     gaps = []
-    for rule in rules():
+    for rule in rules((raw.device["major"], raw.device["minor"])):
         found = _apply(rule, raw)
         if isinstance(found, Finding):
             findings.append(found)
@@ -70,8 +74,8 @@ def calibrate(raw: Raw) -> Calibration:
 
 
 def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
-    def gap(why: str) -> Gap:
-        return Gap(rule.path, rule.benchmark, why)
+    def gap(why: str, picture: Picture | None = None) -> Gap:
+        return Gap(rule.path, rule.benchmark, why, picture)
 
     entry = raw.benchmarks.get(rule.benchmark)
     if entry is None:
@@ -79,26 +83,28 @@ def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
     if entry.get("status") != "done":
         return gap(f"failed: {entry.get('error', 'no reason recorded')}")
     try:
-        value, residual = rule.fit(entry["samples"], raw.device)
+        found = rule.fit(entry["samples"], raw.device)
     except UnfitError as error:
         return gap(f"cannot be fitted: {error}")
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         return gap(f"samples are damaged: {type(error).__name__} {error}")
-    if not (math.isfinite(value) and math.isfinite(residual)):
+    if not (math.isfinite(found.value) and math.isfinite(found.residual)):
         return gap("samples are damaged: not finite")
-    if residual > rule.max_residual:
-        return gap(f"residual {residual:.1%} is above {rule.max_residual:.0%}")
+    if found.residual > rule.max_residual:
+        why = f"residual {found.residual:.1%} is above {rule.max_residual:.0%}"
+        return gap(why, found.picture)
     unit = ENTRIES[rule.path].unit
     try:
-        ENTRIES[rule.path].check(value, rule.path)
+        ENTRIES[rule.path].check(found.value, rule.path)
     except InputError as error:
-        return gap(error.what)
+        return gap(error.what, found.picture)
     source = (
         f"kernelcast microbenchmarks {raw.suite}, {rule.benchmark} on {raw.device['name']}"
         f"{_at(entry.get('clock_before_hz'))}, driver {raw.device.get('driver', '?')}, "
-        f"{str(entry.get('date') or raw.date)[:10]}: {rule.method}; residual {residual:.2%}"
+        f"{str(entry.get('date') or raw.date)[:10]}: {rule.method}; residual {found.residual:.2%}"
     )
-    return Finding(rule.path, Quantity(value, unit, rule.kind, source), residual, rule.benchmark)
+    quantity = Quantity(found.value, unit, rule.kind, source)
+    return Finding(rule.path, quantity, found.residual, rule.benchmark, rule.method, found.picture)
 
 
 def _at(clock_hz: object) -> str:

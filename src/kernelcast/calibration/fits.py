@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Values = Sequence[float]
 _PLATEAU = 0.05
+_APART = 5.0
+_ENDS = 3
 
 
 class UnfitError(ValueError):
@@ -22,11 +24,20 @@ class UnfitError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """y = intercept + slope x. `residual` is the root mean square error over the mean |y|."""
+    """y = intercept + slope x. `residual` is the root mean square error over the mean |y|.
+
+    `slope_error` and `intercept_error` are standard errors, in the units of what they are of.
+    """
 
     intercept: float
     slope: float
     residual: float
+    slope_error: float
+    intercept_error: float
+
+    def at(self, x: float) -> float:
+        """The line's y."""
+        return self.intercept + self.slope * x
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,27 @@ class Plateau:
     """A level that values stay at; `residual` their standard deviation over it."""
 
     level: float
+    residual: float
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLevels:
+    """A low and a high level; the residuals are standard deviations over their level."""
+
+    low: Plateau
+    high: Plateau
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The size up to which the latency is `low`, on its way to `high`.
+
+    `residual` is half the distance between the sizes that `size` lies between, over it.
+    """
+
+    size: float
+    low: float
+    high: float
     residual: float
 
 
@@ -49,6 +81,10 @@ class LoadedLatency:
     capacity: float
     residual: float
 
+    def at(self, throughput: float) -> float:
+        """The latency at a throughput below the capacity."""
+        return self.base + self.slope * throughput / (self.capacity - throughput)
+
 
 def line(x: Values, y: Values) -> Line:
     """Least squares: latency as the slope of cycles over dependent instructions.
@@ -60,7 +96,16 @@ def line(x: Values, y: Values) -> Line:
         raise UnfitError("a line needs two different points")
     slope, intercept = np.polyfit(xs, ys, 1)
     error = ys - (intercept + slope * xs)
-    return Line(float(intercept), float(slope), _relative(error, ys))
+    # Standard errors of least squares; two parameters leave n - 2 degrees of freedom.
+    variance = float(np.sum(error**2)) / max(1, len(xs) - 2)
+    spread = float(np.sum((xs - xs.mean()) ** 2))
+    return Line(
+        float(intercept),
+        float(slope),
+        _relative(error, ys),
+        (variance / spread) ** 0.5,
+        (variance * (1 / len(xs) + float(xs.mean()) ** 2 / spread)) ** 0.5,
+    )
 
 
 def best_plateau(rates: Values) -> Plateau:
@@ -87,6 +132,57 @@ def level(values: Values) -> Plateau:
     median = float(np.median(found))
     spread = 1.4826 * float(np.median(np.abs(found - median)))
     return Plateau(median, spread / abs(median) if median else 0.0)
+
+
+def mean(values: Values | NDArray[np.float64]) -> Plateau:
+    """The mean of numbers that differ by themselves, and their standard deviation over it."""
+    found = np.asarray(values, np.float64)
+    if found.size == 0 or not np.isfinite(found).all() or found.mean() <= 0:
+        raise UnfitError("no positive values")
+    return Plateau(float(found.mean()), float(found.std() / found.mean()))
+
+
+def two_levels(values: Values) -> TwoLevels:
+    """The two levels that values gather at: the split with the least squares about its means.
+
+    UnfitError where they are not apart: by less than five standard deviations within them. Evenly
+    spread values, split in their middle, are 3.5 of them apart.
+    """
+    found = np.sort(np.asarray(values, np.float64))
+    if found.size < 4 or not np.isfinite(found).all():
+        raise UnfitError("two levels need at least four values")
+    counts = np.arange(1, found.size)
+    sums = np.cumsum(found)[:-1]
+    apart = (found.sum() - sums) / (found.size - counts) - sums / counts
+    # The squares about the means are least where those between the means are most.
+    split = int(np.argmax(counts * (found.size - counts) * apart**2)) + 1
+    low, high = found[:split], found[split:]
+    within = (low.size * low.var() + high.size * high.var()) / found.size
+    if high.mean() - low.mean() <= _APART * within**0.5:
+        raise UnfitError("the values gather at one level, not at two")
+    return TwoLevels(mean(low), mean(high))
+
+
+def knee(sizes: Values, latencies: Values, share: float) -> Knee:
+    """The size from which on the latency rises: from where it has gained `share` of all it gains.
+
+    Saavedra and Smith 1995: a chase stays at the latency of a cache up to the cache's size. The
+    lower and the upper level are the medians of the first and of the last three points.
+    """
+    xs, ys = _arrays(sizes, latencies)
+    if len(xs) < 2 * _ENDS or xs.min() <= 0:
+        raise UnfitError("a knee needs at least six positive sizes")
+    order = np.argsort(xs, kind="stable")
+    xs, ys = xs[order], ys[order]
+    low, high = float(np.median(ys[:_ENDS])), float(np.median(ys[-_ENDS:]))
+    if high < 1.1 * low:
+        raise UnfitError("the latency does not rise")
+    above = int(np.argmax(ys > low + share * (high - low)))
+    if above == 0:
+        raise UnfitError("the latency has risen before the first size")
+    below, first = float(xs[above - 1]), float(xs[above])
+    size = (below * first) ** 0.5
+    return Knee(size, low, high, (first - below) / 2 / size)
 
 
 def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:

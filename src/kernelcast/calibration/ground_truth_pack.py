@@ -27,6 +27,7 @@ from kernelcast.calibration.ground_truth.table import (
     SOURCES,
     GroundTruthKernel,
     Scale,
+    argument_text,
 )
 from kernelcast.calibration.measure_ground_truth import TYPE_CODES, exact_bytes
 from kernelcast.errors import CompileError
@@ -34,7 +35,7 @@ from kernelcast.execution.arguments import match_arguments, pack_scalar
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.cuda import CompiledSource, compile_source
-from kernelcast.ir import Argument, Array, Launch
+from kernelcast.ir import Array, Launch
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
 
@@ -63,10 +64,10 @@ def ground_truth_part(
     Kernels that need NVIDIA's headers are left out where those are not installed. CompileError and
     ToolError as `compile_source` raises them.
     """
-    table = _Table()
+    table = Table()
     contents = {f"{FOLDER}/{SUPPORT.name}": SUPPORT.read_bytes()}
     for target in targets:
-        support = _compiled(SUPPORT.name, SUPPORT.read_text(encoding="utf-8"), target, (), cache)
+        support = compiled(SUPPORT.name, SUPPORT.read_text(encoding="utf-8"), target, (), cache)
         contents[f"{FOLDER}/{target}/{SUPPORT.stem}.cubin"] = support.compilation.cubin
     left_out: list[str] = []
     for family, kernels in families().items():
@@ -77,23 +78,16 @@ def ground_truth_part(
             left_out += [kernel.name for kernel in kernels]
             continue
         contents[f"{FOLDER}/{family}.cu"] = kernels[0].source.read_bytes()
-        for target, compiled in code.items():
-            contents[f"{FOLDER}/{target}/{family}.cubin"] = compiled.compilation.cubin
+        for target, made in code.items():
+            contents[f"{FOLDER}/{target}/{family}.cubin"] = made.compilation.cubin
         for kernel in kernels:
             table.add(kernel, code[targets[0]])
     contents |= {f"{FOLDER}/{name}": data for name, data in table.files(contents).items()}
     for module in _RUNNER_FILES:
-        contents[f"{module.__name__.rpartition('.')[2]}.py"] = Path(str(module.__file__)).read_bytes()
+        contents[f"{module.__name__.rpartition('.')[2]}.py"] = Path(
+            str(module.__file__)
+        ).read_bytes()
     return GroundTruthPart(contents, tuple(left_out))
-
-
-def argument_text(value: Argument) -> str:
-    """An argument as it is written in launches, every number in full."""
-    if not isinstance(value, Array):
-        return repr(value)
-    numbers = ", ".join(repr(int(n) if n == int(n) else n) for n in value.fill.numbers)
-    shape = ", ".join(map(str, value.shape))
-    return f"{value.type}[{shape}] {value.fill.kind}" + (f"({numbers})" if numbers else "")
 
 
 def _family_code(
@@ -104,7 +98,7 @@ def _family_code(
     source = kernels[0].source
     text = source.read_text(encoding="utf-8")
     try:
-        return {t: _compiled(source.name, text, t, names, cache) for t in targets}
+        return {t: compiled(source.name, text, t, names, cache) for t in targets}
     except CompileError as error:
         needs_headers = any(NVIDIA_HEADERS in kernel.needs for kernel in kernels)
         if needs_headers and "open source file" in error.what:
@@ -112,16 +106,17 @@ def _family_code(
         raise
 
 
-def _compiled(
+def compiled(
     name: str, text: str, target: str, kernels: Sequence[str], cache: Cache | None
 ) -> CompiledSource:
+    """A source as the pack holds it: no lines of the source, so the same code on every machine."""
     return compile_source(
         text, name=name, architecture=target, kernels=kernels, options=_OPTIONS, cache=cache
     )
 
 
 @dataclass
-class _Table:
+class Table:
     """The table while it grows, and the files that it points into."""
 
     kernels: dict[str, Any] = field(default_factory=dict)
@@ -158,7 +153,7 @@ class _Table:
             "small": self._launch(small, code, symbol),
             "full": self._launch(full, code, symbol),
             "expected": {
-                label: self._wanted(label, array.type, result)
+                label: self.wanted(label, array.type, result)
                 for label, array in types.items()
                 if isinstance(array, Array)
             },
@@ -170,14 +165,14 @@ class _Table:
         for parameter, label, value in match_arguments(made, check_launch(made, launch)):
             argument: dict[str, Any] = {"label": label, "text": argument_text(value)}
             if isinstance(value, Array):
-                argument["start"] = self._start(value)
+                argument["start"] = self.start(value)
             else:
                 argument["hex"] = pack_scalar(parameter, value).hex()
             arguments.append(argument)
         shape = {"grid": launch.grid, "block": launch.block, "smem_bytes": launch.smem_bytes}
         return {**shape, "args": arguments}
 
-    def _start(self, array: Array) -> int:
+    def start(self, array: Array) -> int:
         """The number of how an array starts; arrays of any shape that start alike share it."""
         key = argument_text(Array(array.type, (array.elements,), array.fill))
         if key not in self._numbers:
@@ -199,7 +194,8 @@ class _Table:
             self.states += start.states
         return self._numbers[key]
 
-    def _wanted(self, label: str, type_name: str, result: Expected) -> dict[str, Any]:
+    def wanted(self, label: str, type_name: str, result: Expected) -> dict[str, Any]:
+        """What an array must be: a hash where results are exact, else values and tolerances."""
         values = np.ravel(result.arrays[label])
         unordered = label in result.unordered
         wanted = {"type": type_name, "unordered": unordered}

@@ -1,4 +1,4 @@
-"""The microbenchmarks on this machine's own GPU."""
+"""The microbenchmarks, or the kernels with known results, on this machine's own GPU."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelcast.calibration import ground_truth_pack
+from kernelcast.calibration.ground_truth.suite import kernels
 from kernelcast.calibration.measure import BENCHMARKS, DEVICE, EXIT_FAILED, isolated
 from kernelcast.calibration.pack import RUNNER, make_pack
 from kernelcast.errors import InputError, NotFoundError, ToolError
@@ -18,6 +21,38 @@ from kernelcast.toolchain.nvrtc import choose_architecture
 
 _PROBE_S = 60.0
 _HINT = "on another machine run the folder that kernelcast measure --pack DIR makes"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to measure: microbenchmarks, or kernels with known results; `only` names some."""
+
+    quick: bool = False
+    only: Sequence[str] = ()
+    ground_truth: bool = False
+    ordinal: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What a name stands for, which is also the key of the results in the file."""
+        return "kernel" if self.ground_truth else "benchmark"
+
+    @property
+    def known(self) -> Iterable[str]:
+        """All names."""
+        return kernels() if self.ground_truth else BENCHMARKS
+
+    @property
+    def runner(self) -> str:
+        """The file of the pack that measures it."""
+        return ground_truth_pack.RUNNER if self.ground_truth else RUNNER
+
+    def files(self, target: str, cache: Cache) -> Mapping[str, bytes]:
+        """What the pack must hold beside the microbenchmarks."""
+        if not self.ground_truth:
+            return {}
+        only = {kernels()[name].family for name in self.only}
+        return ground_truth_pack.ground_truth_part([target], cache, tuple(only)).contents
 
 
 def probe(ordinal: int = 0) -> dict[str, Any]:
@@ -30,24 +65,23 @@ def probe(ordinal: int = 0) -> dict[str, Any]:
     return device
 
 
-def measure_here(
-    out: Path, *, quick: bool, only: Sequence[str], ordinal: int, quiet: bool, cache: Cache
-) -> dict[str, Any]:
-    """Measure, or go on measuring, into `out`; the file's content.
+def measure_here(out: Path, wanted: Wanted, *, quiet: bool, cache: Cache) -> dict[str, Any]:
+    """Measure, or go on measuring, into `out`; the file's results by name.
 
-    Errors: NotFoundError for an unknown benchmark, ToolError where there is no usable GPU,
-    InputError where `out` cannot be used.
+    Errors: NotFoundError for an unknown name, ToolError where there is no usable GPU, InputError
+    where `out` cannot be used.
     """
-    for name in only:
-        if name not in BENCHMARKS:
-            raise NotFoundError("benchmark", name, BENCHMARKS, where="--only")
-    device = probe(ordinal)
+    for name in wanted.only:
+        if name not in wanted.known:
+            raise NotFoundError(wanted.kind, name, wanted.known, where="--only")
+    device = probe(wanted.ordinal)
     target = choose_architecture((device["major"], device["minor"])).architecture
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
-        make_pack(Path(directory), [target], cache)
-        command = [sys.executable, str(Path(directory) / RUNNER), "--out", str(out.absolute())]
-        command += ["--device", str(ordinal), *(["--quick"] if quick else [])]
-        command += [word for name in only for word in ("--only", name)]
+        make_pack(Path(directory), [target], cache, more=wanted.files(target, cache))
+        command = [sys.executable, str(Path(directory) / wanted.runner)]
+        command += ["--out", str(out.absolute()), "--device", str(wanted.ordinal)]
+        command += ["--quick"] if wanted.quick else []
+        command += [word for name in wanted.only for word in ("--only", name)]
         done = subprocess.run(
             command,
             stdout=subprocess.DEVNULL,
@@ -59,4 +93,5 @@ def measure_here(
         why = (done.stderr or "").strip().removeprefix("error: ") or "the measurement did not start"
         raise InputError(why, where=str(out), hint="give another --out")
     content: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
-    return content
+    entries: dict[str, Any] = content[f"{wanted.kind}s"]
+    return entries

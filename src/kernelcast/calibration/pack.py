@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelcast.calibration import measure
@@ -39,11 +39,16 @@ def compile_benchmark(file: Path, target: str, cache: Cache | None = None) -> Co
 
 
 def make_pack(
-    directory: Path, targets: Sequence[str] = TARGETS, cache: Cache | None = None
+    directory: Path,
+    targets: Sequence[str] = TARGETS,
+    cache: Cache | None = None,
+    *,
+    more: Mapping[str, bytes] | None = None,
 ) -> tuple[Path, ...]:
     """Write the runner, the code for all targets and a manifest; the files written.
 
-    Needs no GPU. InputError where the folder cannot be written.
+    `more` holds further files by their path in the folder. Needs no GPU. InputError where the
+    folder cannot be written.
     """
     contents: dict[str, bytes] = {RUNNER: Path(measure.__file__).read_bytes()}
     for module in sorted(SOURCES.glob("*.py")):
@@ -52,6 +57,7 @@ def make_pack(
         for file in source_files():
             made = compile_benchmark(file, target, cache)
             contents[f"{target}/{file.stem}.cubin"] = made.cubin
+    contents |= more or {}
     manifest = {
         "suite": measure.SUITE,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},

@@ -26,6 +26,19 @@ class Raw:
 
 def read_raw(path: str) -> Raw:
     """Read a raw file; InputError or ParseError where it is none."""
+    document, device = read_document(path, SCHEMA)
+    if document.get("suite") != SUITE:
+        raise InputError(
+            f"made by suite {document.get('suite')!r}, this version reads {SUITE!r}",
+            where=path,
+            hint="measure again with this version",
+        )
+    benchmarks = entries_of(document, "benchmarks", path)
+    return Raw(device, SUITE, str(document.get("date", "")), benchmarks)
+
+
+def read_document(path: str, schema: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What a runner wrote, and the device in it; InputError or ParseError where it is none."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -34,24 +47,22 @@ def read_raw(path: str) -> Raw:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON: {error}", where=path, hint="measure again") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+    if not isinstance(document, dict) or document.get("schema") != schema:
         raise InputError(
-            f"no raw file of schema {SCHEMA}", where=path, hint="give a file by kernelcast measure"
+            f"no raw file of schema {schema}", where=path, hint="give a file by kernelcast measure"
         )
-    if document.get("suite") != SUITE:
-        raise InputError(
-            f"made by suite {document.get('suite')!r}, this version reads {SUITE!r}",
-            where=path,
-            hint="measure again with this version",
-        )
-    device, benchmarks = document.get("device"), document.get("benchmarks")
+    device = document.get("device")
     if not isinstance(device, dict) or not isinstance(device.get("name"), str):
         raise InputError("no device", where=path, hint="measure again")
     for key in _DEVICE_NUMBERS:
         if not isinstance(device.get(key), int) or device[key] < 0:
             raise InputError(f"device has no {key}", where=path, hint="measure again")
-    if not isinstance(benchmarks, dict) or not all(
-        isinstance(e, dict) for e in benchmarks.values()
-    ):
-        raise InputError("no benchmarks", where=path, hint="measure again")
-    return Raw(device, SUITE, str(document.get("date", "")), benchmarks)
+    return document, device
+
+
+def entries_of(document: Mapping[str, Any], key: str, path: str) -> Mapping[str, Mapping[str, Any]]:
+    """The results in a file, by name; InputError where there are none."""
+    entries = document.get(key)
+    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+        raise InputError(f"no {key}", where=path, hint="measure again")
+    return entries

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from kernelcast.cli.options import Output, output_options
+from kernelcast.cli.options import Output, output_options, split_names
+
+_OUT = {False: "raw.json", True: "ground-truth.json"}
 
 
 @click.command("measure")
 @click.option("--pack", metavar="DIR", help="Make the folder and stop; needs no GPU.")
 @click.option(
-    "--out", metavar="RAW.json", default="raw.json", show_default=True, help="The file to write."
+    "--ground-truth",
+    is_flag=True,
+    help="Time the kernels with known results instead; with --pack, add them to the folder.",
 )
-@click.option("--quick", is_flag=True, help="Fewer points for every benchmark.")
-@click.option("--only", metavar="NAME", multiple=True, help="Run this benchmark. Repeatable.")
+@click.option(
+    "--target",
+    "targets",
+    metavar="sm_XX[,sm_XX...]",
+    callback=lambda ctx, parameter, text: text and split_names(ctx, parameter, text),
+    help="With --pack: compile for these.  [default: all]",
+)
+@click.option(
+    "--out",
+    metavar="RAW.json",
+    help="The file to write.  [default: raw.json, or ground-truth.json]",
+)
+@click.option("--quick", is_flag=True, help="Fewer points for every benchmark, or fewer kernels.")
+@click.option(
+    "--only", metavar="NAME", multiple=True, help="Run this benchmark or kernel. Repeatable."
+)
 @click.option(
     "--device", type=click.IntRange(min=0), default=0, show_default=True, help="Which GPU."
 )
@@ -22,7 +42,9 @@ from kernelcast.cli.options import Output, output_options
 def command(
     ctx: click.Context,
     pack: str | None,
-    out: str,
+    ground_truth: bool,
+    targets: tuple[str, ...] | None,
+    out: str | None,
     quick: bool,
     only: tuple[str, ...],
     device: int,
@@ -32,29 +54,52 @@ def command(
 
     What RAW.json holds already is not run again. With --pack, a folder is made that does the same
     on a machine with a driver and Python 3.10 alone: python3 DIR/measure.py --out RAW.json
-    """
-    from pathlib import Path
 
-    from kernelcast.calibration.here import measure_here
-    from kernelcast.calibration.pack import TARGETS, make_pack
+    With --ground-truth the kernels with known results are timed instead, after their results have
+    been checked; the folder's program for that is DIR/measure_ground_truth.py.
+    """
+    from kernelcast.calibration.here import Wanted, measure_here
     from kernelcast.toolchain.cache import Cache
 
     if pack:
-        files = make_pack(Path(pack), cache=Cache())
-        output.show(
-            f"{pack}: {len(files)} files for {', '.join(TARGETS)}; "
-            f"on the machine with the GPU: python3 {Path(pack).name}/measure.py --out {out}",
-            {"pack": pack, "files": [str(file) for file in files], "targets": list(TARGETS)},
-        )
+        _make_pack(Path(pack), ground_truth, targets, output)
         return
-    content = measure_here(
-        Path(out), quick=quick, only=only, ordinal=device, quiet=output.quiet, cache=Cache()
-    )
-    entries = content["benchmarks"]
+    wanted = Wanted(quick, only, ground_truth, device)
+    file = out or _OUT[ground_truth]
+    entries = measure_here(Path(file), wanted, quiet=output.quiet, cache=Cache())
     failed = [name for name, entry in entries.items() if entry["status"] != "done"]
     output.show(
-        f"{out}: {len(entries)} benchmarks, {len(failed)} failed",
-        {"out": out, "benchmarks": {name: entry["status"] for name, entry in entries.items()}},
+        f"{file}: {len(entries)} {wanted.kind}s, {len(failed)} failed",
+        {
+            "out": file,
+            f"{wanted.kind}s": {name: entry["status"] for name, entry in entries.items()},
+        },
     )
     if failed:
         ctx.exit(1)
+
+
+def _make_pack(
+    directory: Path, ground_truth: bool, targets: tuple[str, ...] | None, output: Output
+) -> None:
+    from kernelcast.calibration import ground_truth_pack, pack
+    from kernelcast.toolchain.cache import Cache
+
+    chosen, cache = targets or pack.TARGETS, Cache()
+    runner, more = pack.RUNNER, {}
+    if ground_truth:
+        part = ground_truth_pack.ground_truth_part(chosen, cache)
+        runner, more = ground_truth_pack.RUNNER, dict(part.contents)
+        if part.left_out:
+            names = ", ".join(part.left_out)
+            output.remark(f"left out, for want of NVIDIA's headers: {names}")
+    files = pack.make_pack(directory, chosen, cache, more=more)
+    output.show(
+        f"{directory}: {len(files)} files for {', '.join(chosen)}; on the machine with the GPU: "
+        f"python3 {directory.name}/{runner} --out {_OUT[ground_truth]}",
+        {
+            "pack": str(directory),
+            "files": [str(file) for file in files],
+            "targets": list(chosen),
+        },
+    )

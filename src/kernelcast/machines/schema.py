@@ -74,6 +74,7 @@ _SM = {
     ),
     "sm.dual_issue": _count("1", "1 where a scheduler may issue two instructions at once", 0, 1),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
+    "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
     "issue.shared": _real("slots", "issue slots of a shared-memory access, where not 1", 1, 32),
     "clock.sm": _real("Hz", "clock in which the SM's cycles count: boost or shader", 1e6, 1e11),
@@ -130,6 +131,10 @@ _THROUGHPUT = {
     }.items()
 } | {
     "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
+    "throughput.tensor_tf32": _real("FMA/cycle/SM", "the same in TF32", 1, 1e6),
+    "throughput.tensor_fp64": _real("FMA/cycle/SM", "the same in double precision", 0.1, 1e6),
+    "throughput.tensor_int8": _real("FMA/cycle/SM", "the same of 8-bit integers", 1, 1e6),
+    "throughput.tensor_fp8": _real("FMA/cycle/SM", "the same of 8-bit floating point", 1, 1e6),
 }
 
 _LATENCY = {
@@ -149,14 +154,22 @@ _LATENCY = {
         OpClass.SHUFFLE,
     )
 } | {
+    "latency.tensor": _latency("from one half-precision MMA of a warp to the next that adds to it"),
+    "latency.constant": _latency("load that hits the constant cache next to the SM's pipes"),
     "latency.shared": _latency("load from shared memory without conflicts"),
     "latency.l1": _latency("load that hits the L1 cache"),
     "latency.l2": _latency("load that hits the L2 cache (the near partition, where it has two)"),
     "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
     "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
+    "latency.tlb_miss": _latency("what a load takes longer whose page the TLB does not hold"),
+    "latency.atomic": _latency("atomic on global memory, of one lane for each address"),
+    "latency.atomic_conflict": _latency("each further lane of a warp on the same address"),
+    "latency.atomic_shared": _latency("atomic on shared memory, of one lane for each address"),
+    "latency.atomic_shared_conflict": _latency("each further lane on one address, shared memory"),
     "latency.issue_next": _latency("from an instruction to the next independent one of its warp"),
     "latency.store_next": _latency("from a store to memory to the next one of its warp"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
+    "latency.divergence": _latency("each further way of a branch, beyond its instructions"),
     "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),
     "latency.shared_to_alu": _latency("from a load from shared memory to such arithmetic"),
     "latency.bank_conflict": _latency("each further lane that wants the bank of another"),
@@ -170,18 +183,26 @@ _MEMORY = {
     "shared.bank_width": _count("byte", "width of a bank", 1, 1024),
     "shared.bandwidth": _real(BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
     "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
+    "l1.reach": _real("byte", "footprint up to which a chase stays in the L1 cache", 1, 1e9),
     "l1.bandwidth": _real(BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
     "l1.line": _count("byte", "line of the L1 cache", 1, 65536),
     "l1.sector": _count("byte", "unit of transfer between L1 and L2 cache", 1, 65536),
     "l2.size": _count("byte", "L2 cache", 1, 1e12),
+    "l2.reach": _real("byte", "footprint up to which a chase of one SM stays in L2", 1, 1e12),
     "l2.bandwidth": _real("byte/s", "loads that hit the L2 cache", 1e6, 1e16),
     "l2.line": _count("byte", "line of the L2 cache", 1, 65536),
+    "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
     "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
     "dram.scattered_rate": _real("1/s", "transactions that each lie anywhere in memory", 1e3, 1e14),
+    "atomics.rate": _real("1/s", "atomic additions of the chip, each lane its own word", 1e3, 1e15),
+    "atomics.same_address": _real("s", "from one addition to an address to the next", 1e-12, 1),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
+    "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),
     "pcie.bandwidth": _real("byte/s", "large copies from the host", 1e6, 1e13),
+    "pcie.bandwidth_to_host": _real("byte/s", "large copies to the host", 1e6, 1e13),
+    "pcie.latency": _real("s", "copy of a few bytes from the host", 1e-9, 1),
 }
 
 _MODELS = {

@@ -40,14 +40,14 @@ class Mutant:
 
     target: str
     kind: str
-    is_spelling: bool = False
+    by_spelling: bool = False
 
     def __str__(self) -> str:
         return f"{self.target}: {self.kind}"
 
     def breaks(self, instruction: Instruction) -> bool:
         """Whether it is about this instruction."""
-        return self.target == (instruction.name if self.is_spelling else instruction.opcode)
+        return self.target == (instruction.name if self.by_spelling else instruction.opcode)
 
     def of(self, kernel: Kernel) -> Kernel:
         """The kernel, broken so; the same one where nothing in it can be."""
@@ -59,9 +59,21 @@ class Mutant:
         return kernel if meanings == kernel.meanings else replace(kernel, meanings=meanings)
 
 
+def mutants_of(kernel: Kernel, *, spellings: bool) -> list[Mutant]:
+    """All that can be broken in a kernel, by opcode or by spelling."""
+    return list(
+        dict.fromkeys(
+            Mutant(i.name if spellings else i.opcode, kind, spellings)
+            for i, steps in zip(kernel.instructions, kernel.meanings, strict=True)
+            for kind, change in KINDS.items()
+            if change(steps) != steps
+        )
+    )
+
+
 def _wrong_register(name: re.Pattern[str], *, last: bool) -> Change:
     """The first register that an instruction writes, or the last of several, comes out wrong: a
-    word in its lowest bit, a predicate as its complement."""
+    word is greater by one, a predicate is its complement."""
 
     def change(steps: Steps) -> Steps:
         places = {r: n for n, s in enumerate(steps) for r in s.writes if name.fullmatch(r.name)}
@@ -74,7 +86,7 @@ def _wrong_register(name: re.Pattern[str], *, last: bool) -> Change:
         if register.type == "pred":
             wrong = _beside(writing, "not.pred", register, register, guard=writing.guard)
         else:
-            wrong = _beside(writing, "xor.b32", register, register, _ONE, guard=writing.guard)
+            wrong = _beside(writing, "add.u32", register, register, _ONE, guard=writing.guard)
         return (*steps[:after], wrong, *steps[after:])
 
     return change
@@ -160,11 +172,6 @@ def _wrong_vote(steps: Steps) -> Steps:
     return tuple(changed)
 
 
-def _in_all_lanes(steps: Steps) -> Steps:
-    """The guard is ignored by all that does not decide where control goes."""
-    return tuple(s if s.opcode in ("bra", "brx", "exit") else replace(s, guard=None) for s in steps)
-
-
 def _beside(s: Instruction, name: str, *operands: Operand, guard: Guard | None = None) -> Instruction:
     """Another step of the same instruction."""
     return step(s.index, name, operands, guard, s.line, s.location)
@@ -187,7 +194,6 @@ KINDS: Mapping[str, Change] = {
     "way": _wrong_way,
     "wait": _without_waiting,
     "vote": _wrong_vote,
-    "guard": _in_all_lanes,
 }
 """Ways to break an instruction, by name."""
 NOTHING_TO_BREAK: Mapping[str, str] = {}

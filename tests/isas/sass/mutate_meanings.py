@@ -7,64 +7,112 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
-from mutants import KINDS, NOTHING_TO_BREAK, Mutant
+from mutants import NOTHING_TO_BREAK, Mutant, mutants_of
 from mutation_cases import Case, known_cases, recorded_cases
-from rich.progress import track
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+TESTS = sorted(map(str, Path(__file__).parent.glob("test_meaning_*.py")))
+
+KILLED, SURVIVED, NOTHING = "killed", "survived", "nothing to break"
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What became of a mutant: the name of the case that shows it, or how many cases do not."""
+class Verdict:
+    """What became of a mutant: the case that shows it, if any of those tried does."""
 
     mutant: Mutant
-    killer: str
+    killer: Case | None
     tried: int
 
-import time
-def main() -> int:
-    import json
-    arch=sys.argv[1]; forms="--forms" in sys.argv; sel=[a for a in sys.argv[2:] if a[0]!="-"]
-    cases=list(known_cases(arch))
-    if "--known" not in sys.argv:
-        files=sorted(map(str,Path(__file__).parent.glob("test_meaning_*.py")))
-        cases+=recorded_cases(arch,files)
-    cases.sort(key=lambda c:c.length)
-    print(len(cases),"cases",flush=True)
-    base={}
-    targets=sorted({(i.name if forms else i.opcode) for c in cases for i in c.kernel.instructions})
-    stats={"killed":0,"survived":0,"none":0}
-    for t in targets:
-        if sel and t.split(".")[0] not in sel: continue
-        out=[]
-        t0=time.perf_counter()
-        for kind in KINDS:
-            m=Mutant(t,kind,forms); tried=0; killer=""
-            for c in cases:
-                b=m.of(c.kernel)
-                if b is c.kernel: continue
-                if id(c) not in base:
-                    base[id(c)]=c.passes(c.kernel)
-                    if not base[id(c)]: print("BASELINE",c.name)
-                if not base[id(c)]: continue
-                tried+=1
-                if not c.passes(b): killer=c.name; break
-                if tried>=int(__import__("os").environ.get("TRIES","15")): break
-            if tried:
-                out.append(f"{kind}={killer+f'({tried})' if killer else f'SURVIVED{tried}'}")
-                stats["killed" if killer else "survived"]+=1
-        if not out: stats["none"]+=1
-        print(f"{t} {time.perf_counter()-t0:.1f}s:", "; ".join(out) or "NOTHING",flush=True)
-    print(stats)
-    return 0
+    @property
+    def kind(self) -> str:
+        """Whether it was killed, survived, or survived for a known reason."""
+        if self.killer is not None:
+            return KILLED
+        return NOTHING if str(self.mutant) in NOTHING_TO_BREAK else SURVIVED
+
+    def __str__(self) -> str:
+        killer = f" by {self.killer.name}" if self.killer else f" {self.tried} kernels"
+        return f"{self.mutant.kind} {self.kind}{killer}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 where each mutant is killed or has nothing to break, 1 where one is not, 2 for wrong
+    arguments."""
+    options = _parser().parse_args(arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        # Compiling is nearly all of the time: fast rather than well.
+        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        return max([_try_all(a, options) for a in options.arch or ARCHITECTURES])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/mutate-meanings", description=__doc__)
+    add = parser.add_argument
+    add("opcodes", nargs="*", metavar="OPCODE", help="opcodes to break (default: all)")
+    add(
+        "--arch",
+        action="append",
+        choices=ARCHITECTURES,
+        help="architecture, may be repeated (default: all)",
+    )
+    add("--forms", action="store_true", help="break each spelling of an opcode by itself")
+    return parser
+
+
+def _try_all(architecture: str, options: argparse.Namespace) -> int:
+    cases = [*known_cases(architecture), *recorded_cases(architecture, TESTS)]
+    cases.sort(key=lambda case: case.length)
+    counts: Counter[str] = Counter()
+    mutants = 0
+    for target, holders in _planned(cases, options.opcodes, spellings=options.forms).items():
+        verdicts = [_verdict(mutant, cases) for mutant, cases in holders.items()]
+        kinds = {v.kind for v in verdicts} or {NOTHING if target in NOTHING_TO_BREAK else SURVIVED}
+        counts[next(k for k in (SURVIVED, KILLED, NOTHING) if k in kinds)] += 1
+        mutants += len(verdicts)
+        print(f"  {target}: {'; '.join(map(str, verdicts)) or NOTHING}", flush=True)
+    what = "spellings" if options.forms else "opcodes"
+    found = ", ".join(f"{counts[k]} {k}" for k in (KILLED, SURVIVED, NOTHING))
+    print(f"{architecture}: {mutants} mutants of {counts.total()} {what} on {len(cases)} kernels: {found}")
+    return 1 if counts[SURVIVED] else 0
+
+
+def _planned(
+    cases: Iterable[Case], opcodes: Sequence[str], *, spellings: bool
+) -> dict[str, dict[Mutant, list[Case]]]:
+    """The mutants of every opcode or spelling, and for each the cases that it can change."""
+    plan: dict[str, dict[Mutant, list[Case]]] = {}
+    for case in cases:
+        for instruction in case.kernel.instructions:
+            if not opcodes or instruction.opcode in opcodes:
+                plan.setdefault(instruction.name if spellings else instruction.opcode, {})
+        for mutant in mutants_of(case.kernel, spellings=spellings):
+            if mutant.target in plan:
+                plan[mutant.target].setdefault(mutant, []).append(case)
+    return dict(sorted(plan.items()))
+
+
+def _verdict(mutant: Mutant, cases: Sequence[Case]) -> Verdict:
+    for tried, case in enumerate(cases):
+        _check(case)
+        if not case.passes(mutant.of(case.kernel)):
+            return Verdict(mutant, case, tried)
+    return Verdict(mutant, None, len(cases))
+
+
+@cache
+def _check(case: Case) -> None:
+    """A kernel that fails without any mutation would show nothing."""
+    if not case.passes(case.kernel):
+        raise RuntimeError(f"{case.name} fails as it is")
+
+
 if __name__ == "__main__":
-    import kernelcast.execution.engine.jit as jit
-    jit.LARGE_IR_BYTES=0
     sys.exit(main())

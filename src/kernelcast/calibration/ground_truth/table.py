@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernelcast.frontends.expressions import Number
 from kernelcast.frontends.launches import make_launch
-from kernelcast.ir import Launch
+from kernelcast.ir import Argument, Array, Launch
 
 SOURCES = Path(__file__).parent / "families"
 
@@ -90,6 +90,15 @@ class Geometry:
     ) -> GroundTruthKernel:
         """A kernel launched so; `args` are its arguments as they are written, in its order."""
         return GroundTruthKernel(expression, self, args, needs)
+
+
+def argument_text(value: Argument) -> str:
+    """An argument as it is written in launches, every number in full."""
+    if not isinstance(value, Array):
+        return repr(value)
+    numbers = ", ".join(repr(int(n) if n == int(n) else n) for n in value.fill.numbers)
+    shape = ", ".join(map(str, value.shape))
+    return f"{value.type}[{shape}] {value.fill.kind}" + (f"({numbers})" if numbers else "")
 
 
 def vary(**values: Sequence[Number]) -> tuple[Names, ...]:

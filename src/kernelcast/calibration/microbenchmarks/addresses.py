@@ -91,7 +91,7 @@ def cache_sizes(s: Session) -> Iterator[Sample]:
 def tlb(s: Session) -> Iterator[Sample]:
     """Latency of L2 hits against the number of pages of 2 MiB that they lie in."""
     pitch = _PAGE_BYTES + _NODE_PITCH_BYTES
-    most = s.gpu.free_bytes() // 2 // pitch
+    most = s.gpu.free_bytes() * 7 // 8 // pitch
     memory = s.gpu.allocate(most * pitch)
 
     def measured(reach: int) -> Sample:
@@ -104,8 +104,11 @@ def tlb(s: Session) -> Iterator[Sample]:
             **_chased(s, "chase_cg", memory, pages, pitch, pages),
         }
 
-    counts = [2**k for k in range(3, int(math.log2(most)) + 1)]
-    yield from around_the_knee(measured, [n * _PAGE_BYTES for n in counts], _PAGE_BYTES, share=0.5)
+    # The upper level is seen at three sizes, where it begins only close to all of the memory.
+    counts = {2**k for k in range(3, int(math.log2(most)) + 1)}
+    counts |= {most * 23 // 25, most * 24 // 25, most}
+    sizes = [n * _PAGE_BYTES for n in sorted(counts)]
+    yield from around_the_knee(measured, sizes, _PAGE_BYTES, share=0.5)
     s.gpu.release(memory)
 
 

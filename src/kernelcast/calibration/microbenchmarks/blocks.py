@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernelcast.calibration.measure import Sample, Session
 
-_SPIN_CYCLES = 20_000
+_SPIN_CYCLES = 200_000
+"""So long that the last block of an SM has come before its first one ends."""
 _MOST_BLOCKS = 32
 _INSTANTS = 32
 

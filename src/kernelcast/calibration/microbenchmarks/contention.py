@@ -26,16 +26,17 @@ def contention(scope: str, s: Session) -> Iterator[Sample]:
     threads = grid * _BLOCK
     words = s.gpu.allocate(4 * max(threads, 64 * _LINE_WORDS))
     few = (1, 2, 4, 16) if s.quick else (1, 2, 3, 4, 6, 8, 12, 16)
-    plan = [(1, addresses, _LINE_WORDS) for addresses in few]
-    for lanes, addresses, pitch in [*plan, (32, threads, 1)]:
-        numbers = map(ctypes.c_int, (addresses, pitch, lanes, iterations))
+    plan = [(1, addresses, _LINE_WORDS, iterations) for addresses in few]
+    # Without contention it is faster: more of it, so that the launch does not count.
+    for lanes, addresses, pitch, times in [*plan, (32, threads, 1, 64 * iterations)]:
+        numbers = map(ctypes.c_int, (addresses, pitch, lanes, times))
         arguments = [words, *numbers]
         function = s.kernel("contention", f"contend_{scope}")
         taken = [s.gpu.launch(function, grid, _BLOCK, arguments) for _ in range(s.repeats + 2)]
         yield {
             "lanes": lanes,
             "addresses": addresses,
-            "additions": threads // 32 * lanes * iterations,
+            "additions": threads // 32 * lanes * times,
             "seconds": taken[2:],
         }
     s.gpu.release(words)

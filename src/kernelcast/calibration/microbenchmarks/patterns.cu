@@ -5,29 +5,33 @@
 // on GPUs, 2016, section 6.7 (random access); Mei and Chu: Dissecting GPU Memory Hierarchy through
 // Microbenchmarking, 2017, section 5 (strides and banks).
 
-// READS arrays are read and WRITES arrays written, `elements` of 16 bytes each, one behind the other.
+// READS arrays are read and WRITES arrays written, `elements` of 16 bytes each, one behind the other,
+// `passes` times.
 template <int READS, int WRITES>
-__device__ __forceinline__ void mix(uint4* to, const uint4* from, long long elements) {
+__device__ __forceinline__ void mix(uint4* to, const uint4* from, long long elements, int passes) {
+  long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   long long threads = (long long)gridDim.x * blockDim.x;
+  for (int pass = 0; pass < passes; ++pass) {
 #pragma unroll 1
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < elements; i += threads) {
-    uint4 value[READS];
+    for (long long i = thread; i < elements; i += threads) {
+      uint4 value[READS];
 #pragma unroll
-    for (int r = 0; r < READS; ++r) value[r] = __ldcg(from + r * elements + i);
-    uint4 sum = value[0];
+      for (int r = 0; r < READS; ++r) value[r] = __ldcg(from + r * elements + i);
+      uint4 sum = value[0];
 #pragma unroll
-    for (int r = 1; r < READS; ++r) {
-      sum.x ^= value[r].x, sum.y ^= value[r].y, sum.z ^= value[r].z, sum.w ^= value[r].w;
+      for (int r = 1; r < READS; ++r) {
+        sum.x ^= value[r].x, sum.y ^= value[r].y, sum.z ^= value[r].z, sum.w ^= value[r].w;
+      }
+#pragma unroll
+      for (int w = 0; w < WRITES; ++w) to[w * elements + i] = sum;
     }
-#pragma unroll
-    for (int w = 0; w < WRITES; ++w) to[w * elements + i] = sum;
   }
 }
 
 #define MIX(READS, WRITES)                                                               \
   extern "C" __global__ void mix_##READS##x##WRITES(uint4* to, const uint4* from,        \
-                                                    long long elements) {                \
-    mix<READS, WRITES>(to, from, elements);                                              \
+                                                    long long elements, int passes) {    \
+    mix<READS, WRITES>(to, from, elements, passes);                                      \
   }
 MIX(1, 3)
 MIX(1, 2)

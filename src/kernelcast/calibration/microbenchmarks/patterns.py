@@ -57,21 +57,16 @@ def mixes(s: Session) -> Iterator[Sample]:
     for level, size in (("dram", _array_bytes(s)), ("l2", s.device["l2_bytes"] // 16)):
         to, source = s.gpu.allocate(3 * size), s.gpu.allocate(3 * size)
         # So long that the launch does not count.
-        times = 1 if level == "dram" else max(16, (1 << 29) // size)
+        passes = 1 if level == "dram" else max(16, (1 << 31) // size)
         for reads, writes in ((1, 3), (1, 2), (1, 1), (2, 1), (3, 1)):
             function = s.kernel("patterns", f"mix_{reads}x{writes}")
-            arguments = [to, source, ctypes.c_int64(size // 16)]
-            taken = [
-                s.gpu.launch(function, grid, _BLOCK, arguments, times=times)
-                for _ in range(s.repeats + 2)
-            ]
+            arguments = [to, source, ctypes.c_int64(size // 16), ctypes.c_int(passes)]
             yield {
                 "level": level,
                 "reads": reads,
                 "writes": writes,
-                "bytes": (reads + writes) * (size // 16) * 16 * times,
-                "launches": times,
-                "seconds": taken[2:],
+                "bytes": (reads + writes) * (size // 16) * 16 * passes,
+                "seconds": _seconds(s, function, grid, arguments),
             }
         for pointer in (to, source):
             s.gpu.release(pointer)

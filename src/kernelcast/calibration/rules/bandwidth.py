@@ -1,0 +1,94 @@
+"""Bandwidth of the memory's levels, of random access, of copies to and from the host."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from functools import partial
+
+from kernelcast.calibration import fits
+from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
+from kernelcast.calibration.rules.base import (
+    Device,
+    Fitted,
+    Rule,
+    Sample,
+    Samples,
+    plateau,
+    seconds,
+)
+
+_IN_HOST_DIRECTION = {"pcie.bandwidth": "HtoD", "pcie.bandwidth_to_host": "DtoH"}
+
+
+def rules() -> Iterator[Rule]:
+    """The best rates seen."""
+    near = "plateau of reads over warps and widths, one SM"
+    for level in ("l1", "shared"):
+        yield Rule(f"{level}.bandwidth", f"bandwidth.{level}", near, _near)
+    reads = "plateau of reads over occupancies and widths"
+    yield Rule("l2.bandwidth", "bandwidth.l2", reads, _stream)
+    best = "plateau of reads, writes and copies over occupancies and widths"
+    yield Rule("dram.achieved_bandwidth", "bandwidth.dram", best, _stream)
+    random = "plateau over occupancies of reads from random sectors of the largest array"
+    yield Rule("dram.scattered_rate", "random", random, _random)
+    for path, direction in _IN_HOST_DIRECTION.items():
+        large = "plateau of copies over sizes, pinned memory"
+        yield Rule(path, "copies", large, partial(_copies, direction))
+    least = "the smallest copies from pinned memory"
+    yield Rule("pcie.latency", "copies", least, _copy_latency)
+
+
+def _near(samples: Samples, _: Device) -> Fitted:
+    def rate(s: Sample) -> float:
+        return float(s["bytes"] / statistics.median(s["span_cycles"]))
+
+    curves = measured(samples, lambda s: f"{s['width_bytes']} bytes", lambda s: s["warps"], rate)
+    return plateau(curves, "warps on the SM", "byte/cycle/SM")
+
+
+def _stream(samples: Samples, _: Device) -> Fitted:
+    curves = measured(
+        [s for s in samples if s["stride"] == 1],
+        lambda s: f"{s['mode']} {s['width_bytes']} x {s['in_flight']}",
+        lambda s: s["threads_per_sm"] * s["width_bytes"] * s["in_flight"],
+        lambda s: s["bytes"] / seconds(s),
+    )
+    return plateau(curves, "bytes in flight per SM", "byte/s")
+
+
+def _random(samples: Samples, _: Device) -> Fitted:
+    largest = max((s["footprint_bytes"] for s in samples), default=0)
+    curves = measured(
+        [s for s in samples if s["footprint_bytes"] == largest],
+        lambda s: f"{s['in_flight']} in flight",
+        lambda s: s["threads_per_sm"],
+        lambda s: s["transactions"] / seconds(s),
+    )
+    return plateau(curves, "threads per SM", "transactions/s")
+
+
+def _pinned(samples: Samples, direction: str) -> list[Sample]:
+    return [s for s in samples if (s["direction"], s["host_memory"]) == (direction, "pinned")]
+
+
+def _copies(direction: str, samples: Samples, _: Device) -> Fitted:
+    curves = measured(
+        [s for s in samples if s["direction"] == direction],
+        lambda s: s["host_memory"],
+        lambda s: s["bytes"],
+        lambda s: s["bytes"] / seconds(s),
+    )
+    found = fits.best_plateau([s["bytes"] / seconds(s) for s in _pinned(samples, direction)])
+    fitted = level_curve("plateau", found.level, curves)
+    picture = Picture("bytes", "byte/s", (*curves, fitted), is_logarithmic=True)
+    return Fitted(found.level, found.residual, picture)
+
+
+def _copy_latency(samples: Samples, _: Device) -> Fitted:
+    copies = sorted(_pinned(samples, "HtoD"), key=lambda s: s["bytes"])
+    found = fits.level([t for s in copies[:1] for t in s["seconds"]])
+    curve = Curve("measured", tuple((s["bytes"], seconds(s)) for s in copies))
+    fitted = level_curve("the smallest", found.level, [curve])
+    picture = Picture("bytes", "seconds", (curve, fitted), is_logarithmic=True)
+    return Fitted(found.level, found.residual, picture)

@@ -1,0 +1,108 @@
+"""What a warp waits for other than loads: atomics, barriers, branches, its own stores."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from kernelcast.calibration import fits
+from kernelcast.calibration.picture import Picture, level_curve, measured
+from kernelcast.calibration.rules.base import (
+    Device,
+    Fitted,
+    LineFit,
+    Rule,
+    Samples,
+    constant,
+    cycles_per,
+    straight,
+)
+
+_BARRIER_WARPS = 8
+
+
+def rules() -> Iterator[Rule]:
+    """From one warp or block each."""
+    for name, benchmark in (("atomic", "atom_global"), ("atomic_shared", "atom_shared")):
+        alone = "one lane on an address: line over lanes that share one"
+        yield Rule(f"latency.{name}", f"atomics.{benchmark}", alone, _atomic)
+        further = "slope over lanes that share an address"
+        yield Rule(f"latency.{name}_conflict", f"atomics.{benchmark}", further, _atomic_conflict)
+    barrier = f"barrier of a block of {_BARRIER_WARPS} warps"
+    yield Rule("latency.barrier", "barriers", barrier, _barrier)
+    body = "line of cycles over the length of a loop, less its two other instructions"
+    yield Rule("latency.branch", "branches", body, _branch)
+    ways = "slope over ways, less their instructions, from ways of two lengths"
+    yield Rule("latency.divergence", "divergence", ways, _divergence)
+    one = "cycles per store of one warp"
+    yield Rule("latency.store_next", "stores", one, _store_next)
+
+
+def _sharing(samples: Samples) -> LineFit:
+    """Cycles of an atomic of one warp over its lanes that share an address."""
+    chosen = [s for s in samples if s["warps"] == 1 and not s["is_line_shared"]]
+    points = [(s["sharing"], c / s["atomics"]) for s in chosen for c in s["warp_cycles"]]
+    return straight(points, "lanes on an address", "cycles per atomic")
+
+
+def _atomic(samples: Samples, _: Device) -> Fitted:
+    return _sharing(samples).at(1)
+
+
+def _atomic_conflict(samples: Samples, _: Device) -> Fitted:
+    return _sharing(samples).slope
+
+
+def _barrier(samples: Samples, _: Device) -> Fitted:
+    curves = measured(
+        samples,
+        lambda s: "measured",
+        lambda s: s["warps"],
+        lambda s: statistics.median(s["span_cycles"]) / s["barriers"],
+    )
+    chosen = [s for s in samples if s["warps"] == _BARRIER_WARPS]
+    found = fits.level([c / s["barriers"] for s in chosen for c in s["span_cycles"]])
+    fitted = level_curve(f"of {_BARRIER_WARPS} warps", found.level, curves)
+    picture = Picture("warps of the block", "cycles per barrier", (*curves, fitted))
+    return Fitted(found.level, found.residual, picture)
+
+
+def _branch(samples: Samples, _: Device) -> Fitted:
+    """An iteration is its body, an addition, a comparison and the branch, each issued in turn."""
+    points = [(s["length"], c / s["iterations"]) for s in samples for c in s["warp_cycles"]]
+    found = straight(points, "instructions in the body", "cycles per iteration")
+    line = found.line
+    error = (line.intercept_error**2 + (2 * line.slope_error) ** 2) ** 0.5
+    return found.derived(line.intercept - 2 * line.slope, error)
+
+
+def _divergence(samples: Samples, _: Device) -> Fitted:
+    """A way costs c + n l for n instructions of latency l; from ways of two lengths follows c."""
+    lengths = sorted({s["length"] for s in samples})
+    if len(lengths) != 2:
+        raise fits.UnfitError("ways of two lengths are needed")
+    short, long = (_over_ways(samples, length) for length in lengths)
+    # c = slope(n1) - n1 (slope(n2) - slope(n1)) / (n2 - n1)
+    weight = lengths[0] / (lengths[1] - lengths[0])
+    value = (1 + weight) * short.line.slope - weight * long.line.slope
+    errors = (1 + weight) * short.line.slope_error, weight * long.line.slope_error
+    found = short.derived(value, (errors[0] ** 2 + errors[1] ** 2) ** 0.5)
+    both = (*short.picture.curves, *long.picture.curves)
+    picture = Picture(short.picture.x_label, short.picture.y_label, both)
+    return Fitted(value, max(found.residual, long.line.residual), picture)
+
+
+def _over_ways(samples: Samples, length: int) -> LineFit:
+    points = [
+        (s["ways"], c / s["iterations"])
+        for s in samples
+        if s["length"] == length
+        for c in s["warp_cycles"]
+    ]
+    return straight(
+        points, "ways that lanes go", "cycles per iteration", f"{length} instructions a way"
+    )
+
+
+def _store_next(samples: Samples, _: Device) -> Fitted:
+    return constant(cycles_per(samples, "stores"), "cycles per store")

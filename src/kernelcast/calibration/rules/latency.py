@@ -1,0 +1,148 @@
+"""Latencies of the memory's levels and of conflicts; how far the caches and the TLB reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from kernelcast.calibration import fits
+from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
+from kernelcast.calibration.rules.base import (
+    Device,
+    Fitted,
+    Rule,
+    Samples,
+    constant,
+    cycles_per,
+    straight,
+    warp_cycles,
+)
+
+_CONSTANT_BYTES = 1024
+"""A footprint that every constant cache holds: 2 KiB is the least known (Jia et al. 2018)."""
+_CACHE_SHARE, _TLB_SHARE = 0.1, 0.5
+_MAX_SPREAD = 0.15
+"""Slices and SMs lie at different distances: their latencies are spread, not their measurement."""
+_CYCLES = "cycles per load"
+
+
+def rules() -> Iterator[Rule]:
+    """From a chase each."""
+    yield Rule("latency.shared", "conflicts", "chase without conflicts", _shared)
+    slope = "slope over conflicting lanes"
+    yield Rule("latency.bank_conflict", "conflicts", slope, _conflict)
+    yield Rule("latency.l1", "chase", "chase of up to 16 KiB", _l1)
+    spread = "mean over SMs and lines; the residual is their spread"
+    near, far = f"{spread}; of the near partition, if two", f"{spread}; of the far partition"
+    yield Rule("latency.l2", "l2_slices", near, partial(_slices, is_far=False), _MAX_SPREAD)
+    yield Rule("latency.l2_far", "l2_slices", far, partial(_slices, is_far=True), _MAX_SPREAD)
+    dram = "chase of at least twice L2, in order, past L1, nothing of it in L2"
+    yield Rule("latency.dram", "chase", dram, _dram)
+    small = f"chase of up to {_CONSTANT_BYTES} bytes of constant memory"
+    yield Rule("latency.constant", "constants", small, _constant)
+    lanes = "slope over the lanes that want lines of their own, hits in L2"
+    yield Rule("latency.transaction", "transactions", lanes, _transaction)
+    for level in ("l1", "l2"):
+        knee = f"footprint where the latency has risen by {_CACHE_SHARE:.0%} of all it rises"
+        yield Rule(f"{level}.reach", "cache_sizes", knee, partial(_cache_size, level))
+    half = "2 MiB for every page, where the latency has risen by half of all it rises"
+    yield Rule("tlb.reach", "tlb", half, _tlb_reach)
+    rise = "last less first level of the latency over pages"
+    yield Rule("latency.tlb_miss", "tlb", rise, _tlb_miss)
+
+
+def _shared(samples: Samples, _: Device) -> Fitted:
+    return constant(cycles_per([s for s in samples if s["degree"] == 1], "hops"), _CYCLES)
+
+
+def _conflict(samples: Samples, _: Device) -> Fitted:
+    points = [(s["degree"], c / s["hops"]) for s in samples for c in s["warp_cycles"]]
+    return straight(points, "lanes on one bank", _CYCLES).slope
+
+
+def _l1(samples: Samples, _: Device) -> Fitted:
+    chosen = [s for s in samples if s["kernel"] == "chase_ca" and s["footprint_bytes"] <= 16 << 10]
+    return constant(cycles_per(chosen, "hops"), _CYCLES)
+
+
+def _dram(samples: Samples, device: Device) -> Fitted:
+    chosen = [
+        s
+        for s in samples
+        if s["kernel"] == "chase_cg"
+        and s["footprint_bytes"] >= 2 * device["l2_bytes"]
+        and (s["order"], s["stride_bytes"]) == ("next", 128)
+    ]
+    return constant(cycles_per(chosen, "hops"), _CYCLES)
+
+
+def _slices(samples: Samples, _: Device, *, is_far: bool) -> Fitted:
+    """Where the latencies gather at one level, that is the cache's, and there is no far one."""
+    found = sorted(cycles / s["hops"] for s in samples for cycles in s["line_cycles"])
+    try:
+        two = fits.two_levels(found)
+        levels = {"near": two.low, "far": two.high}
+    except fits.UnfitError:
+        if is_far:
+            raise
+        levels = {"all": fits.mean(found)}
+    ranks = Curve("measured", tuple(enumerate(found, 1)))
+    fitted = [level_curve(name, level.level, [ranks]) for name, level in levels.items()]
+    picture = Picture("SM and line, by latency", _CYCLES, (ranks, *fitted))
+    chosen = list(levels.values())[-1 if is_far else 0]
+    return Fitted(chosen.level, chosen.residual, picture)
+
+
+def _constant(samples: Samples, _: Device) -> Fitted:
+    curves = measured(
+        samples,
+        lambda s: f"stride {s['stride_bytes']} bytes",
+        lambda s: s["footprint_bytes"],
+        lambda s: warp_cycles(s, "hops"),
+    )
+    chosen = [s for s in samples if s["footprint_bytes"] <= _CONSTANT_BYTES]
+    found = fits.level(cycles_per(chosen, "hops"))
+    fitted = level_curve("in the nearest cache", found.level, curves)
+    picture = Picture("footprint in bytes", _CYCLES, (*curves, fitted), is_logarithmic=True)
+    return Fitted(found.level, found.residual, picture)
+
+
+def _transaction(samples: Samples, _: Device) -> Fitted:
+    points = [(s["lanes"], c / s["hops"]) for s in samples for c in s["warp_cycles"]]
+    return straight(points, "lanes, each with a line of its own", _CYCLES).slope
+
+
+def _cache_size(level: str, samples: Samples, _: Device) -> Fitted:
+    points = [
+        (s["footprint_bytes"], warp_cycles(s, "hops")) for s in samples if s["level"] == level
+    ]
+    found, picture = _knee(points, _CACHE_SHARE, "footprint in bytes")
+    return Fitted(found.size, found.residual, picture)
+
+
+def _tlb(samples: Samples) -> tuple[fits.Knee, Picture]:
+    points = [(s["reach_bytes"], warp_cycles(s, "hops")) for s in samples]
+    return _knee(points, _TLB_SHARE, "bytes of the pages")
+
+
+def _tlb_reach(samples: Samples, _: Device) -> Fitted:
+    found, picture = _tlb(samples)
+    return Fitted(found.size, found.residual, picture)
+
+
+def _tlb_miss(samples: Samples, _: Device) -> Fitted:
+    found, picture = _tlb(samples)
+    return Fitted(found.high - found.low, found.residual, picture)
+
+
+def _knee(
+    points: list[tuple[float, float]], share: float, x_label: str
+) -> tuple[fits.Knee, Picture]:
+    points.sort()
+    found = fits.knee([x for x, _ in points], [y for _, y in points], share)
+    curve = Curve("measured", tuple(points))
+    first, last = points[0][0], points[-1][0]
+    steps = ((first, found.low), (found.size, found.low), (found.size, found.high))
+    fitted = Curve("levels", (*steps, (last, found.high)), is_fit=True)
+    mark = (f"{found.size:.4g} bytes", found.size)
+    return found, Picture(x_label, _CYCLES, (curve, fitted), mark, is_logarithmic=True)

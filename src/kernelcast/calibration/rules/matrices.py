@@ -1,0 +1,74 @@
+"""Latency and throughput of matrix instructions (Sun et al. 2022, Luo et al. 2025)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from kernelcast.calibration.picture import measured
+from kernelcast.calibration.rules.arithmetic import chain_latency
+from kernelcast.calibration.rules.base import (
+    Capability,
+    Device,
+    Fitted,
+    Rule,
+    Sample,
+    Samples,
+    plateau,
+)
+
+_TURING = {"tensor": "tensor.m16n8k8_f16", "tensor_int8": "tensor.m8n8k16_s8"}
+_AMPERE = {
+    "tensor": "tensor.m16n8k16_f16",
+    "tensor_tf32": "tensor.m16n8k8_tf32",
+    "tensor_int8": "tensor.m16n8k32_s8",
+    "tensor_fp64": "tensor.m8n8k4_f64",
+}
+_WITH_FP8 = {**_AMPERE, "tensor_fp8": "tensor.m16n8k32_e4m3"}
+_HOPPER = {
+    "tensor": "wgmma.f16_n256",
+    "tensor_tf32": "wgmma.tf32_n128",
+    "tensor_int8": "wgmma.s8_n128",
+    "tensor_fp64": "tensor.m16n8k8_f64",
+    "tensor_fp8": "wgmma.e4m3_n128",
+}
+
+
+def rules(capability: Capability) -> Iterator[Rule]:
+    """The best instruction of every type; a warp's own one for the latency."""
+    for name, benchmark in _fastest(capability).items():
+        fit = _group_rate if benchmark.startswith("wgmma") else _warp_rate
+        yield Rule(f"throughput.{name}", benchmark, "plateau over warps and chains, one SM", fit)
+    if capability >= (7, 5):
+        shape = "m16n8k8_f16" if capability < (8, 0) else "m16n8k16_f16"
+        slope = f"slope of cycles over the length of a chain of {shape} on one accumulator"
+        yield Rule("latency.tensor", f"tensor.{shape}", slope, chain_latency)
+
+
+def _fastest(capability: Capability) -> dict[str, str]:
+    """Of compute capability 10.x it is tcgen05, which is not measured."""
+    if capability < (7, 5) or capability[0] == 10:
+        return {}
+    if capability < (8, 0):
+        return _TURING
+    if capability[0] == 9:
+        return _HOPPER
+    return _WITH_FP8 if capability >= (8, 9) else _AMPERE
+
+
+def _warp_rate(samples: Samples, _: Device) -> Fitted:
+    def rate(s: Sample) -> float:
+        work = s["warps"] * s["instructions"] * s["multiply_adds"]
+        return float(work / statistics.median(s["span_cycles"]))
+
+    curves = measured(samples, lambda s: f"{s['chains']} chains", lambda s: s["warps"], rate)
+    return plateau(curves, "warps on the SM", "FMA/cycle/SM")
+
+
+def _group_rate(samples: Samples, _: Device) -> Fitted:
+    def rate(s: Sample) -> float:
+        work = s["groups"] * s["instructions"] * s["multiply_adds"]
+        return float(work / statistics.median(s["span_cycles"]))
+
+    curves = measured(samples, lambda s: f"{s['steps']} in a chain", lambda s: s["groups"], rate)
+    return plateau(curves, "groups of four warps on the SM", "FMA/cycle/SM")
