@@ -41,8 +41,16 @@ CHAIN(Shift, unsigned, s * 3u, asm volatile("shl.b32 %0, %0, %1;" : "+r"(x) : "r
 CHAIN(Popc, unsigned, s * 3u, asm volatile("popc.b32 %0, %0;" : "+r"(x)))
 CHAIN(Convert, unsigned, s * 3u,
       asm volatile("{.reg .f32 t;\n\tcvt.rn.f32.s32 t, %0;\n\tcvt.rzi.s32.f32 %0, t;}" : "+r"(x)))
+#if __CUDA_ARCH__ >= 800
+// A pair of the same number: of two conversions to one, the assembler makes one to a pair.
+CHAIN(ConvertF16, float, s * 0.5f,
+      asm volatile("{.reg .b32 t;\n\t.reg .b16 low, high;\n\tcvt.rn.f16x2.f32 t, %0, %0;\n\t"
+                   "mov.b32 {low, high}, t;\n\tcvt.f32.f16 %0, low;}"
+                   : "+f"(x)))
+#else
 CHAIN(ConvertF16, float, s * 0.5f,
       asm volatile("{.reg .b16 t;\n\tcvt.rn.f16.f32 t, %0;\n\tcvt.f32.f16 %0, t;}" : "+f"(x)))
+#endif
 CHAIN(ConvertF64, double, s * 0.5,
       asm volatile("{.reg .f32 t;\n\tcvt.rn.f32.f64 t, %0;\n\tcvt.f64.f32 %0, t;}" : "+d"(x)))
 // The smaller and then the larger of exchanged operands: no one minimum of three equals both.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from kernelcast.execution.address_map import (
-    GLOBAL_BASE,
     LOCAL_WINDOW,
     PARAM_WINDOW,
     SHARED_WINDOW,
     WINDOW_BYTES,
 )
+from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.operands import read, resize, type_of, write
-from kernelcast.execution.engine.values import ptx_type
+from kernelcast.execution.engine.values import Value, ptx_type
 from kernelcast.ir import Instruction
 
 WINDOWS = {
@@ -45,11 +45,16 @@ def isspacep(lw: Lowering, i: Instruction) -> None:
     address = read(lw, i.operands[1], ptx_type("u64"))
     base = next((WINDOWS[m] for m in i.modifiers if m in WINDOWS), 0)
     if base:
-        offset = b.binary("sub", address, b.constant("i64", base))
-        inside = b.compare("ult", offset, b.constant("i64", WINDOW_BYTES))
+        inside = _within(b, address, base)
     else:
-        inside = b.compare("uge", address, b.constant("i64", GLOBAL_BASE))
+        windows = (_within(b, address, window) for window in (SHARED_WINDOW, LOCAL_WINDOW))
+        inside = b.invert(b.binary("or", *windows))
     write(lw, i, i.operands[0], inside)
+
+
+def _within(b: Builder, address: Value, window: int) -> Value:
+    offset = b.binary("sub", address, b.constant("i64", window))
+    return b.compare("ult", offset, b.constant("i64", WINDOW_BYTES))
 
 
 def createpolicy(lw: Lowering, i: Instruction) -> None:

@@ -112,7 +112,23 @@ def store(x: Lift) -> None:
     x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
 
 
+def query_space(x: Lift) -> None:
+    """`QSPC.G P, d, [address]`: whether a generic address lies in global (G), shared (S) or local
+    (L) memory."""
+    spaces = {"G": "global", "S": "shared", "L": "local"}
+    (space,) = (name for m, name in spaces.items() if x.has(m))
+    (verdict,) = x.take_predicates()
+    if x.destination(x.take()) is not None:
+        raise x.refuse("a result in a register")
+    where = address(x, x.take())
+    place: Operand = where.base if isinstance(where.base, Register) else Immediate(0)
+    if where.offset:
+        place = x.let("add.u64", place, Immediate(where.offset))
+    x.write(verdict, x.let(f"isspacep.{space}", place))
+
+
 MEANINGS = {
+    "QSPC": query_space,
     **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), load),
     **dict.fromkeys(("STG", "STS", "STL", "ST"), store),
 }
