@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.calibration.fake_gpu import CTYPE, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
 
 from kernelcast.calibration import measure
 from kernelcast.calibration.measure import OPERATIONS, SINCE
 from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES
 from kernelcast.calibration.pack import SOURCES, TARGETS, compile_benchmark, source_files
 from kernelcast.errors import ToolError
+from kernelcast.frontends.cubin import read_cubin
 from kernelcast.isas.sass import SassFunction, parse_sass
 from kernelcast.isas.sass.flow import flow_graph
 from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
@@ -340,3 +343,41 @@ def test_chains_side_by_side_do_not_depend_on_each_other(count, target):
     results = [i.operands[0].register for i in loads]
     assert len(set(results)) == count
     assert [i.operands[1].registers[0].register for i in loads] == results
+
+
+def test_compute_capability_9_launches_all_that_only_it_has(tmp_path):
+    """With arguments as wide as the parameters of the compiled kernels."""
+    fake = FakeGpu(known_chip((9, 0)))
+    session = measure.Session(
+        measure.Gpu(measure.declared(fake.driver())), empty_pack(tmp_path), True
+    )
+    for name in measure.BENCHMARKS:
+        if name.startswith(("wgmma.", "tensor.")):
+            measure.run_benchmark(session, name)
+    for stem in ("wgmma", "tensor"):
+        kernels = read_cubin(compiled(stem, "sm_90").cubin, name=stem).kernels.values()
+        assert {kernel.name for kernel in kernels} <= set(fake.kernels)
+        for kernel in kernels:
+            letters = SIGNATURE_OF[FakeGpu._family(kernel.name)]
+            sizes = [ctypes.sizeof(CTYPE[letter]) for letter in letters]
+            assert [p.size_bytes for p in kernel.parameters] == sizes, kernel.name
+
+
+def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path):
+    """The stand-in answers like L2 where an earlier launch has loaded what is asked for."""
+    chip = known_chip()
+    chip.l2_bytes = 64 << 20  # far more than a chase touches
+    session = measure.Session(
+        measure.Gpu(measure.declared(FakeGpu(chip).driver())), empty_pack(tmp_path), True
+    )
+    for name in ("chase", "cache_sizes"):
+        for sample in measure.run_benchmark(session, name)["samples"]:
+            if sample["footprint_bytes"] >= 2 * chip.l2_bytes:
+                latencies = [cycles / sample["hops"] for cycles in sample["warp_cycles"]]
+                assert latencies == pytest.approx([chip.dram] * len(latencies), rel=0.01), name
+    far = [
+        s
+        for s in measure.run_benchmark(session, "in_flight.warp")["samples"]
+        if s["level"] == "dram"
+    ]
+    assert min(far[0]["warp_cycles"]) / far[0]["hops"] == pytest.approx(chip.dram, rel=0.01)

@@ -20,6 +20,7 @@ from ptx_writer import Program
 from rich.progress import track
 
 from kernelcast.errors import KernelcastError
+from kernelcast.execution.engine import jit
 from kernelcast.isas.sass.opcodes import opcode_table
 
 _FIRST_DIFFERENCES = 20
@@ -85,6 +86,9 @@ def checked(
     number: int, *, seed: int, architectures: Sequence[str], executors: Sequence[str] | None
 ) -> dict[str, Agreement]:
     """What came of the programs of one number, each on its own architecture."""
+    if executors and "engine" in executors:
+        # Let LLVM compile fast rather than well: compiling is nearly all the time it takes.
+        jit.LARGE_IR_BYTES = 0
     return {
         a: agree(program_of(number, seed, a), [a], executors=executors or ["reference"])
         for a in architectures

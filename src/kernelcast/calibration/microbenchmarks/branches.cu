@@ -1,6 +1,6 @@
 // Cost of a branch that the whole warp takes, and of a branch whose lanes go different ways.
 //
-// Wong et al.: Demystifying GPU Microarchitecture through Microbenchmarking, 2010, section IV.C:
+// Wong et al.: Demystifying GPU Microarchitecture through Microbenchmarking, 2010, section IV:
 // the ways of a divergent branch run one after the other.
 
 #define ADD(X, C) asm volatile("fma.rn.f32 %0, %0, %1, " C ";" : "+f"(X) : "f"(scale))

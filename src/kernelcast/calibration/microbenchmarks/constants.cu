@@ -1,7 +1,7 @@
 // Latency of loads from constant memory by footprint and stride.
 //
-// Wong et al.: Demystifying GPU Microarchitecture through Microbenchmarking, 2010, section IV.G; Jia
-// et al.: Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018, section 3.5: a
+// Wong et al.: Demystifying GPU Microarchitecture through Microbenchmarking, 2010, section IV;
+// Jia et al.: Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018, chapter 3: a
 // pointer chase, whose steps are the latencies of the constant caches and of the L2 cache.
 
 // Word n holds the byte offset of the next; the host writes it for every footprint and stride.

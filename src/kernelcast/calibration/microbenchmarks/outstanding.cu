@@ -1,7 +1,7 @@
 // How many loads a warp, and an SM, may have under way at once; how fast a warp stores.
 //
-// Volkov: Understanding Latency Hiding on GPUs, 2016, section 4.3: by Little's law the loads in
-// flight are their rate times their latency. Chains of dependent loads that run side by side take no
+// Volkov: Understanding Latency Hiding on GPUs, 2016: by Little's law the loads in flight are their
+// rate times their latency. Chains of dependent loads that run side by side take no
 // longer than one, until something limits the loads in flight.
 //
 // The ring is that of chase.cu: nodes of one pointer per lane, `pitch` bytes apart. The chains of a

@@ -2,7 +2,7 @@
 //
 // Sun et al.: Dissecting Tensor Cores via Microbenchmarks, 2022, section 4: dependent chains of one
 // warp show the latency, several chains and warps the throughput. Jia et al.: Dissecting the NVidia
-// Turing T4 GPU via Microbenchmarking, 2019, section 4.3.
+// Turing T4 GPU via Microbenchmarking, 2019, chapter 4.
 //
 // A kernel SHAPE_IxU runs `iterations` times a loop of U steps of I independent accumulators, which
 // every step reads and writes. The loop itself costs a few cycles; they cancel in the difference

@@ -44,7 +44,7 @@ def _sectors_in_flight(samples: Samples, _: Device) -> Fitted:
 
 
 def _in_flight(samples: Samples, asked: Callable[[Sample], int], what: str) -> Fitted:
-    """Little's law: n = asked x latency alone / latency (Volkov 2016, section 4.3).
+    """Little's law: n = asked x latency alone / latency (Volkov 2016).
 
     A limit of what is in flight gives the same n for L2 and DRAM; a limit of the rate does not,
     and shows in the residual.
