@@ -115,8 +115,9 @@ def compile_headers(headers: tuple[str, ...], body: str = "") -> str:
     ],
 )
 def test_a_refused_source_names_place_reason_and_way_out(
-    source: str, where: str, what: str, hint: str
+    source: str, where: str, what: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kernelcast.toolchain.nvrtc._header_directories", lambda _: ())
     error = refused(source)
     assert error.where == where
     assert what in error.what

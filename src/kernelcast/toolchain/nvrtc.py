@@ -132,6 +132,8 @@ def _arguments(
         "--ptxas-options=-v",  # the only place that tells spilled bytes
         *(["--generate-line-info"] if options.line_info else []),
         *([f"--std={options.std}"] if options.std else []),
+        # Where NVIDIA's headers are installed, its cuda.h declares host code, which NVRTC refuses.
+        "--define-macro=__cuda_cuda_h__",
         *(f"--define-macro={definition}" for definition in options.defines),
         *(f"--include-path={directory}" for directory in directories),
         *options.extra,
