@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +25,8 @@ from kernelcast.execution.engine import jit
 from kernelcast.isas.sass.opcodes import opcode_table
 
 _FIRST_DIFFERENCES = 20
+"""Of more the programs are counted, but not saved."""
+_OUT = Path(tempfile.gettempdir()) / "agree"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what executes the machine code, may be repeated (default: reference)",
     )
     add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
-    add("--out", type=Path, default=Path("agree"), metavar="DIR", help="where programs are saved")
+    add("--out", type=Path, default=_OUT, metavar="DIR", help=f"for programs (default: {_OUT})")
     add("--reduce", action="store_true", help="leave out of them what a difference does not need")
     add("--spellings", action="store_true", help="list full names of instructions too")
     return parser

@@ -67,12 +67,13 @@ OPERATIONS = _table("""
     rrr: {add,sub,mul.lo,mul.hi,div,rem,min,max}.{u32,s32} {add,sub}.sat.s32 {and,or,xor}.b32
     rrr: shl.b32 shr.{u32,s32} mul24.{lo,hi}.{u32,s32} bmsk.{clamp,wrap}.b32
     rrr: szext.{wrap,clamp}.{u32,s32} set.{eq,ne,lt,le,gt,ge}.{u32,s32}.{u32,s32}
-    rrr: set.{lo,ls,hi,hs}.u32.u32
+    rrr: set.{lo,ls,hi,hs}.u32.u32 cvt.pack.sat.{u16,s16}.s32
     rrr@90: {add,min,max}.{u16x2,s16x2}
     rrrr: mad.{lo,hi}.{u32,s32} mad24.{lo,hi}.{u32,s32} sad.{u32,s32}
     rrrr: dp4a.{u32,s32}.{u32,s32} dp2a.{lo,hi}.{u32,s32}.{u32,s32} shf.{l,r}.{wrap,clamp}.b32
     rrrr: bfe.{u32,s32} prmt.b32{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16} slct.{u32,s32}.s32
     rrrp: set.{lt,ne}.{and,or,xor}.{u32,s32}.{u32,s32}
+    rrrr: cvt.pack.sat.{u8,s8}.s32.b32
     rrrrr: bfi.b32
     rr: {not,cnot}.b32 {neg,abs}.s32 {popc,clz,brev}.b32 bfind.{u32,s32} bfind.shiftamt.{u32,s32}
     rr: mov.b32 cvt{,.sat}.{u8,s8}.{u32,s32} cvt.{u32,s32}.{u8,s8} cvt.sat.{u32.s8,u32.s32,s32.u32}
@@ -100,8 +101,8 @@ OPERATIONS = _table("""
     rhh: mul.wide.{u16,s16} set.{lt,ne}.u32.{u16,s16}
     rhhr: mad.wide.{u16,s16}
     rh: cvt{,.sat}.{u8,s8}.{u16,s16} cvt.{u32,s32}.{u16,s16} cvt.sat.u32.s16 cvt.u32.u8
-    fff: {add,sub,mul}{,.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32 div.rn{,.ftz}.f32 {min,max}{,.ftz}.f32
-    fff: set.{eq,ne,lt,geu,nan}{,.ftz}.f32.f32
+    fff: {add,sub,mul}{,.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32 div{.rn,.rz,.rm,.rp}{,.ftz}.f32
+    fff: {min,max}{,.ftz}.f32 set.{eq,ne,lt,geu,nan}{,.ftz}.f32.f32
     fff@80: {min,max}{,.ftz}.NaN.f32
     ffff: fma{.rn,.rz,.rm,.rp}{,.ftz}{,.sat}.f32 mad.rn.f32 slct{,.ftz}.f32.f32
     ffff@100: {min,max}{,.ftz}{,.NaN}.f32
@@ -111,12 +112,13 @@ OPERATIONS = _table("""
     lllf: slct.b64.f32
     dddf: slct.f64.f32
     dddr: slct.f64.s32
-    ff: {sqrt,rcp}.rn{,.ftz}.f32 {neg,abs}{,.ftz}.f32 mov.f32
+    ff: {sqrt,rcp}{.rn,.rz,.rm,.rp}{,.ftz}.f32 {neg,abs}{,.ftz}.f32 mov.f32
     ff: cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32 cvt{,.ftz}.sat.f32.f32
     frr: set.{eq,lt,ge}.f32.{u32,s32}
-    ddd: {add,sub,mul}{,.rn}.f64 div.rn.f64 {min,max}.f64
-    dddd: fma.rn.f64
-    dd: {sqrt,rcp}.rn.f64 {neg,abs}.f64 cvt{.rni,.rzi,.rmi,.rpi}{,.sat}.f64.f64 cvt.sat.f64.f64
+    ddd: {add,sub,mul}{,.rn,.rz,.rm,.rp}.f64 div{.rn,.rz,.rm,.rp}.f64 {min,max}.f64
+    dddd: fma{.rn,.rz,.rm,.rp}.f64
+    dd: {sqrt,rcp}{.rn,.rz,.rm,.rp}.f64 {neg,abs}.f64
+    dd: cvt{.rni,.rzi,.rmi,.rpi}{,.sat}.f64.f64 cvt.sat.f64.f64
     eee: {add,sub,mul}{,.rn}{,.sat}.f16 set.{lt,geu}.f16.f16
     eee@80: {min,max}{,.NaN}.f16
     eeee: fma.rn{,.sat}.f16
@@ -125,6 +127,7 @@ OPERATIONS = _table("""
     xxx@80: {min,max}{,.NaN}.f16x2
     xxxx: fma.rn{,.sat}.f16x2
     xx: {neg,abs}.f16x2
+    rxx: set.{lt,neu}.u32.f16x2
     xff@80: cvt{.rn,.rz}.f16x2.f32
     ggg@80: {min,max}{,.NaN}.bf16
     ggg@90: {add,sub,mul}{,.rn}.bf16
