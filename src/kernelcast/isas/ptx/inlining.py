@@ -211,7 +211,8 @@ class _Flattener:
         else:
             operands = self._operands(text, scope, line)
             self._check(known, operands, line)
-            if ("." in text or "0d" in text) and "f32" in known.modifiers:
+            is_single = "f32" in known.modifiers and "f64" not in known.modifiers
+            if is_single and ("." in text or "0d" in text):
                 operands = tuple(map(_as_single, operands))
             if len(self.calling) > 1 and "param" in name:
                 known = _on_copied_parameters(known, operands)

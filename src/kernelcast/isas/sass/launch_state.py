@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from kernelcast.ir import AddressWord, ConstantBanks, LaunchWord, Parameter
 
 _BANK_ALIGN_BYTES = 256
+_ONE = (1).to_bytes(4, "little")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,20 @@ class LaunchLayout:
     local_window: int
     parameters: int
     shared_window: int | None = None  # from sm_90 on a special register holds it
+    cluster_blocks: int | None = None
 
 
 _UP_TO_89 = LaunchLayout(
     block=0x0, grid=0xC, stack=0x28, local_window=0x20, parameters=0x160, shared_window=0x18
 )
-_SM_90 = LaunchLayout(block=0x0, grid=0xC, stack=0x28, local_window=0x20, parameters=0x210)
+_SM_90 = LaunchLayout(
+    block=0x0,
+    grid=0xC,
+    stack=0x28,
+    local_window=0x20,
+    parameters=0x210,
+    cluster_blocks=0x144,
+)
 _FROM_100 = LaunchLayout(block=0x360, grid=0x370, stack=0x37C, local_window=0x2F8, parameters=0x380)
 
 
@@ -72,6 +81,8 @@ def parameter_block(
     end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
     offsets = {0: 0}
     data = []
+    if layout.cluster_blocks is not None:
+        data.append((layout.cluster_blocks, _ONE))  # every block is a cluster of its own
     for bank, content in sorted(banks.data.items()):
         end = -(-end // _BANK_ALIGN_BYTES) * _BANK_ALIGN_BYTES
         offsets[bank] = end

@@ -218,7 +218,7 @@ _INTEGER = re.compile(_HEX)
 _FLOAT = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|INF|[QS]?NAN)")
 _CONSTANT = re.compile(
     rf"([-~!]?)(\|?)c(?:\[(0x[0-9a-f]+)\]|x\[({_REGISTER})\])"
-    rf"\[(?:({_REGISTER})(?:\+({_HEX}))?|({_HEX}))\](\|?){_SUFFIXES}"
+    rf" ?\[(?:({_REGISTER})(?:\+({_HEX}))?|({_HEX}))\](\|?){_SUFFIXES}"
 )
 _ADDRESS = re.compile(rf"([-~]?)(?:desc\[([^][]+)\]|([a-z]*))\[([^][]+)\]{_SUFFIXES}")
 _LABEL = re.compile(r"`\((.+)\)")

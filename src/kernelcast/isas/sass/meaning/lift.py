@@ -245,7 +245,9 @@ class Lift:
     def constant(self, operand: sass.ConstantOperand, type: str) -> Register:
         """What stands in a constant bank, as a `type` of PTX."""
         target = self.temporary(f"b{8 * TYPE_BYTES[type]}")
-        self.do(f"ld.param.{type}", target, self.constant_address(operand))
+        # Lanes that take no part may hold any index.
+        guard = self.guard if operand.register else None
+        self.do(f"ld.param.{type}", target, self.constant_address(operand), guard=guard)
         return target
 
     def constant_address(self, operand: sass.ConstantOperand) -> Address:

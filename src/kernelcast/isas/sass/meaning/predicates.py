@@ -109,8 +109,11 @@ def logic(x: Lift) -> None:
 
 
 def _bit(x: Lift, operand: sass.Operand) -> Operand:
-    """A predicate, or the sign of a register (`R2.SIGN`)."""
-    if isinstance(operand, sass.RegisterOperand) and "SIGN" in operand.decoration.suffixes:
+    """A predicate, or the sign of a register or constant (`R2.SIGN`)."""
+    if (
+        isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
+        and "SIGN" in operand.decoration.suffixes
+    ):
         if operand.decoration.prefix or operand.decoration.is_absolute:
             raise x.refuse(f"operand {operand}")
         return x.let("setp.lt.s32", x.b32(operand), Immediate(0))
