@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.errors import LaunchError
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Array, Kernel, Launch, Parameter, Resources
 

@@ -172,7 +172,9 @@ def _wrong_vote(steps: Steps) -> Steps:
     return tuple(changed)
 
 
-def _beside(s: Instruction, name: str, *operands: Operand, guard: Guard | None = None) -> Instruction:
+def _beside(
+    s: Instruction, name: str, *operands: Operand, guard: Guard | None = None
+) -> Instruction:
     """Another step of the same instruction."""
     return step(s.index, name, operands, guard, s.line, s.location)
 

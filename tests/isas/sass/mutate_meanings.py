@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -80,7 +80,9 @@ def _try_all(architecture: str, options: argparse.Namespace) -> int:
         print(f"  {target}: {'; '.join(map(str, verdicts)) or NOTHING}", flush=True)
     what = "spellings" if options.forms else "opcodes"
     found = ", ".join(f"{counts[k]} {k}" for k in (KILLED, SURVIVED, NOTHING))
-    print(f"{architecture}: {mutants} mutants of {counts.total()} {what} on {len(cases)} kernels: {found}")
+    print(
+        f"{architecture}: {mutants} mutants of {counts.total()} {what} on {len(cases)} kernels: {found}"
+    )
     return 1 if counts[SURVIVED] else 0
 
 

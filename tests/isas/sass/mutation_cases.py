@@ -19,7 +19,8 @@ from kernelcast.calibration.ground_truth.expected import expected_result
 from kernelcast.calibration.ground_truth.suite import families, load_family
 from kernelcast.calibration.ground_truth.table import GroundTruthKernel, Scale
 from kernelcast.errors import CompileError, ExecutionError
-from kernelcast.execution import engine, execute as execution
+from kernelcast.execution import engine
+from kernelcast.execution import execute as execution
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends import check_launch

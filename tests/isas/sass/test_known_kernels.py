@@ -1,7 +1,7 @@
 """Machine code of the kernels with known results computes what it should, on every architecture.
 
-The oracle is NumPy: `calibration/ground_truth/expected`. A failure says that an opcode's meaning, the
-launch state or the order of the blocks is wrong.
+The oracle is NumPy, in `calibration/ground_truth/expected`. A failure says that the meaning of an
+opcode, the launch state or the order of the blocks is wrong.
 """
 
 from __future__ import annotations

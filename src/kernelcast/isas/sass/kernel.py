@@ -9,7 +9,7 @@ code that calls them, so that no lane runs ahead of those in a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -50,10 +50,10 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     block = parameter_block(architecture, shell.parameters, banks)
     graph = flow_graph(function, cut_after=_waits)
     returns = return_addresses(function, graph)
-    successors = [_successors(b, function, graph, returns) for b in graph.blocks]
-    order = _order(function, graph)
-    place = {old: new for new, old in enumerate(order)}
     starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
+    successors = [_successors(b, function, starts, returns) for b in graph.blocks]
+    order = _order(function, graph, starts)
+    place = {old: new for new, old in enumerate(order)}
     code = Code(
         function=function,
         architecture=architecture,
@@ -69,7 +69,9 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
             for steps in _parts(meaning_of(native, len(instructions), code)):
                 index = len(instructions)
-                meanings.append(tuple(replace(s, index=index) for s in steps))
+                meanings.append(
+                    tuple(s if s.index == index else replace(s, index=index) for s in steps)
+                )
                 instructions.append(_instruction(native, index, steps))
         after = tuple(place[s] for s in successors[old] if s in place)
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
@@ -131,13 +133,13 @@ def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...
     return tuple(sorted(found & starts))
 
 
-def _order(function: SassFunction, graph: FlowGraph) -> list[int]:
+def _order(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> list[int]:
     """The reachable blocks: the entry, the functions that are called, and the rest of the kernel.
 
     Within a function a call leads to what follows it. A function stands before its callers.
+    `at` says which block begins at an address.
     """
-    at = {function.instructions[b.start].address: b.index for b in graph.blocks}
-    own = [_within_function(b, function, graph) for b in graph.blocks]
+    own = [_within_function(b, function) for b in graph.blocks]
     called: dict[int, None] = {}
 
     def visit(entry: int) -> list[int]:
@@ -157,7 +159,7 @@ def _order(function: SassFunction, graph: FlowGraph) -> list[int]:
     return list(placed)
 
 
-def _within_function(block: Block, function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
+def _within_function(block: Block, function: SassFunction) -> tuple[int, ...]:
     """Blocks that control may go to, a call being over as soon as it is made."""
     last = function.instructions[block.end - 1]
     if last.opcode == "RET":
@@ -175,11 +177,10 @@ def _waits(instruction: SassInstruction) -> bool:
 
 
 def _successors(
-    block: Block, function: SassFunction, graph: FlowGraph, returns: Sequence[int]
+    block: Block, function: SassFunction, at: Mapping[int, int], returns: Sequence[int]
 ) -> tuple[int, ...]:
     """Blocks that control may go to, calls and returns included."""
     last = function.instructions[block.end - 1]
-    at = {function.instructions[b.start].address: b.index for b in graph.blocks}
     after = list(block.successors)
     if last.opcode in CALLS:
         targets = [at[a] for a in call_targets(last, function) if a in at]
