@@ -41,9 +41,16 @@ class Mutant:
     target: str
     kind: str
     by_spelling: bool = False
+    is_gross: bool = False
 
     def __str__(self) -> str:
         return f"{self.target}: {self.kind}"
+
+    @property
+    def grosser(self) -> Mutant | None:
+        """What is wrong in more than the last bit, where there is such a way."""
+        is_known = self.kind in GROSS_KINDS and not self.is_gross
+        return replace(self, is_gross=True) if is_known else None
 
     def breaks(self, instruction: Instruction) -> bool:
         """Whether it is about this instruction."""
@@ -51,7 +58,7 @@ class Mutant:
 
     def of(self, kernel: Kernel) -> Kernel:
         """The kernel, broken so; the same one where nothing in it can be."""
-        change = KINDS[self.kind]
+        change = (GROSS_KINDS if self.is_gross else KINDS)[self.kind]
         meanings = tuple(
             change(steps) if self.breaks(instruction) else steps
             for instruction, steps in zip(kernel.instructions, kernel.meanings, strict=True)
@@ -71,9 +78,12 @@ def mutants_of(kernel: Kernel, *, spellings: bool) -> list[Mutant]:
     )
 
 
-def _wrong_register(name: re.Pattern[str], *, last: bool) -> Change:
-    """The first register that an instruction writes, or the last of several, comes out wrong: a
-    word is greater by one, a predicate is its complement."""
+def _wrong_register(name: re.Pattern[str], *, last: bool, grossly: bool = False) -> Change:
+    """The first register that an instruction writes, or the last of several, comes out wrong.
+
+    A word is greater by one, or grossly wrong: its complement. A predicate is its complement, or
+    grossly wrong: always true.
+    """
 
     def change(steps: Steps) -> Steps:
         places = {r: n for n, s in enumerate(steps) for r in s.writes if name.fullmatch(r.name)}
@@ -83,10 +93,13 @@ def _wrong_register(name: re.Pattern[str], *, last: bool) -> Change:
         register = registers[-1 if last else 0]
         after = places[register] + 1
         writing = steps[after - 1]
+        how: tuple[str, *tuple[Operand, ...]]
         if register.type == "pred":
-            wrong = _beside(writing, "not.pred", register, register, guard=writing.guard)
+            how = ("mov.pred", _ONE) if grossly else ("not.pred", register)
         else:
-            wrong = _beside(writing, "add.u32", register, register, _ONE, guard=writing.guard)
+            how = ("not.b32", register) if grossly else ("add.u32", register, _ONE)
+        operation, *sources = how
+        wrong = _beside(writing, operation, register, *sources, guard=writing.guard)
         return (*steps[:after], wrong, *steps[after:])
 
     return change
@@ -97,21 +110,26 @@ def _without_stores(steps: Steps) -> Steps:
     return tuple(s for s in steps if s.opcode not in ("st", "red"))
 
 
-def _wrong_data(steps: Steps) -> Steps:
-    """What is stored, or goes into an atomic operation, is wrong in its lowest bit."""
-    changed: list[Instruction] = []
-    for s in steps:
-        if s.opcode in _STORES:
-            *others, data = s.operands
-            first, *rest = data.elements if isinstance(data, Vector) else (data,)
-            bits = 64 if "64" in s.modifiers[-1] else 32
-            wrong = Register(f"t{s.index}.wrong", f"b{bits}")
-            changed.append(_beside(s, f"xor.b{bits}", wrong, first, _ONE))
-            stored = Vector((wrong, *rest)) if isinstance(data, Vector) else wrong
-            changed.append(_with(s, *others, stored))
-        else:
-            changed.append(s)
-    return tuple(changed)
+def _wrong_data(*, grossly: bool = False) -> Change:
+    """What is stored, or goes into an atomic operation, is wrong in its lowest bit, or in all."""
+
+    def change(steps: Steps) -> Steps:
+        changed: list[Instruction] = []
+        for s in steps:
+            if s.opcode in _STORES:
+                *others, data = s.operands
+                first, *rest = data.elements if isinstance(data, Vector) else (data,)
+                bits = 64 if "64" in s.modifiers[-1] else 32
+                wrong = Register(f"t{s.index}.wrong", f"b{bits}")
+                ones = Immediate((1 << bits) - 1) if grossly else _ONE
+                changed.append(_beside(s, f"xor.b{bits}", wrong, first, ones))
+                stored = Vector((wrong, *rest)) if isinstance(data, Vector) else wrong
+                changed.append(_with(s, *others, stored))
+            else:
+                changed.append(s)
+        return tuple(changed)
+
+    return change
 
 
 def _next_address(*opcodes: str) -> Change:
@@ -190,7 +208,7 @@ KINDS: Mapping[str, Change] = {
     "first predicate": _wrong_register(_PREDICATE, last=False),
     "last predicate": _wrong_register(_PREDICATE, last=True),
     "no store": _without_stores,
-    "data": _wrong_data,
+    "data": _wrong_data(),
     "load address": _next_address("ld"),
     "store address": _next_address(*_STORES),
     "way": _wrong_way,
@@ -198,4 +216,32 @@ KINDS: Mapping[str, Change] = {
     "vote": _wrong_vote,
 }
 """Ways to break an instruction, by name."""
-NOTHING_TO_BREAK: Mapping[str, str] = {}
+
+GROSS_KINDS: Mapping[str, Change] = {
+    "first word": _wrong_register(_WORD, last=False, grossly=True),
+    "last word": _wrong_register(_WORD, last=True, grossly=True),
+    "first predicate": _wrong_register(_PREDICATE, last=False, grossly=True),
+    "last predicate": _wrong_register(_PREDICATE, last=True, grossly=True),
+    "data": _wrong_data(grossly=True),
+}
+"""For what may be wrong in a last bit and harm nobody: the first guess of a division, or the lowest
+bit of a barrier, which means nothing."""
+
+_CONVERGENCE = "lanes meet by the order of the blocks"
+_ORDER = "memory is accessed in the order of the instructions"
+_COPIES = "copies are done at once"
+
+NOTHING_TO_BREAK: Mapping[str, str] = {
+    "NOP": "does nothing",
+    **dict.fromkeys(("BSSY", "BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE"), _CONVERGENCE),
+    "BMOV": _CONVERGENCE,
+    **dict.fromkeys(("MEMBAR", "FENCE", "ERRBAR", "CGAERRBAR"), _ORDER),
+    **dict.fromkeys(("CCTL", "CCTLL"), "caches hold nothing of their own"),
+    **dict.fromkeys(("DEPBAR", "LDGDEPBAR"), _COPIES),
+    **dict.fromkeys(("PREEXIT", "ACQBULK"), "launches follow one another"),
+    "WARPGROUP": "products of warp groups are not computed",
+    "BRA.DIV: way": "its target does the same, for fewer lanes at a time",
+    "BRA.CONV: way": "its target does the same, for all lanes at once",
+    "NANOSLEEP.WARP: wait": "a YIELD follows it",
+}
+"""Opcodes without any step that could be broken, and mutants that make no difference: why."""

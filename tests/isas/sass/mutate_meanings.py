@@ -29,18 +29,23 @@ class Verdict:
 
     mutant: Mutant
     killer: Case | None
-    tried: int
+    tried: Sequence[Case]
 
     @property
     def kind(self) -> str:
-        """Whether it was killed, survived, or survived for a known reason."""
+        """Whether it was killed, survived, or makes no difference for a known reason."""
         if self.killer is not None:
             return KILLED
-        return NOTHING if str(self.mutant) in NOTHING_TO_BREAK else SURVIVED
+        broken = (i for case in self.tried for i in case.kernel.instructions)
+        spellings = {i.name for i in broken if self.mutant.breaks(i)}
+        known = {name for name in spellings if f"{name}: {self.mutant.kind}" in NOTHING_TO_BREAK}
+        return NOTHING if known == spellings else SURVIVED
 
     def __str__(self) -> str:
-        killer = f" by {self.killer.name}" if self.killer else f" {self.tried} kernels"
-        return f"{self.mutant.kind} {self.kind}{killer}"
+        if self.killer is None:
+            return f"{self.mutant.kind} {self.kind} in {len(self.tried)} kernels"
+        grossly = " if grossly wrong" if self.mutant.is_gross else ""
+        return f"{self.mutant.kind} {self.kind} by {self.killer.name}{grossly}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,16 +79,19 @@ def _try_all(architecture: str, options: argparse.Namespace) -> int:
     mutants = 0
     for target, holders in _planned(cases, options.opcodes, spellings=options.forms).items():
         verdicts = [_verdict(mutant, cases) for mutant, cases in holders.items()]
-        kinds = {v.kind for v in verdicts} or {NOTHING if target in NOTHING_TO_BREAK else SURVIVED}
+        kinds = {v.kind for v in verdicts} or {_without_mutants(target)}
         counts[next(k for k in (SURVIVED, KILLED, NOTHING) if k in kinds)] += 1
         mutants += len(verdicts)
-        print(f"  {target}: {'; '.join(map(str, verdicts)) or NOTHING}", flush=True)
+        print(f"  {target}: {'; '.join(map(str, verdicts)) or ''.join(kinds)}", flush=True)
     what = "spellings" if options.forms else "opcodes"
     found = ", ".join(f"{counts[k]} {k}" for k in (KILLED, SURVIVED, NOTHING))
-    print(
-        f"{architecture}: {mutants} mutants of {counts.total()} {what} on {len(cases)} kernels: {found}"
-    )
+    tried = f"{mutants} mutants of {counts.total()} {what} on {len(cases)} kernels"
+    print(f"{architecture}: {tried}: {found}")
     return 1 if counts[SURVIVED] else 0
+
+
+def _without_mutants(target: str) -> str:
+    return NOTHING if target.partition(".")[0] in NOTHING_TO_BREAK else SURVIVED
 
 
 def _planned(
@@ -102,11 +110,11 @@ def _planned(
 
 
 def _verdict(mutant: Mutant, cases: Sequence[Case]) -> Verdict:
-    for tried, case in enumerate(cases):
+    for case in cases:
         _check(case)
         if not case.passes(mutant.of(case.kernel)):
-            return Verdict(mutant, case, tried)
-    return Verdict(mutant, None, len(cases))
+            return Verdict(mutant, case, cases)
+    return _verdict(mutant.grosser, cases) if mutant.grosser else Verdict(mutant, None, cases)
 
 
 @cache

@@ -23,6 +23,7 @@ from kernelcast.execution import engine
 from kernelcast.execution import execute as execution
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.trace import Sink, Trace
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
@@ -129,7 +130,9 @@ class _Recorder:
             patch.setattr(engine, "run_engine", run)
             patch.setattr(execution, "_with_reference", _with_engine)
             yield
-        self.cases += [c for c in found if not any(map(c.is_like, self.cases))]
+        for case in found:
+            if not any(map(case.is_like, self.cases)):
+                self.cases.append(case)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what fails."""
@@ -143,9 +146,18 @@ def _architecture(item: pytest.Item) -> str:
     return str(parameters.get("architecture", ""))
 
 
-def _with_engine(*arguments: Any) -> Any:
+def _with_engine(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: tuple[int, ...],
+    budget: int,
+    sink: Sink | None,
+) -> Trace:
     """Runs of the reference interpreter would be the same again, but slow."""
-    return execution._with_engine(*arguments, needed=None, cache=None, progress=None)
+    return execution._with_engine(
+        kernel, launch, memory, blocks, budget, sink, needed=None, cache=None, progress=None
+    )
 
 
 def _arrays(memory: Memory) -> Arrays:
