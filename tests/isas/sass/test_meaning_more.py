@@ -62,12 +62,6 @@ def test_a_small_kernel_does_what_numpy_says(name: str, architecture: str) -> No
         assert np.array_equal(memory.array("o")[: expected.size], expected), executor
 
 
-SATURATED = Work(("__saturatef(__fmaf_rn(x, y, .25f))",), ("f32", "f32"), "f32")
-LONGS = Work(("(double)(long long)x",), ("u64",), "f64")
-LONGS_TO_SINGLE = Work(("(float)(long long)x",), ("u64",), "f32")
-WORKS = {"saturated": SATURATED, "longs": LONGS, "longs_to_single": LONGS_TO_SINGLE}
-
-
 @pytest.mark.parametrize("architecture", FROM_SM_80)
 def test_a_product_of_unsigned_and_signed_bytes(architecture: str) -> None:
     """Wrong if both factors are read as one type, in the form with two words of a."""
@@ -82,6 +76,12 @@ def test_a_product_of_unsigned_and_signed_bytes(architecture: str) -> None:
     for executor in executors_on(architecture):
         after = tensor.run(kernel, arrays, executor)
         assert np.array_equal(after["c"], tensor.accumulators(left @ right, "s32")), executor
+
+
+SATURATED = Work(("__saturatef(__fmaf_rn(x, y, .25f))",), ("f32", "f32"), "f32")
+LONGS = Work(("(double)(long long)x",), ("u64",), "f64")
+LONGS_TO_SINGLE = Work(("(float)(long long)x",), ("u64",), "f32")
+WORKS = {"saturated": SATURATED, "longs": LONGS, "longs_to_single": LONGS_TO_SINGLE}
 
 
 @pytest.mark.parametrize("name", WORKS)
