@@ -143,3 +143,9 @@ def set_numbers() -> Callable[..., Machine]:
         return replace(machine, quantities=quantities)
 
     return change
+
+
+@pytest.fixture(autouse=True)
+def _width_of_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output is as wide as without a terminal, whatever the runner of the tests says of its own."""
+    monkeypatch.delenv("COLUMNS", raising=False)

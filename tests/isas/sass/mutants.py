@@ -230,6 +230,7 @@ bit of a barrier, which means nothing."""
 _CONVERGENCE = "lanes meet by the order of the blocks"
 _ORDER = "memory is accessed in the order of the instructions"
 _COPIES = "copies are done at once"
+_NO_END = "a copy is counted and taken back at once, by which no phase ends"
 
 NOTHING_TO_BREAK: Mapping[str, str] = {
     "NOP": "does nothing",
@@ -242,6 +243,9 @@ NOTHING_TO_BREAK: Mapping[str, str] = {
     "WARPGROUP": "products of warp groups are not computed",
     "BRA.DIV: way": "its target does the same, for fewer lanes at a time",
     "BRA.CONV: way": "its target does the same, for all lanes at once",
+    "SYNCS.ARRIVE.TRANS64.A1T0: first word": "this half of a token means nothing to others",
+    "SYNCS.ARRIVE.TRANS64.RED.A0T1: load address": _NO_END,
+    "ARRIVES.LDGSTSBAR.64.TRANSCNT: load address": _NO_END,
     "NANOSLEEP.WARP: wait": "a YIELD follows it",
 }
 """Opcodes without any step that could be broken, and mutants that make no difference: why."""

@@ -151,6 +151,13 @@ SMALL = {
         {"USEL": UP_TO_SM_90, "UISETP": UP_TO_SM_90},
         {"m": -77},
     ),
+    "equal high words": Small(
+        "unsigned long long high = (unsigned long long)n << 32;"
+        "unsigned long long u = (high | m) + blockIdx.x, v = high + z, w = v + 1;"
+        "o[t] = (u == v ? n : m) + a[t]; o[t + 64] = (u == w ? n : m) + a[t];",
+        {"USEL": ALL, "UISETP": ALL},
+        {"n": 5, "m": 9, "z": 8},
+    ),
     "division in a loop": Small(
         "unsigned x = a[t]; for (int i = 0; i < n; i++) {"
         "unsigned q = (unsigned)z / (unsigned)(i + m); x = 3 * x + q;"
@@ -161,7 +168,7 @@ SMALL = {
     "floats in a loop": Small(
         "float x = a[t], h = 1.f - f; for (int i = 0; i < n; i++) {"
         "x = x * h + (float)i; x += (float)a[t + i] * (1.f - g); }"
-        "((float*)o)[t] = x + (float)(m * n);",
+        "((float*)o)[t] = x; ((float*)o)[t + 64] = (float)(m * n) * f;",
         {"UFADD": ("sm_120",), "UI2FP": ("sm_120",)},
         {"n": 7, "m": 11, "f": 0.37, "g": 1.81},
     ),
