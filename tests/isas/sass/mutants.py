@@ -58,12 +58,17 @@ class Mutant:
 
     def of(self, kernel: Kernel) -> Kernel:
         """The kernel, broken so; the same one where nothing in it can be."""
-        change = (GROSS_KINDS if self.is_gross else KINDS)[self.kind]
-        meanings = tuple(
-            change(steps) if self.breaks(instruction) else steps
-            for instruction, steps in zip(kernel.instructions, kernel.meanings, strict=True)
-        )
+        meanings = tuple(map(self._broken, kernel.instructions, kernel.meanings))
         return kernel if meanings == kernel.meanings else replace(kernel, meanings=meanings)
+
+    def spellings(self, kernel: Kernel) -> set[str]:
+        """The spellings of the instructions that come to something else."""
+        pairs = zip(kernel.instructions, kernel.meanings, strict=True)
+        return {i.name for i, steps in pairs if self._broken(i, steps) != steps}
+
+    def _broken(self, instruction: Instruction, steps: Steps) -> Steps:
+        change = (GROSS_KINDS if self.is_gross else KINDS)[self.kind]
+        return change(steps) if self.breaks(instruction) else steps
 
 
 def mutants_of(kernel: Kernel, *, spellings: bool) -> list[Mutant]:

@@ -17,6 +17,8 @@ import pytest
 from mutants import NOTHING_TO_BREAK, Mutant, mutants_of
 from mutation_cases import Case, known_cases, recorded_cases
 
+from kernelcast.isas.sass.meaning import MEANINGS
+
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 TESTS = sorted(map(str, Path(__file__).parent.glob("test_meaning_*.py")))
 
@@ -36,10 +38,9 @@ class Verdict:
         """Whether it was killed, survived, or makes no difference for a known reason."""
         if self.killer is not None:
             return KILLED
-        broken = (i for case in self.tried for i in case.kernel.instructions)
-        spellings = {i.name for i in broken if self.mutant.breaks(i)}
-        known = {name for name in spellings if f"{name}: {self.mutant.kind}" in NOTHING_TO_BREAK}
-        return NOTHING if known == spellings else SURVIVED
+        spellings = set[str]().union(*(self.mutant.spellings(c.kernel) for c in self.tried))
+        known = (f"{name}: {self.mutant.kind}" in NOTHING_TO_BREAK for name in spellings)
+        return NOTHING if all(known) else SURVIVED
 
     def __str__(self) -> str:
         if self.killer is None:
@@ -51,7 +52,11 @@ class Verdict:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 where each mutant is killed or has nothing to break, 1 where one is not, 2 for wrong
     arguments."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    for opcode in options.opcodes:
+        if opcode not in MEANINGS:
+            parser.error(f"{opcode} is no opcode with a meaning; give one without modifiers: IMAD")
     with pytest.MonkeyPatch.context() as patch:
         # Compiling is nearly all of the time: fast rather than well.
         patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
@@ -87,6 +92,8 @@ def _try_all(architecture: str, options: argparse.Namespace) -> int:
     found = ", ".join(f"{counts[k]} {k}" for k in (KILLED, SURVIVED, NOTHING))
     tried = f"{mutants} mutants of {counts.total()} {what} on {len(cases)} kernels"
     print(f"{architecture}: {tried}: {found}")
+    met = {i.opcode for case in cases for i in case.kernel.instructions}
+    print(f"  in no kernel: {' '.join(sorted(set(options.opcodes or MEANINGS) - met)) or 'none'}")
     return 1 if counts[SURVIVED] else 0
 
 
