@@ -5,6 +5,7 @@ KernelcastError
     NotFoundError       a name nobody knows; carries the nearest known ones
     ParseError          a text that does not follow its grammar, with file and line
     LaunchError         a grid, block or argument that does not fit the kernel
+      NoLaunchError     neither the file nor the command says a launch
     CompileError        the vendor's compiler refused the source
   UnsupportedError      a valid construct this version cannot execute, named with its line
   ToolError             a tool or library that must be installed is not
@@ -72,6 +73,10 @@ class ParseError(InputError):
 
 class LaunchError(InputError):
     """A grid, block, shared-memory size or argument that does not fit the kernel."""
+
+
+class NoLaunchError(LaunchError):
+    """Neither the file nor the command says a launch."""
 
 
 class CompileError(InputError):

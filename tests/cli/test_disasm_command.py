@@ -18,6 +18,16 @@ extern "C" __global__ void one(float* y) { y[threadIdx.x] += 1.0f; }
 extern "C" __global__ void two(float* y) { for (int i = 0; i < 1000; ++i) y[i] += y[i + 1]; }
 """
 
+ODD = """
+extern "C" __global__ void odd(float* y) {
+    __shared__ float words[64];
+    int t = threadIdx.x;
+    words[2 * t] = t;
+    __syncthreads();
+    if (t < 8) y[t] = words[2 * (31 - t)];
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def cubin() -> bytes:
@@ -35,7 +45,7 @@ def test_a_source_is_compiled_and_annotated(run):
     done = run("disasm", EXAMPLES / "reduction.cu", "--gpu", "h100-sxm")
     assert done.status == 0, done.err
     assert re.match(r"sum_blocks: \d+ instructions, sm_90, \d+ registers\n", done.out)
-    load = re.search(r"([0-9a-f]{4})  B-+:R.:W2:.:S\d\d  LDG", done.out)
+    load = re.search(r"524 k  ([0-9a-f]{4})  B-+:R.:W2:.:S\d\d  LDG.*  4.00 sectors", done.out)
     assert load, done.out
     assert f"waits for SB2: {load[1]} LDG" in done.out
     assert "reduction.cu:33  sum += x[i];" in done.out
@@ -59,6 +69,54 @@ def test_json_holds_every_instruction(run):
     assert waiting
     assert all(set(wait["for"]) <= set(addresses) for i in waiting for wait in i["waits"])
     assert sum(b["instructions"] for b in kernel["blocks"]) <= len(addresses)
+
+
+def test_counts_are_those_of_the_launch(run):
+    flags = ("--arg", "n=1000", "--json")
+    done = run("disasm", EXAMPLES / "saxpy.cu", *flags)
+    assert done.status == 0, done.err
+    (kernel,) = json.loads(done.out)["kernels"]
+    assert kernel["launches"] == 1
+    counts = {i["text"].split()[-2 if "P0" in i["text"] else 0]: i for i in kernel["instructions"]}
+    # 1000 elements are 31 whole warps and 8 lanes, of 4 blocks of 256.
+    first, store = kernel["instructions"][0]["executed"], counts["STG.E"]["executed"]
+    assert (first["warps"], first["threads"]) == (32, 1024)
+    assert (store["warps"], store["threads"], store["sectors"]) == (32, 1000, 125)
+
+
+def test_bank_conflicts_and_idle_lanes_are_shown(run, tmp_path):
+    (tmp_path / "odd.cu").write_text(ODD)
+    done = run("disasm", tmp_path / "odd.cu", "--grid", "1", "--block", "32", "--arg", "y=f32[32]")
+    assert done.status == 0, done.err
+    assert re.search(r"  1  .* STS .*2.00-fold bank conflict", done.out), done.out
+    assert done.out.count("8.00 lanes") == 1, "said where it changes"
+    assert re.search(r"  1  .* STG.E .*; 1.00 sectors", done.out), done.out
+
+
+def test_without_a_launch_there_are_no_counts(run, tmp_path, cubin):
+    (tmp_path / "two.cubin").write_bytes(cubin)
+    done = run("disasm", tmp_path / "two.cubin", "--json")
+    for kernel in json.loads(done.out)["kernels"]:
+        assert kernel["launches"] == 0
+        assert all(i["executed"] is None for i in kernel["instructions"])
+
+
+def test_half_a_launch_is_an_error(run, tmp_path, cubin):
+    (tmp_path / "two.cubin").write_bytes(cubin)
+    done = run("disasm", tmp_path / "two.cubin", "--kernel", "two", "--grid", "1")
+    assert done.status == 2
+    assert "give --grid and --block" in done.err
+
+
+def test_a_listing_is_shown_although_its_launch_fails(run, tmp_path):
+    (tmp_path / "two.cu").write_text(TWO)
+    done = run(
+        "disasm", tmp_path / "two.cu", "--kernel", "one", "--grid", "1", "--block", "32",
+        "--arg", "y=f32[8]",
+    )  # fmt: skip
+    assert done.status == 0
+    assert "not executed: " in done.err
+    assert "FADD" in done.out
 
 
 def test_where_loads_are_served_changes_the_waits_alone(run):

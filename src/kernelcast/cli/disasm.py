@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from kernelcast.cli.options import (
+    NO_LAUNCH,
     GpuFlags,
+    LaunchOptions,
     Output,
+    SamplingFlags,
     SourceFlags,
     file_argument,
     gpu_options,
+    launch_options,
     output_options,
+    sampling_options,
     source_options,
 )
+from kernelcast.errors import ExecutionError, NoLaunchError, UnsupportedError
 
 if TYPE_CHECKING:
     from kernelcast.frontends.sass import MachineCode
     from kernelcast.isas.sass.latencies import MachineLatencies
     from kernelcast.machines.machine import Machine
+    from kernelcast.profiling.profile import Profile
     from kernelcast.reporting.disassembly import Disassembly
 
 
@@ -33,10 +41,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where loads from global memory find their data.",
 )
+@launch_options
 @source_options
+@sampling_options
 @output_options
 def command(
-    file: str, gpus: GpuFlags, loads_from: str, source: SourceFlags, output: Output
+    file: str,
+    gpus: GpuFlags,
+    loads_from: str,
+    launch: LaunchOptions,
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
 ) -> None:
     """Show the machine code (SASS) of FILE, timed by its control codes.
 
@@ -44,7 +60,8 @@ def command(
     nvdisasm -c -hex. Every instruction is shown with the cycle of its block at which one warp
     alone issues it (* on the critical path), its address, and its control code: B the scoreboards
     it waits for, R and W those it takes until its sources are read and its result is written, Y
-    where it yields, S the stall count.
+    where it yields, S the stall count. Where FILE or the options say a launch, it is executed, and
+    every instruction shows how many warps executed it.
     """
     from kernelcast.frontends.sass import machine_code
     from kernelcast.isas.sass.latencies import MachineLatencies, MemoryLevel
@@ -59,7 +76,8 @@ def command(
         options=build.options,
         cache=build.cache,
     )
-    views = [_view(code, machine, latencies) for code in codes]
+    profiles = _profiles(file, gpus, source, launch, sampling, output)
+    views = [_view(code, machine, latencies, profiles) for code in codes]
     for note in {code.note for code in codes if code.note}:
         output.remark(note)
     output.show(
@@ -72,14 +90,44 @@ def command(
     )
 
 
-def _view(code: MachineCode, machine: Machine, latencies: MachineLatencies) -> Disassembly:
+def _profiles(
+    file: str,
+    gpus: GpuFlags,
+    source: SourceFlags,
+    launch: LaunchOptions,
+    sampling: SamplingFlags,
+    output: Output,
+) -> list[Profile]:
+    """What the launches execute of the machine code; nothing where there is no launch, or where
+    it cannot be executed, which is remarked: the listing is what was asked for."""
+    from kernelcast.cli.studies import study
+
+    if output.quiet and not output.as_json:
+        return []
+    try:
+        cases = study(file, gpus, replace(source, isa="sass"), launch, sampling, output)
+    except NoLaunchError:
+        if launch != NO_LAUNCH:
+            raise
+        return []
+    except (UnsupportedError, ExecutionError) as error:
+        output.remark(f"not executed: {error}")
+        return []
+    return [case.profile for case in cases]
+
+
+def _view(
+    code: MachineCode, machine: Machine, latencies: MachineLatencies, profiles: list[Profile]
+) -> Disassembly:
     from kernelcast.isas.sass.flow import flow_graph
     from kernelcast.isas.sass.opcodes import coverage
     from kernelcast.isas.sass.scoreboards import waits
     from kernelcast.isas.sass.timing import function_timing
     from kernelcast.reporting.disassembly import Disassembly
+    from kernelcast.reporting.executed import executed_by_address
 
     graph = flow_graph(code.function)
+    own = [p for p in profiles if p.kernel.name == code.function.name]
     return Disassembly(
         code=code,
         graph=graph,
@@ -87,4 +135,6 @@ def _view(code: MachineCode, machine: Machine, latencies: MachineLatencies) -> D
         timing=function_timing(code.function, graph, latencies),
         coverage=coverage(code.function.instructions),
         basis=f"latencies of {machine.name}, global loads served by {latencies.level.upper()}",
+        executed=executed_by_address(own) if own else None,
+        launches=len(own),
     )

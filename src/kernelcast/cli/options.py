@@ -241,10 +241,10 @@ source_options = gathered(
 class LaunchOptions:
     """A launch as typed; None where the file's own launch is to be used."""
 
-    grid: str | None
-    block: str | None
-    smem: str | None
-    args: tuple[str, ...]
+    grid: str | None = None
+    block: str | None = None
+    smem: str | None = None
+    args: tuple[str, ...] = ()
 
     def flags(self, kernel: str) -> LaunchFlags:
         """The same for the library."""
@@ -252,6 +252,8 @@ class LaunchOptions:
 
         return LaunchFlags(kernel, self.grid, self.block, self.smem, self.args)
 
+
+NO_LAUNCH = LaunchOptions()
 
 launch_options = gathered(
     "launch",

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelcast.errors import InputError, LaunchError, NotFoundError, ParseError
+from kernelcast.errors import InputError, LaunchError, NoLaunchError, NotFoundError, ParseError
 from kernelcast.frontends.expressions import FUNCTIONS, Number, evaluate
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.launches import (
@@ -299,7 +299,7 @@ def _from_flags(
     base_dir: Path | None = None,
 ) -> Workload:
     if flags.grid is None or flags.block is None:
-        raise LaunchError(
+        raise NoLaunchError(
             "the file says no launch",
             where=str(source),
             hint="give --grid and --block, or put a /* kernelcast ... */ block at its top",

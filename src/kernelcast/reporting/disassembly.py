@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.frontends.sass import MachineCode
 from kernelcast.ir import Location
 from kernelcast.isas.sass.flow import Block, FlowGraph
@@ -14,17 +15,21 @@ from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.opcodes import Coverage
 from kernelcast.isas.sass.scoreboards import Wait
 from kernelcast.isas.sass.timing import FunctionTiming, LoopTiming, Timing
-from kernelcast.reporting.figures import grouped, percent
+from kernelcast.reporting.executed import Executed
+from kernelcast.reporting.figures import digits, grouped, percent, scaled
 from kernelcast.reporting.source_lines import source_text
 
 _TEXT_COLUMNS = 44
+_COUNT_COLUMNS = 6
+_FIRST_SCALED = 1000
 
 
 @dataclass(frozen=True)
 class Disassembly:
     """Everything that is known of a kernel's machine code.
 
-    `basis` says what the cycles of waits were taken from.
+    `basis` says what the cycles of waits were taken from. `executed` holds by address how often
+    each instruction ran in `launches` launches; None where no launch is known.
     """
 
     code: MachineCode
@@ -33,6 +38,8 @@ class Disassembly:
     timing: FunctionTiming
     coverage: Coverage
     basis: str
+    executed: Mapping[int, Executed] | None = None
+    launches: int = 0
 
 
 def render_disassembly(view: Disassembly, *, brief: bool) -> str:
@@ -56,6 +63,7 @@ def disassembly_dict(view: Disassembly) -> dict[str, Any]:
         "target": function.target,
         "registers": resources.registers if resources else None,
         "basis": view.basis,
+        "launches": view.launches,
         "opcodes": {
             "instructions": view.coverage.total,
             "known_share": view.coverage.known_share,
@@ -121,6 +129,7 @@ def _instruction_dict(view: Disassembly, instruction: SassInstruction) -> dict[s
         "file": place.file if place else None,
         "line": place.line if place else None,
         "ptx_line": instruction.ptx_line,
+        "executed": None if view.executed is None else asdict(_executed(view, instruction)),
     }
 
 
@@ -133,6 +142,9 @@ def _head(view: Disassembly) -> Iterator[str]:
     if view.code.label != function.name:
         yield f"  symbol {function.name}"
     yield f"  {view.basis}"
+    if view.executed is not None:
+        plural = "" if view.launches == 1 else "es"
+        yield f"  warps that executed each instruction, in {view.launches} launch{plural}"
     if unresolved := view.graph.unresolved:
         places = ", ".join(f"{function.instructions[i].address:04x}" for i in unresolved)
         yield f"  indirect branches whose targets are not named: {places}"
@@ -183,6 +195,7 @@ def _block(view: Disassembly, block: Block) -> Iterator[str]:
     )
     critical = set(timing.critical_path) if timing.cycles > timing.issue_cycles else set()
     place: Location | None = None
+    lanes = ""
     instructions = view.code.function.instructions
     for instruction, cycle in zip(
         instructions[block.start : block.end], timing.issues, strict=True
@@ -191,9 +204,48 @@ def _block(view: Disassembly, block: Block) -> Iterator[str]:
             place = instruction.location
             yield f"    {Path(place.file).name}:{place.line}  {source_text(place)}".rstrip()
         mark = "*" if instruction.index in critical else " "
-        text = f"  {mark} {_cycles(cycle):>5}  {instruction.address:04x}  {instruction.control}  "
-        note = _waits(view.waits.get(instruction.index, ()), instructions)
+        text = (
+            f"  {mark} {_cycles(cycle):>5}  {_count(view, instruction)}{instruction.address:04x}  "
+            f"{instruction.control}  "
+        )
+        active = _lanes(view, instruction)
+        notes = (
+            _waits(view.waits.get(instruction.index, ()), instructions),
+            active if active != lanes else "",
+            _accesses(view, instruction),
+        )
+        lanes = active
+        note = "; ".join(filter(None, notes))
         yield f"{text}{instruction!s:<{_TEXT_COLUMNS}}  {note}".rstrip()
+
+
+def _count(view: Disassembly, instruction: SassInstruction) -> str:
+    """The column of warps; empty where no launch is known."""
+    if view.executed is None:
+        return ""
+    warps = _executed(view, instruction).warps
+    text = f"{warps:.0f}" if warps < _FIRST_SCALED and warps.is_integer() else scaled(warps, "")
+    return f"{text:>{_COUNT_COLUMNS}}  "
+
+
+def _lanes(view: Disassembly, instruction: SassInstruction) -> str:
+    """The mean of active lanes, where some were not."""
+    found = _executed(view, instruction)
+    idle = found.threads < WARP_LANES * found.warps
+    return f"{digits(found.threads / found.warps)} lanes" if idle else ""
+
+
+def _accesses(view: Disassembly, instruction: SassInstruction) -> str:
+    found = _executed(view, instruction)
+    if found.sectors:
+        return f"{digits(found.sectors / found.warps)} sectors"
+    if found.passes > found.ideal_passes:
+        return f"{digits(found.passes / found.ideal_passes)}-fold bank conflict"
+    return ""
+
+
+def _executed(view: Disassembly, instruction: SassInstruction) -> Executed:
+    return (view.executed or {}).get(instruction.address, Executed())
 
 
 def _waits(waits: Sequence[Wait], instructions: Sequence[SassInstruction]) -> str:
