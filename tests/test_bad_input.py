@@ -278,9 +278,9 @@ CASES = [
     Bad(
         "machine code of PTX",
         predict(*COPY_LAUNCH, "--isa", "sass"),
-        "ptx holds no machine code",
+        "SM version specified by .target is higher than default SM version assumed",
         "use --isa ptx",
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry copy() { ret; }",
+        ".version 9.0\n.target sm_120\n.address_size 64\n.visible .entry copy() { ret; }",
         ".ptx",
     ),
     Bad(

@@ -221,7 +221,7 @@ def _with_fallback(profiles_of: Callable[[str], _Profiled], isa: str, build: Bui
             runs, profiles = profiles_of("ptx")
         except UnsupportedError:
             raise error from None
-        warning = f"PTX was executed, not the machine code: {error.what}"
+        warning = _ptx_because(error.what)
         warned = [(replace(k, warnings=(*k.warnings, warning)), launch) for k, launch in runs]
         return warned, profiles
 
@@ -258,7 +258,7 @@ def _open(file: Path, chip: Machine, kernels: Sequence[str], build: Build) -> Lo
         data = embedded_code(file, chip.compute_capability, kernels[0])
     else:
         data = read_file(file)
-    return load_bytes(
+    module = load_bytes(
         data,
         name=str(file),
         compute_capability=chip.compute_capability,
@@ -267,6 +267,13 @@ def _open(file: Path, chip: Machine, kernels: Sequence[str], build: Build) -> Lo
         registers=build.registers,
         cache=build.cache,
     )
+    if build.isa == "auto" and module.without_machine_code:
+        return replace(module, notes=(*module.notes, _ptx_because(module.without_machine_code)))
+    return module
+
+
+def _ptx_because(reason: str) -> str:
+    return f"PTX was executed, not the machine code: {reason}"
 
 
 def _kernel(module: LoadedModule, name: str, isa: str) -> Kernel:

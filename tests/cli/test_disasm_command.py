@@ -71,6 +71,17 @@ def test_json_holds_every_instruction(run):
     assert sum(b["instructions"] for b in kernel["blocks"]) <= len(addresses)
 
 
+def test_ptx_is_assembled(run, tmp_path):
+    (tmp_path / "two.ptx").write_text(compile_cuda(TWO, name="two.cu", architecture="sm_80").ptx)
+    done = run("disasm", tmp_path / "two.ptx", "--kernel", "one", "--gpu", "h100-sxm")
+    assert done.status == 0, done.err
+    assert done.out.startswith("one: ")
+    assert ", sm_90, " in done.out
+    done = run("disasm", tmp_path / "two.ptx", "--gpu", "rtx-2080-ti")
+    assert done.status == 2
+    assert "no machine code for sm_75: " in done.err
+
+
 def test_counts_are_those_of_the_launch(run):
     flags = ("--arg", "n=1000", "--json")
     done = run("disasm", EXAMPLES / "saxpy.cu", *flags)
@@ -176,7 +187,7 @@ def test_code_for_other_chips_only_is_said(run, library, command):
     [
         (b"\x7fELF" + bytes(60), "error: "),
         (b"\x50\xed\x55\xba", "ends in a header"),
-        (b".version 8.0\n.target sm_90\n.address_size 64\n", "ptx holds no machine code"),
+        (b".version 8.0\n.target sm_90\n.address_size 64\n", "the file holds no kernel"),
         (b"[[launch]]\ngrid = 1\n", "workload holds no machine code"),
         (b"", "empty"),
     ],

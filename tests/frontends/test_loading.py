@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kernelcast.errors import CompileError, InputError, NotFoundError, ParseError
+from kernelcast.errors import (
+    CompileError,
+    InputError,
+    NotFoundError,
+    ParseError,
+    UnsupportedError,
+)
 from kernelcast.frontends import Kind, kernel_names, load
+from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.loading import choose_kernel
 from kernelcast.toolchain.nvrtc import CompileOptions, compile_cuda
 
@@ -71,17 +78,47 @@ def test_an_old_chip_gets_the_oldest_target_and_a_note(source: Path) -> None:
     assert module.kernel("plain").target == module.architecture
 
 
-def test_ptx_is_read_with_estimated_registers(tmp_path: Path) -> None:
+@pytest.fixture
+def ptx(tmp_path: Path) -> Path:
     path = tmp_path / "kernels.cu"  # the suffix says nothing
     path.write_text(compile_cuda(SOURCE, name="k.cu", architecture="sm_80").ptx)
-    module = load(path, compute_capability=(9, 0))
+    return path
+
+
+def test_ptx_is_assembled_for_the_chip(ptx: Path) -> None:
+    """As the driver would: registers and machine code are those of the source compiled for it."""
+    module = load(ptx, compute_capability=(9, 0))
     assert module.kind is Kind.PTX
-    assert module.notes == ("the PTX was made for sm_80, not for sm_90",)
+    assert (module.architecture, module.notes) == ("sm_90", ())
+    assert module.has_machine_code
+    kernel, machine = module.kernel(), module.machine_kernel()
+    assert (kernel.isa, machine.isa) == ("ptx", "sass")
+    assert (kernel.label, machine.label) == ("plain", "plain")
+    assert kernel.resources == machine.resources
+    assert kernel.resources.source == "cubin by ptxas for sm_90"
+    assert [p.name for p in machine.parameters] == [p.name for p in kernel.parameters]
+    own = compile_cuda(SOURCE, name="k.cu", architecture="sm_90").cubin
+    compiled = read_cubin(own, name="k.cubin").kernels[kernel.name].resources
+    assert kernel.resources.registers == compiled.registers
+
+
+@pytest.mark.parametrize(
+    ("chip", "reason"),
+    [((1, 3), "no installed ptxas assembles for sm_13"), ((7, 5), "SM version specified")],
+    ids=["old chip", "older than the PTX"],
+)
+def test_ptx_that_no_ptxas_assembles_has_estimated_registers(
+    ptx: Path, chip: tuple[int, int], reason: str
+) -> None:
+    module = load(ptx, compute_capability=chip)
+    assert module.notes == (f"the PTX was made for sm_80, not for sm_{chip[0]}{chip[1]}",)
+    assert not module.has_machine_code
+    assert reason in module.without_machine_code
     kernel = module.kernel()
-    assert kernel.label == "plain"
     assert kernel.resources.registers
     assert kernel.resources.source == "estimate from live PTX registers"
-    assert load(path, compute_capability=(8, 0)).notes == ()
+    with pytest.raises(UnsupportedError, match=reason):
+        module.machine_kernel()
 
 
 def test_a_cubin_gives_resources_only(tmp_path: Path) -> None:

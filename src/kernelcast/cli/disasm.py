@@ -56,8 +56,8 @@ def command(
 ) -> None:
     """Show the machine code (SASS) of FILE, timed by its control codes.
 
-    FILE is CUDA C++, a cubin, a fat binary, a program or library with GPU code, or a listing by
-    nvdisasm -c -hex. Every instruction is shown with the cycle of its block at which one warp
+    FILE is CUDA C++, PTX, a cubin, a fat binary, a program or library with GPU code, or a listing
+    by nvdisasm -c -hex. Every instruction is shown with the cycle of its block at which one warp
     alone issues it (* on the critical path), its address, and its control code: B the scoreboards
     it waits for, R and W those it takes until its sources are read and its result is written, Y
     where it yields, S the stall count. Where FILE or the options say a launch, it is executed, and

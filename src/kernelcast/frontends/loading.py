@@ -13,7 +13,7 @@ from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
-from kernelcast.frontends.ptx import read_ptx
+from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import Kind, recognise
 from kernelcast.ir import Kernel
 from kernelcast.toolchain.cache import Cache
@@ -29,7 +29,8 @@ class LoadedModule:
     """A file with kernels, each made when it is asked for.
 
     `labels` maps the names of the machine code to those of the source; `notes` says what a
-    prediction must assume because of how the code was made; `toolchain` who made it.
+    prediction must assume because of how the code was made; `toolchain` who made it;
+    `without_machine_code` why there is none, where there might have been.
     """
 
     name: str
@@ -39,6 +40,7 @@ class LoadedModule:
     notes: tuple[str, ...] = ()
     toolchain: str = ""
     registers: int | None = None
+    without_machine_code: str = ""
     _make: Callable[[str], Kernel] = field(repr=False, kw_only=True)
     _make_machine: Callable[[str], Kernel] | None = field(default=None, repr=False, kw_only=True)
 
@@ -64,7 +66,7 @@ class LoadedModule:
         """As `kernel`, with its machine code. UnsupportedError where the file has none."""
         if self._make_machine is None:
             raise UnsupportedError(
-                f"{self.kind} holds no machine code",
+                self.without_machine_code or f"{self.kind} holds no machine code",
                 where=self.name,
                 hint="use --isa ptx, or give the CUDA source",
             )
@@ -130,7 +132,7 @@ def load_bytes(
     if kind is Kind.CUBIN:
         module = _load_cubin(data, name, cache)
     elif kind is Kind.PTX:
-        module = _load_ptx(data, name, compute_capability)
+        module = _load_ptx(data, name, compute_capability, cache)
     else:
         module = _load_cuda(data, name, compute_capability, architecture, kernels, options, cache)
     return replace(module, registers=registers)
@@ -230,18 +232,30 @@ def _load_cuda(
     )
 
 
-def _load_ptx(data: bytes, name: str, compute_capability: tuple[int, int]) -> LoadedModule:
-    read = read_ptx(data.decode("utf-8", "replace"), name=name)
+def _load_ptx(
+    data: bytes, name: str, compute_capability: tuple[int, int], cache: Cache | None
+) -> LoadedModule:
+    text = data.decode("utf-8", "replace")
+    read = read_ptx(text, name=name)
     target = read.module.module.target
     chip = f"sm_{compute_capability[0] * 10 + compute_capability[1]}"
+    module = LoadedModule(
+        name=name, kind=Kind.PTX, architecture=chip, labels=read.labels, _make=read.kernel
+    )
+    found = assembled_ptx(text, read, chip, cache=cache)
+    if isinstance(found, AssembledPtx):
+        return replace(
+            module,
+            toolchain="ptxas",
+            _make=found.kernel,
+            _make_machine=lambda mangled: found.machine_kernel(mangled, cache),
+        )
     note = f"the PTX was made for {target}, not for {chip}"
-    return LoadedModule(
-        name=name,
-        kind=Kind.PTX,
+    return replace(
+        module,
         architecture=target,
-        labels=read.labels,
         notes=(note,) if target.rstrip("af") != chip else (),
-        _make=read.kernel,
+        without_machine_code=found,
     )
 
 

@@ -13,6 +13,7 @@ from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel, read_file
 from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.ptx import assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import Kind, recognise
 from kernelcast.ir import Kernel, Resources
 from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
@@ -46,7 +47,7 @@ def machine_code(
 ) -> tuple[MachineCode, ...]:
     """The machine code of the kernel called `kernel`, or of all kernels of a file.
 
-    CUDA C++ is compiled for the target nearest to `compute_capability`; out of a file with fat
+    CUDA C++ is compiled for the target nearest to `compute_capability`, PTX for its own; out of a file with fat
     binaries comes the code that such a chip runs, and only one kernel at a time. Raises
     InputError, NotFoundError, UnsupportedError and ToolError.
     """
@@ -64,8 +65,10 @@ def machine_code(
         return _from_listing(parse_sass(text, name), kernel, name)
     if kind is Kind.CUDA:
         return _from_cuda(text, name, compute_capability, kernel, options, cache)
+    if kind is Kind.PTX:
+        return _from_ptx(text, name, compute_capability, kernel, cache)
     raise InputError(
-        f"{kind} holds no machine code", where=name, hint="give CUDA C++, a cubin or a program"
+        f"{kind} holds no machine code", where=name, hint="give CUDA C++, PTX, a cubin or a program"
     )
 
 
@@ -135,6 +138,21 @@ def _from_cuda(
     data = compiled.compilation.cubin
     found = _from_cubin(data, compiled.cubin, compiled.labels, kernel, name, cache)
     return tuple(replace(code, note=target.note) for code in found)
+
+
+def _from_ptx(
+    text: str,
+    name: str,
+    compute_capability: tuple[int, int],
+    kernel: str,
+    cache: Cache | None,
+) -> tuple[MachineCode, ...]:
+    architecture = f"sm_{compute_capability[0] * 10 + compute_capability[1]}"
+    read = read_ptx(text, name=name)
+    found = assembled_ptx(text, read, architecture, cache=cache)
+    if isinstance(found, str):
+        raise InputError(f"no machine code for {architecture}: {found}", where=name)
+    return _from_cubin(found.data, found.cubin, read.labels, kernel, name, cache)
 
 
 def _from_listing(module: SassModule, kernel: str, name: str) -> tuple[MachineCode, ...]:
