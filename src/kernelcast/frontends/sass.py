@@ -47,9 +47,9 @@ def machine_code(
 ) -> tuple[MachineCode, ...]:
     """The machine code of the kernel called `kernel`, or of all kernels of a file.
 
-    CUDA C++ is compiled for the target nearest to `compute_capability`, PTX for its own; out of a file with fat
-    binaries comes the code that such a chip runs, and only one kernel at a time. Raises
-    InputError, NotFoundError, UnsupportedError and ToolError.
+    CUDA C++ is compiled for the target nearest to `compute_capability`, PTX for its own; out of a
+    file with fat binaries comes the code that such a chip runs, and only one kernel at a time.
+    Raises InputError, NotFoundError, UnsupportedError and ToolError.
     """
     if is_container(path):
         with open_fat_binary(path) as fat_binary:
