@@ -44,7 +44,8 @@ def test_json_holds_every_number_and_no_nan(run):
     ("arguments", "said"),
     [
         (["latncy-hiding"], "did you mean latency-hiding?"),
-        (["latency-hiding", "--alpha", "-1"], "alpha is negative"),
+        (["latency-hiding", "--alpha", "-1"], "alpha is -1"),
+        (["latency-hiding", "--alpha", "1e308"], "alpha is 1e+308"),
         (["latency-hiding", "--alpha", "nan"], "not a list of numbers"),
         (["latency-hiding", "--alpha", "many"], "not a list of numbers"),
         (["latency-hiding", "--warps", "0"], "outside 1 to 24 warps"),

@@ -145,6 +145,17 @@ def test_diverging_loads_take_what_table_6_7_says(make_case, name, access, per_t
     assert timing(case, 500, "t").latency == (pytest.approx(500 + more * per_transaction),)
 
 
+def test_a_chip_of_which_the_cost_of_transactions_is_unknown_says_so(make_case):
+    machine = load_machine("k40c")
+    apart, together = (
+        timing(make_case(machine, [{**LOAD, "access": a}]), 500, "t")
+        for a in ({"lines": 32, "sectors": 32}, {})
+    )
+    assert apart.latency == together.latency == (500,)
+    assert any("latency.transaction" in note for note in apart.notes)
+    assert not any("latency.transaction" in note for note in together.notes)
+
+
 def test_a_class_without_a_latency_takes_that_of_fp32_and_says_so(make_case, set_numbers):
     machine = set_numbers(load_machine("h100-sxm"), {"latency.bitfield": None, "latency.fp32": 5})
     timed = timing(make_case(machine, [{"op_class": OpClass.BITFIELD}]), 0, "this test")

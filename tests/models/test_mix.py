@@ -131,6 +131,21 @@ def test_section_4_7_latency_depends_on_the_next_instruction_on_maxwell(kind, sa
         assert float(work.alone_cycles) == pytest.approx(slow + 6 * alpha)
 
 
+@pytest.mark.parametrize(
+    ("name", "mix", "slots"),
+    [
+        ("gtx-480", Mix(64, MixKind.SHARED, 4), 4),
+        ("gtx-680", Mix(64, MixKind.STRIDED, 3), 3),
+        ("gtx-680", Mix(64), 1),
+        ("gtx-280", Mix(64, MixKind.SHARED, 4), 1),
+        ("gtx-980", Mix(64, MixKind.STRIDED, 3), 1),
+    ],
+)
+def test_fermi_and_kepler_issue_every_further_pass_again(name, mix, slots):
+    """Section 3.6, as in the worksheet of a kernel: bank conflicts and further lines."""
+    assert mix_chip(load_machine(name), mix).mem_slots == slots
+
+
 def test_stride_two_on_maxwell_halves_throughput_and_hardly_delays():
     """Section 4.3: 0.041 instructions per cycle, 376 cycles measured."""
     chip = mix_chip(load_machine("gtx-980"), Mix(0, MixKind.STRIDED, 2))
@@ -144,18 +159,43 @@ def test_stride_two_on_maxwell_halves_throughput_and_hardly_delays():
     [
         ("8800-gtx", 2, 8),  # 32 transactions of 32 B in place of 128 B
         ("gtx-280", 2, 2),  # a half-warp touches one segment of 128 B
-        ("gtx-280", 32, 8),  # every lane a segment of 128 B, shrunk to 32 B
+        ("gtx-280", 16, 16),  # two lanes on every segment of 128 B, one in either half
         ("gtx-480", 3, 3),
-        ("gtx-480", 64, 32),
+        ("gtx-480", 31, 31),
         ("gtx-680", 4, 4),
         ("gtx-680", 16, 8),
     ],
 )
 def test_bytes_of_strided_accesses_by_compute_capability(name, stride, cost):
+    """The strides at which every lane has its own line are bound by turns; see below."""
     machine = load_machine(name)
     free, strided = (mix_chip(machine, Mix(0, MixKind.STRIDED, ways)) for ways in (1, stride))
     assert free == mix_chip(machine, Mix(0))
     assert free.mem_thru / strided.mem_thru == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_a_stride_of_a_line_is_as_slow_as_anywhere(name):
+    """Every lane has a line to itself in both; a kernel's counts could not tell them apart."""
+    machine = load_machine(name)
+    far, random = (
+        mix_chip(machine, Mix(0, *kind)).mem_thru
+        for kind in ((MixKind.STRIDED, 32), (MixKind.RANDOM,))
+    )
+    assert far == random
+
+
+def test_of_the_chips_that_nobody_measured_the_old_ones_take_the_rule(set_numbers):
+    """From compute capability 6.0 on, bytes are all that is known: 32 sectors for 4."""
+    pascal, maxwell = (
+        set_numbers(load_machine(name), {"latency.transaction": 6.0})
+        for name in ("gtx-1080", "m60")
+    )
+    for machine, slower in ((pascal, 8), (maxwell, 32)):
+        streaming, random = (
+            mix_chip(machine, Mix(0, k)).mem_thru for k in (MixKind.STREAMING, MixKind.RANDOM)
+        )
+        assert streaming / random == pytest.approx(slower)
 
 
 def test_cached_loads_take_the_nearest_cache_that_there_is():
@@ -202,6 +242,8 @@ def test_more_chains_need_fewer_warps(name):
         (Mix(1), math.nan, None, "occupancy"),
         (Mix(1), 8, -1.0, "alpha"),
         (Mix(1), 8, math.nan, "alpha"),
+        (Mix(1), 8, 1e308, "alpha"),
+        (Mix(1), 8, 5e-324, "alpha"),
     ],
 )
 def test_impossible_questions_are_refused(mix, warps, alpha, named):
@@ -243,7 +285,7 @@ def test_contention_counts_the_bytes_that_move():
 
 
 @given(
-    alpha=st.floats(0, 1e6) | st.just(math.inf),
+    alpha=st.floats(1e-12, 1e12) | st.sampled_from([0.0, math.inf]),
     warps=st.integers(1, 24),
     kind=st.sampled_from([k for k in MixKind if k is not MixKind.CACHED]),
     ilp=st.integers(1, 8),

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast.errors import InputError
+from kernelcast.ir import OpClass
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.mix import Mix, mix_work
-from kernelcast.models.sim import Sim, SimInputs, solve
+from kernelcast.models.sim import BENEFITS_IN_WORDS, Sim, SimInputs, solve
 
 # Table 7.1: arithmetic latency, cycles per instruction, memory latency, MWP_peak_bw.
 TABLE_7_1 = {
@@ -174,6 +175,13 @@ def test_the_benefits_of_computation_and_floating_point_are_all_of_t_comp(
     exposed = r.t_mem - r.t_overlap
     assert exposed - r.b_memlp == pytest.approx(float(min(exposed, mem_insts * i.mem_cycles)))
     assert min(r.b_itilp, r.b_memlp, r.b_fp, r.b_serial) >= -1e-9
+
+
+def test_a_prediction_says_that_its_benefits_are_read_from_words(make_case):
+    add = {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",), "times": 100}
+    p = Sim().predict(make_case(load_machine("gtx-480"), [add]))
+    assert BENEFITS_IN_WORDS in p.assumptions
+    assert all(f"{name}, cycles" in p.terms for name in ("B_itilp", "B_memlp", "B_fp", "B_serial"))
 
 
 def test_a_negative_delay_is_refused():

@@ -142,13 +142,16 @@ def test_the_slowest_is_never_faster_than_the_mean(ifs, warps, rounds):
 # ------------------------------------------------------------------ Listing 3.3
 
 
-def listing_3_3(make_case, longer: bool, blocks: int = 15):
+FERMI = load_machine("gtx-480")
+
+
+def listing_3_3(make_case, longer: bool, machine=FERMI, blocks: int = 15):
     """Two warps on Fermi; `longer` says which of them stands for both in the profile."""
     load = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "r", "reads": ("a",)}
     add = {"op_class": OpClass.FP32, "writes": "r", "reads": ("r",)}
     sectors = 4.0 * blocks
     case = make_case(
-        load_machine("gtx-480"),
+        machine,
         [{"op_class": OpClass.BRANCH}, load, add, {"op_class": OpClass.BARRIER}, add],
         blocks=blocks,
         threads=64,
@@ -189,6 +192,16 @@ def test_listing_3_3_both_warps_leave_the_barrier_at_580(make_case, longer):
     exposed = sum(cycles for name, cycles in parts.items() if name.startswith("exposed"))
     assert parts["exposed barriers"] / exposed == pytest.approx(wait / (leave + replacement))
     assert SLOWER_WARPS in p.assumptions
+
+
+@pytest.mark.parametrize("longer", [True, False])
+def test_listing_3_3_with_its_own_latencies(make_case, set_numbers, longer):
+    """28 cycles for the branch that the slower warp does not take, 512 for its load: 580."""
+    machine = set_numbers(FERMI, {"latency.branch": 28, "latency.dram": 512})
+    case = listing_3_3(make_case, longer, machine)
+    terms = Volkov(contention=False).predict(case).terms
+    replacement = machine.number("latency.block_replacement")
+    assert terms["latency bound, cycles"] - replacement == pytest.approx(580, abs=1e-9)
 
 
 def test_waiting_for_slower_warps_can_be_what_binds(make_case):

@@ -39,6 +39,7 @@ def test_alphas_are_the_powers_of_the_root_of_two_as_whole_additions():
     nearest = [min(range(1, 513), key=lambda a, power=power: abs(a - power)) for power in powers]
     assert nearest[0] == nearest[1] == 1
     assert list(ALPHAS) == nearest[1:] == sorted(set(nearest))
+    assert 11 in ALPHAS  # Figure 7.2, b: the one odd power that the text names
 
 
 def test_the_observed_side_is_section_6_5_on_kepler():

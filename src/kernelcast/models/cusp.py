@@ -14,7 +14,7 @@ import numpy as np
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
 from kernelcast.models.latency_hiding import Floats, needed_warps
-from kernelcast.models.mix import Mix, mix_chip
+from kernelcast.models.mix import Mix, check_alphas, mix_chip
 
 _STEPS_PER_OCTAVE = 8
 _LAST_OCTAVE = 9
@@ -52,17 +52,15 @@ def cusp(machine: Machine, alphas: Sequence[float] = ALPHAS) -> Cusp:
     Raises
     ------
     InputError
-        If there is no alpha, or one is negative or not finite.
+        If there is no alpha, or one is infinite, or by `check_alphas`.
     MissingNumberError
         If the machine lacks a number of the workload.
     """
     if not alphas:
         raise InputError("no alpha is given", hint="give at least one")
-    for alpha in alphas:
-        if not 0 <= alpha < math.inf:
-            raise InputError(
-                f"alpha is {alpha:g}", hint="give additions per load from 0 on, and not inf"
-            )
+    check_alphas(alphas)
+    if math.inf in alphas:
+        raise InputError("alpha is inf", hint="additions alone are always told; leave it out")
     chip = mix_chip(machine, Mix(0.0))
     return Cusp(
         machine=machine.name,

@@ -211,7 +211,10 @@ class _Clock:
                 return machine.number("latency.fp32", self.needed_by)
         if instruction.op_class is OpClass.ATOMIC:
             return machine.get("latency.l2") or self.memory
-        return self.memory + _divergence_cycles(self.case, access)
+        extra = _divergence_cycles(self.case, access)
+        if extra is None:
+            self.notes.add("a load of many transactions takes no longer: no latency.transaction")
+        return self.memory + (extra or 0.0)
 
     def _to_alu(self, instruction: Instruction, kind: str) -> float | None:
         """The latency of `kind` to the CUDA cores, where they need the result and it is known.
@@ -244,14 +247,18 @@ def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -
     return extra * conflict_latency(case.machine, needed_by) if extra else 0.0
 
 
-def _divergence_cycles(case: Case, access: AccessProfile | None) -> float:
-    """Cycles of the transactions that a request takes beyond those of a coalesced one."""
+def _divergence_cycles(case: Case, access: AccessProfile | None) -> float | None:
+    """Cycles of the transactions that a request takes beyond those of a coalesced one.
+
+    None where there are some and the machine does not say what they take.
+    """
     if access is None:
         return 0.0
     sectors = access.sectors - access.bytes / SECTOR_BYTES
     known = case.machine.get("latency.transaction")
     if known is None:
-        return sector_cycles(case, max(0.0, sectors) / access.requests)
+        cycles = sector_cycles(case, max(0.0, sectors) / access.requests)
+        return None if sectors > 0 and not cycles else cycles
     capability = case.machine.compute_capability
     if capability < (1, 2):
         extra = access.transactions_cc10 - 2 * access.requests

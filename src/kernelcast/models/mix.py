@@ -23,7 +23,7 @@ from kernelcast.models.latency import (
     transaction_latency,
 )
 from kernelcast.models.latency_hiding import WARP_LANES, Chip, Contention
-from kernelcast.models.throughput import further_slots
+from kernelcast.models.throughput import dram_bandwidth, further_slots, reissues, scattered_rate
 from kernelcast.models.traffic import SECTOR_BYTES, caches_loads_in_l1
 from kernelcast.models.work import WarpWork
 
@@ -31,9 +31,8 @@ WORD_BYTES = 4
 COALESCED_BYTES = WARP_LANES * WORD_BYTES
 _NEEDED_BY = "the synthetic workload"
 _MOST_ILP = 8
-_UNSTRUCTURED_BYTES = 128
-"""What a transaction that lies anywhere costs a memory whose rate of those nobody has measured, as
-if none were shorter: Volkov 2016, section 6.7, on four of five chips."""
+_LEAST_ALPHA, _MOST_ALPHA = 1e-12, 1e12
+"""Beyond these the numbers of a mix are no longer those of a computer; 0 and infinity are exact."""
 
 
 class MixKind(StrEnum):
@@ -70,8 +69,7 @@ class Mix:
     ilp: int = 1
 
     def __post_init__(self) -> None:
-        if math.isnan(self.alpha) or self.alpha < 0:
-            raise InputError(f"alpha is {self.alpha:g}", hint="give a number from 0 on")
+        check_alphas(self.alpha)
         if not 1 <= self.ilp <= _MOST_ILP:
             raise InputError(f"ilp is {self.ilp}", hint=f"give 1 to {_MOST_ILP} chains")
         if self.ways < 1:
@@ -86,6 +84,18 @@ class Mix:
                 f"ways is {self.ways} for a mix of kind {self.kind}",
                 hint="only strided and shared mixes have ways",
             )
+
+
+def check_alphas(alphas: ArrayLike) -> None:
+    """InputError where one of `alphas` is no count of additions per slow instruction."""
+    values = np.atleast_1d(np.asarray(alphas, np.float64))
+    ends = (values == 0) | np.isposinf(values)
+    wrong = values[~(ends | (values >= _LEAST_ALPHA) & (values <= _MOST_ALPHA))]
+    if wrong.size:
+        raise InputError(
+            f"alpha is {wrong[0]:g}",
+            hint=f"give 0, inf, or additions from {_LEAST_ALPHA:g} to {_MOST_ALPHA:g}",
+        )
 
 
 def mix_chip(machine: Machine, mix: Mix) -> Chip:
@@ -109,14 +119,15 @@ def mix_chip(machine: Machine, mix: Mix) -> Chip:
         # All instructions depend on each other, so that none is issued together with another.
         alu_thru=min(machine.number("throughput.fp32", _NEEDED_BY) / WARP_LANES, issue),
         issue_thru=issue,
-        mem_slots=1.0 + further_slots(machine, mix.kind),
+        mem_slots=_passes(mix) if reissues(machine) else 1.0 + further_slots(machine, mix.kind),
     )
 
 
 def mix_contention(machine: Machine, mix: Mix) -> Contention | None:
     """Section 6.4 in slow instructions per cycle and SM, None where it does not apply."""
     law = contention_law(machine)
-    if law is None or mix.kind not in (MixKind.STREAMING, MixKind.STRIDED):
+    streams = mix.kind in (MixKind.STREAMING, MixKind.STRIDED) and not _is_scattered(mix)
+    if law is None or not streams:
         return None
     moved = _transactions(machine, mix)[1]
     per_rate = moved * machine.number("sm.count") * machine.number("clock.sm")
@@ -137,7 +148,7 @@ def mix_work(
     Raises
     ------
     InputError
-        If an occupancy is not from 1 to the most warps of an SM, or an alpha is negative.
+        If an occupancy is not from 1 to the most warps of an SM, or by `check_alphas`.
     MissingNumberError
         If the machine lacks a number.
     """
@@ -146,8 +157,7 @@ def mix_work(
     if not np.all((n >= 1) & (n <= most)):
         raise InputError(f"an occupancy is outside 1 to {most:g} warps per SM", where=machine.name)
     a = np.asarray(mix.alpha if alpha is None else alpha, np.float64)
-    if not np.all(a >= 0):
-        raise InputError("alpha is negative or not a number", hint="give numbers from 0 on")
+    check_alphas(a)
     chip = mix_chip(machine, mix)
     endless = np.isinf(a)
     additions, slow = np.where(endless, 1.0, a), np.where(endless, 0.0, 1.0)
@@ -212,14 +222,22 @@ def _slow_instruction(machine: Machine, mix: Mix) -> tuple[float, float]:
     extra = transactions - coalesced
     per_extra = transaction_latency(machine, _NEEDED_BY) if extra else 0.0
     latency = number("latency.dram", _NEEDED_BY) + extra * per_extra
-    rate = machine.get("dram.achieved_bandwidth") or number("dram.bandwidth", _NEEDED_BY)
-    instructions = rate / moved
-    if mix.kind is MixKind.RANDOM:
+    instructions = dram_bandwidth(machine, _NEEDED_BY)[0] / moved
+    turns, _ = scattered_rate(machine, _NEEDED_BY)
+    if _is_scattered(mix) and turns:
         # What bounds it is how often a memory can turn to another place, not how many bytes move.
-        instructions = (
-            machine.get("dram.scattered_rate") or rate / _UNSTRUCTURED_BYTES
-        ) / transactions
+        instructions = turns / transactions
     return latency, instructions / number("sm.count", _NEEDED_BY) / number("clock.sm", _NEEDED_BY)
+
+
+def _passes(mix: Mix) -> float:
+    """Times that one slow instruction goes through the memory unit."""
+    return float(mix.ways) if mix.kind is MixKind.SHARED else _lines(mix)
+
+
+def _is_scattered(mix: Mix) -> bool:
+    """Whether every lane has a line of memory to itself."""
+    return mix.kind in (MixKind.RANDOM, MixKind.STRIDED) and _lines(mix) == WARP_LANES
 
 
 def _cached(machine: Machine) -> tuple[float, float]:

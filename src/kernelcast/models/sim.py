@@ -47,6 +47,11 @@ from kernelcast.models.work import (
     steady_prediction,
 )
 
+BENEFITS_IN_WORDS = (
+    "B_itilp, B_memlp, B_fp and B_serial follow the paper's definitions in words; no equation for "
+    "them was at hand"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SimInputs:
@@ -209,5 +214,6 @@ class Sim:
                         )
                     },
                 },
+                assumptions=(BENEFITS_IN_WORDS,),
             ),
         )

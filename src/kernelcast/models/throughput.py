@@ -20,10 +20,15 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Bottleneck, Case
 from kernelcast.models.dual_issue import second_of_pairs
+from kernelcast.models.scattered import scattered_transactions
 from kernelcast.models.tensor_work import half_multiply_adds
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 
 WARP_LANES = 32
+_LINE_BYTES = 128
+_SCATTERED = "dram.scattered_rate"
+_FIRST_WITHOUT_RULE = (6, 0)
+"""Compute capability from which on nobody has seen what scattered transactions cost."""
 
 _INTEGER = (
     OpClass.INT,
@@ -133,9 +138,8 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     ):
         uses += rows
         left_out += missing
-    rate, notes = dram_rate(case, needed_by)
-    moved_per_warp = case.traffic.dram.at(estimate) / case.profile.warps
-    uses.append(Use(Bottleneck.DRAM_BANDWIDTH, moved_per_warp / (rate / sms), True))
+    dram, notes = _dram(case, estimate, sms, needed_by)
+    uses.append(dram)
     return Worksheet(
         uses=tuple(sorted(uses, key=lambda use: -use.cycles_per_warp)),
         blocks=case.launch.blocks,
@@ -185,24 +189,65 @@ def issue_cycles_per_warp(
     return (single + dual + reissued) / issues_per_cycle
 
 
-def dram_rate(case: Case, needed_by: str) -> tuple[float, tuple[str, ...]]:
-    """Bytes per SM cycle that the DRAM delivers to the whole chip, and what was assumed.
+def dram_bandwidth(machine: Machine, needed_by: str) -> tuple[float, tuple[str, ...]]:
+    """Bytes per second that the DRAM delivers to the whole chip, and what was assumed.
 
     The bandwidth that long streams achieve; that at the pins where nobody has measured it, or
     where the user has set it.
     """
-    machine = case.machine
-    clock = machine.number("clock.sm", needed_by)
     pins = machine.number("dram.bandwidth", needed_by)
     achieved = machine.get("dram.achieved_bandwidth")
-    overridden = set(machine.overrides)
     if achieved is None:
         note = "the DRAM delivers its bandwidth at the pins, for want of a measured one"
-        return pins / clock, (note,)
-    if "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden:
+        return pins, (note,)
+    if _is_set_by_hand(machine):
         note = "the DRAM delivers the bandwidth set by hand; the measured one is for another"
-        return pins / clock, (note,)
-    return achieved / clock, ()
+        return pins, (note,)
+    return achieved, ()
+
+
+def dram_rate(case: Case, needed_by: str) -> tuple[float, tuple[str, ...]]:
+    """`dram_bandwidth` in bytes per SM cycle."""
+    bandwidth, notes = dram_bandwidth(case.machine, needed_by)
+    return bandwidth / case.machine.number("clock.sm", needed_by), notes
+
+
+def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]:
+    """Transactions per second of the DRAM that each lie anywhere, and where that comes from.
+
+    None where bytes are all that is known to bound them. Volkov 2016, section 6.7: measured on five
+    chips; on four of them as if no transaction were shorter than 128 B, which stands in on others
+    of their time.
+    """
+    known = machine.quantities.get(_SCATTERED)
+    is_for_another = _is_set_by_hand(machine) and _SCATTERED not in machine.overrides
+    if known is not None and not is_for_another:
+        return machine.number(_SCATTERED), f"at {_SCATTERED}, {known.kind} ({known.source})"
+    if machine.compute_capability < _FIRST_WITHOUT_RULE:
+        bandwidth, _ = dram_bandwidth(machine, needed_by)
+        return bandwidth / _LINE_BYTES, "as if none were shorter than 128 B (Volkov 2016)"
+    return None, ""
+
+
+def _is_set_by_hand(machine: Machine) -> bool:
+    """Whether the user gave the bandwidth at the pins alone: a memory that nobody has measured."""
+    overridden = machine.overrides
+    return "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden
+
+
+def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use, tuple[str, ...]]:
+    """Bytes at the rate of streams, and transactions that lie apart at the rate of those."""
+    rate, notes = dram_rate(case, needed_by)
+    moved = case.traffic.dram.at(estimate)
+    cycles = moved / rate
+    turns, source = scattered_rate(case.machine, needed_by)
+    apart = scattered_transactions(case, estimate)
+    if apart and turns:
+        streamed = max(0.0, moved - apart * SECTOR_BYTES)
+        cycles = streamed / rate + apart * case.machine.number("clock.sm", needed_by) / turns
+        share = min(1.0, apart * SECTOR_BYTES / moved)
+        notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
+    return Use(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
 
 
 Rows = tuple[list[Use], list[str]]
@@ -285,13 +330,18 @@ def _pairs_per_warp(case: Case) -> float:
     return float(together) / case.profile.warps
 
 
-def _reissued_per_warp(case: Case) -> float:
-    """Repetitions of memory instructions that do not finish in one pass.
+def reissues(machine: Machine) -> bool:
+    """Whether a memory instruction that does not finish in one pass is issued again for the next.
 
-    Fermi and Kepler issue such an instruction again for every further pass (CUDA profiler, metric
-    `inst_replay_overhead`); since Maxwell the memory unit repeats it by itself.
+    Fermi and Kepler do so (CUDA profiler, metric `inst_replay_overhead`); since Maxwell the memory
+    unit repeats it by itself.
     """
-    if case.machine.compute_capability[0] not in (2, 3):
+    return machine.compute_capability[0] in (2, 3)
+
+
+def _reissued_per_warp(case: Case) -> float:
+    """Repetitions of memory instructions, one for every further pass or line."""
+    if not reissues(case.machine):
         return 0.0
     passes = sum(
         max(0.0, (a.passes if a.space is Space.SHARED else a.lines) - a.requests)

@@ -264,6 +264,7 @@ class Steady:
     parts: tuple[Part, ...]
     bottleneck: Bottleneck
     terms: Mapping[str, float | str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     needed_warps: float | None = None
 
@@ -286,7 +287,7 @@ def steady_prediction(name: str, case: Case, given: CaseWork, steady: Steady) ->
             "memory instructions per warp": float(given.work.memory),
             **{k: v for k, v in steady.terms.items() if isinstance(v, str) or np.isfinite(v)},
         },
-        assumptions=given.assumptions,
+        assumptions=(*given.assumptions, *steady.assumptions),
         warnings=(*steady.warnings, *given.warnings, *missing),
         needed_warps=steady.needed_warps,
     )

@@ -25,6 +25,8 @@ LOOP_INSTRUCTIONS = 512
 """About as many instructions of the mix in one turn of the loop: they fit the instruction cache."""
 
 _MOST_ALPHA = 4096
+_SECTOR_WORDS = 8
+_LEAST_RANDOM_CELLS = 1 << 17
 _MOST_BYTES = 1 << 30
 _SHARED_WORDS = WARP_LANES * WARP_LANES
 
@@ -53,18 +55,29 @@ static __device__ __forceinline__ float slow(float a, unsigned) {
     return root;
 }
 """
+_PLACE = """
+// The word of the i-th cell of the chain.
+static __device__ unsigned place(unsigned i) {{ return i * {gap}u; }}
+"""
+_PLACE_RANDOM = """
+// The word of the i-th cell of the chain: a permutation of all {cells}.
+static __device__ unsigned place(unsigned i) {{
+    for (int round = 0; round < 2; ++round) i = ((i ^ i >> {half}) * 2654435769u) & {cells_less_1}u;
+    return (i ^ i >> {half}) * {gap}u;
+}}
+"""
 _FILL = """
-extern "C" __global__ void mix_fill(unsigned *chain, unsigned entries) {{
+extern "C" __global__ void mix_fill(unsigned *chain, unsigned cells) {{
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < entries) chain[i] = (unsigned)(unsigned long long)(chain + {next});
+    if (i < cells) chain[place(i)] = (unsigned)(unsigned long long)(chain + place({next}));
 }}
 """
 _FILL_LAUNCH = """
 [[launch]]
 kernel = "mix_fill"
-grid = "cdiv(entries, 256)"
+grid = "cdiv(cells, 256)"
 block = 256
-args = { chain = "u32[entries]", entries = "entries" }
+args = { chain = "u32[entries]", cells = "cells" }
 """
 _ARGUMENTS = (
     'chain = "u32[entries]", iterations = "iterations", zero = -0.0, out = "f32[blocks * threads]"'
@@ -74,7 +87,8 @@ _TEXT = """\
 blocks = {blocks}
 threads = {threads}
 iterations = {iterations}
-entries = {entries}
+cells = {cells}
+entries = "{gap} * cells"
 {fill_launch}
 [[launch]]
 kernel = "mix"
@@ -144,11 +158,12 @@ def mix_kernel(mix: Mix, *, blocks: int, threads: int, iterations: int = 8) -> M
     if blocks < 1 or iterations < 1:
         raise InputError(f"{blocks} blocks, {iterations} iterations", hint="give 1 or more of each")
     groups = max(1, LOOP_INSTRUCTIONS // ((alpha + slow) * mix.ilp))
-    total = blocks * threads
-    entries = _entries(mix, total, slow * groups * iterations)
-    if entries * WORD_BYTES > _MOST_BYTES:
+    loads = slow * groups * iterations
+    chain = _chain(mix, blocks * threads, loads)
+    if chain.cells * chain.gap * WORD_BYTES > _MOST_BYTES:
         raise InputError(
-            f"the chain would take {entries * WORD_BYTES} bytes, more than {_MOST_BYTES}",
+            f"the chain would take {chain.cells * chain.gap * WORD_BYTES} bytes, "
+            f"more than {_MOST_BYTES}",
             hint="use fewer blocks or iterations",
         )
     chases = mix.kind not in (MixKind.SHARED, MixKind.SFU) and slow
@@ -157,7 +172,8 @@ def mix_kernel(mix: Mix, *, blocks: int, threads: int, iterations: int = 8) -> M
         blocks=blocks,
         threads=threads,
         iterations=iterations,
-        entries=entries,
+        cells=chain.cells,
+        gap=chain.gap,
         arguments=_ARGUMENTS,
         fill_launch=_FILL_LAUNCH if chases else "",
         title=f"{alpha} additions per slow instruction ({mix.kind}, {mix.ways} ways)",
@@ -166,8 +182,8 @@ def mix_kernel(mix: Mix, *, blocks: int, threads: int, iterations: int = 8) -> M
         chains=mix.ilp,
         groups=groups,
         instruction=instruction,
-        fill=_FILL.format(next=_next(mix, total, entries)) if chases else "",
-        start=_start(mix, total, entries),
+        fill=chain.place + _FILL.format(next=chain.next) if chases else "",
+        start=_start(mix, chain),
         nothing="__fmul_rn(zero, threadIdx.x + 1)" if mix.kind is MixKind.SHARED else "zero",
     )
     per_turn = groups * mix.ilp
@@ -185,43 +201,50 @@ def _counts(mix: Mix) -> tuple[int, int]:
     return int(mix.alpha), 1
 
 
-def _entries(mix: Mix, threads: int, loads: int) -> int:
-    """Words of the array that is chased through: no word is read twice but by cached loads."""
-    match mix.kind:
-        case MixKind.SHARED | MixKind.SFU:
-            return 1
-        case MixKind.CACHED:
-            return threads * mix.ilp
-        case MixKind.RANDOM:
-            return 1 << max(20, math.ceil(math.log2(max(1, threads * mix.ilp * loads))))
-    return max(1, threads * mix.ilp * mix.ways * max(1, loads))
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The cells that loads chase through, `gap` words each; no load but cached ones shares one.
+
+    `place` is CUDA: the function that gives the word of a cell. `next` and `first` are expressions:
+    the cell after cell i, and the one where chain c of a thread begins.
+    """
+
+    cells: int
+    gap: int
+    place: str
+    next: str
+    first: str
 
 
-def _next(mix: Mix, threads: int, entries: int) -> str:
-    """The word after word i."""
+def _chain(mix: Mix, threads: int, loads: int) -> _Chain:
+    chains = threads * mix.ilp
+    gap = mix.ways if mix.kind is MixKind.STRIDED else 1
+    place = _PLACE.format(gap=gap)
+    first = f"thread + c * {threads}u"
+    if mix.kind in (MixKind.SHARED, MixKind.SFU):
+        return _Chain(1, gap, place, "i", first)
     if mix.kind is MixKind.CACHED:
-        return "i"
-    if mix.kind is MixKind.RANDOM:
-        # A linear congruential generator of full period: one chain through all words.
-        return f"((i * 1664525u + 1013904223u) & {entries - 1}u)"
-    step = threads * mix.ilp * mix.ways
-    return f"(unsigned)((i + {step}ull) % {entries}u)"
+        return _Chain(chains, gap, place, "i", first)
+    if mix.kind is not MixKind.RANDOM:
+        cells = chains * max(1, loads)
+        return _Chain(cells, gap, place, f"(unsigned)((i + {chains}ull) % {cells}u)", first)
+    bits = (max(_LEAST_RANDOM_CELLS, chains * loads) - 1).bit_length()
+    last = (1 << bits) - 1
+    place = _PLACE_RANDOM.format(
+        cells=1 << bits, cells_less_1=last, half=bits // 2, gap=_SECTOR_WORDS
+    )
+    # Every chain has its own stretch of one sequence that goes through all cells in random order.
+    return _Chain(1 << bits, _SECTOR_WORDS, place, f"(i + 1) & {last}u", f"({first}) * {loads}u")
 
 
-def _start(mix: Mix, threads: int, entries: int) -> str:
+def _start(mix: Mix, chain: _Chain) -> str:
     """Where every chain of a thread begins."""
     if mix.kind is MixKind.SFU or math.isinf(mix.alpha):
         return "    for (int c = 0; c < CHAINS; ++c) a[c] = 1.0f;"
     if mix.kind is MixKind.SHARED:
         return _START_SHARED.format(words=_SHARED_WORDS, ways=mix.ways)
-    if mix.kind is MixKind.RANDOM:
-        first = f"(((thread + c * {threads}u) * 2654435761u) & {entries - 1}u)"
-    else:
-        first = f"(thread + c * {threads}u) * {mix.ways}u"
-    return (
-        "    for (int c = 0; c < CHAINS; ++c)\n"
-        f"        a[c] = __uint_as_float((unsigned)(unsigned long long)(chain + {first}));"
-    )
+    address = f"(unsigned)(unsigned long long)(chain + place({chain.first}))"
+    return f"    for (int c = 0; c < CHAINS; ++c)\n        a[c] = __uint_as_float({address});"
 
 
 _START_SHARED = """\
