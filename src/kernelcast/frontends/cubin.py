@@ -28,6 +28,7 @@ _PARAMETER = 0x17
 _MAX_THREADS = 0x05
 _REQUIRED_THREADS = 0x10
 _BARRIERS = 0x4C
+_CLUSTER = 0x3D
 
 _SHARED_ALIGN_BYTES = 16
 _STACK_ALIGN_BYTES = 16
@@ -83,10 +84,11 @@ def _read(elf: ELFFile, name: str, maker: str) -> Cubin:
                 index, number = struct.unpack("<II", value)
                 module.setdefault(attribute, {})[symbols[index]] = number
     variables = global_variables(elf)
+    # Functions that kernels share have sections of code too, but no parameters from the driver.
     kernels = {
         kernel: _kernel(kernel, architecture, sections, module, variables, name, maker)
         for kernel in (s.removeprefix(".text.") for s in sections if s.startswith(".text."))
-        if kernel in module.get(_REGISTERS, {}) and f".nv.info.{kernel}" in sections
+        if kernel in module.get(_REGISTERS, {}) and f".nv.constant0.{kernel}" in sections
     }
     banks = {kernel: constant_banks(elf, kernel) for kernel in kernels}
     return Cubin(f"sm_{architecture}", kernels, banks)
@@ -150,6 +152,7 @@ def _kernel(
         ),
         resources=resources,
         source=name,
+        cluster_blocks=_product(by_kind[_CLUSTER]) if _CLUSTER in by_kind else 1,
     )
 
 

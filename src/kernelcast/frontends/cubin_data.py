@@ -15,6 +15,7 @@ _GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
 _ALIGN_BYTES = 256
 _BANKS_OF_MODULE = (3, 4)
 _BANK_OF_KERNEL = 2
+_OBJECTS = ("STT_OBJECT", "STT_LOPROC")  # the second is how relocatable code marks variables
 
 
 def global_variables(elf: ELFFile) -> tuple[Variable, ...]:
@@ -69,6 +70,6 @@ def _symbols(elf: ELFFile) -> Iterator[Any]:
 
 def _objects(elf: ELFFile, section_index: int | None) -> Iterator[Any]:
     for symbol in _symbols(elf):
-        is_object = symbol["st_info"]["type"] == "STT_OBJECT"
+        is_object = symbol["st_info"]["type"] in _OBJECTS
         if is_object and symbol["st_shndx"] == section_index and symbol["st_size"]:
             yield symbol

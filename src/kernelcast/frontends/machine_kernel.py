@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelcast.frontends.cubin import Cubin
-from kernelcast.ir import Kernel, Parameter
-from kernelcast.isas.sass import parse_sass
+from kernelcast.ir import Kernel, Parameter, Space
+from kernelcast.isas.sass import SassModule, parse_sass
 from kernelcast.isas.sass.kernel import sass_kernel
+from kernelcast.isas.sass.linking import linked
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
 
@@ -27,7 +28,7 @@ def machine_kernel(
     types of its parameters. Raises ToolError without a disassembler.
     """
     module = parse_sass(disassemble(data, cache, name=name), f"listing of {name}")
-    kernel = sass_kernel(module.function(mangled), cubin.kernels[mangled], cubin.banks[mangled])
+    kernel = linked_kernel(module, cubin, mangled)
     if described is None:
         return kernel
     return replace(
@@ -38,6 +39,14 @@ def machine_kernel(
         source=described.source,
         warnings=described.warnings,
     )
+
+
+def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:
+    """The kernel called `mangled` with all that it calls, out of a cubin and its listing."""
+    shell = cubin.kernels[mangled]
+    variables = {v.name for v in shell.variables if v.space is Space.GLOBAL}
+    code = linked(mangled, module, cubin.banks[mangled], variables)
+    return sass_kernel(code.function, shell, code.banks)
 
 
 def _described(

@@ -22,8 +22,9 @@ from rich.progress import track
 from kernelcast.errors import InputError, KernelcastError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.fatbin import is_container, open_fat_binary
+from kernelcast.frontends.machine_kernel import linked_kernel
 from kernelcast.isas.sass import parse_sass
-from kernelcast.isas.sass.kernel import UNKNOWN, sass_kernel
+from kernelcast.isas.sass.kernel import UNKNOWN
 from kernelcast.isas.sass.opcodes import opcode
 from kernelcast.toolchain.nvdisasm import disassemble
 
@@ -128,8 +129,8 @@ def read(name: str, path: Path) -> Reading:
         data = path.read_bytes()
         cubin = read_cubin(data, name=name)
         module = parse_sass(disassemble(data, name=name), name)
-        for mangled, shell in cubin.kernels.items():
-            kernel = sass_kernel(module.function(mangled), shell, cubin.banks[mangled])
+        for mangled in cubin.kernels:
+            kernel = linked_kernel(module, cubin, mangled)
             found.kernels += 1
             found.instructions += len(kernel.instructions)
             for instruction, steps in zip(kernel.instructions, kernel.meanings, strict=True):

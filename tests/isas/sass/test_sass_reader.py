@@ -144,6 +144,12 @@ def test_floats_have_values():
     assert FloatOperand("+QNAN").value != FloatOperand("+QNAN").value
 
 
+def test_the_target_of_cubins_before_cuda_13():
+    flags = '"EF_CUDA_64BIT_ADDRESS EF_CUDA_SM75 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM70)"'
+    text = listing("NOP").replace("\t.target\tsm_90", f"\t.headerflags\t@{flags}")
+    assert parse_sass(text).target == "sm_75"
+
+
 def test_an_instruction_taken_apart():
     text = listing(
         '//## File "/home/me/k.cu", line 7',

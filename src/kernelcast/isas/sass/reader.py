@@ -35,7 +35,8 @@ _BODY = re.compile(r"(?:@(!?U?P(?:\d|T))\s+)?([A-Z][A-Z0-9_]*)((?:\.\w+)*)(?:\s+
 _NOTE = re.compile(r'\s*\(\*"([^"]*)"\*\)')
 _LABEL = re.compile(r"([.$\w]+):")
 _SECTION = re.compile(r"\.text\.([.$\w]+):")
-_TARGET = re.compile(r"\.target\s+(sm_\w+)")
+_TARGET = re.compile(r"\.target\s+sm_(\w+)|\.headerflags\s+@.*?\bEF_CUDA_SM(\d+)\b.*")
+"""As cubins have it from CUDA 13 on, and before."""
 _KERNEL = re.compile(r"\.other\s+([.$\w]+),.*\bSTO_CUDA_ENTRY\b.*")
 _OUTER_PLACE = re.compile(r' inlined at "(.*?)", line (\d+)')
 _TOOLKIT_FILE = re.compile(r"(^|/)(cuda|nvidia)[^/]*/(.*/)?include/")
@@ -213,7 +214,7 @@ class _Reader:
         elif found := _KERNEL.fullmatch(text):
             self._kernels.add(found[1])
         elif found := _TARGET.fullmatch(text):
-            self._target = found[1]
+            self._target = f"sm_{found[1] or found[2]}"
         elif text.startswith("//----"):
             self._section = None
             self._places = _Places()
