@@ -39,28 +39,31 @@ def constant_banks(elf: ELFFile, kernel: str) -> CodeBanks:
     names = {bank: f".nv.constant{bank}" for bank in _BANKS_OF_MODULE}
     names[_BANK_OF_KERNEL] = f".nv.constant{_BANK_OF_KERNEL}.{kernel}"
     data = {}
-    addresses = []
+    addresses, functions = [], []
+    known = {v.name for v in global_variables(elf)}
     for bank, name in names.items():
         section = elf.get_section_by_name(name)
-        if section is not None:
-            data[bank] = section.data()
-            addresses += [(bank, *address) for address in _addresses(elf, name)]
-    return CodeBanks(data, tuple(addresses))
+        if section is None:
+            continue
+        data[bank] = section.data()
+        for offset, symbol, addend in _relocations(elf, name):
+            if symbol.name in known:
+                addresses.append((bank, offset, symbol.name, addend))
+            elif symbol["st_info"]["type"] == "STT_FUNC":
+                functions.append((bank, offset, symbol.name))
+    return CodeBanks(data, tuple(addresses), tuple(functions))
 
 
-def _addresses(elf: ELFFile, section_name: str) -> Iterator[tuple[int, str, int]]:
-    """Offset, variable and addend of the addresses that stand in a section."""
-    known = {v.name for v in global_variables(elf)}
+def _relocations(elf: ELFFile, section_name: str) -> Iterator[tuple[int, Any, int]]:
+    """Offset, symbol and addend of the addresses that stand in a section."""
     symbols = list(_symbols(elf))
     for prefix in (".rel", ".rela"):
         section: Any = elf.get_section_by_name(prefix + section_name)
         if section is None:
             continue
         for relocation in section.iter_relocations():
-            symbol = symbols[relocation["r_info_sym"]]
             addend = relocation["r_addend"] if relocation.is_RELA() else 0
-            if symbol.name in known:
-                yield relocation["r_offset"], symbol.name, addend
+            yield relocation["r_offset"], symbols[relocation["r_info_sym"]], addend
 
 
 def _symbols(elf: ELFFile) -> Iterator[Any]:

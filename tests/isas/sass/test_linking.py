@@ -8,6 +8,7 @@ import pytest
 from tests.execution.machine_code import ARCHITECTURES, disagreements, image, kernels
 from tests.isas.sass.listings import listing
 
+from kernelcast.errors import ExecutionError
 from kernelcast.ir import Array, Launch
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.launch_state import NO_BANKS
@@ -83,3 +84,35 @@ def test_addresses_become_numbers_and_words_of_a_bank() -> None:
 def test_a_function_that_needs_no_linking_is_left_alone() -> None:
     module = parse_sass(listing("NOP", "EXIT"))
     assert linked("k", module, NO_BANKS, ()).function == module.function("k")
+
+
+SYSTEM_CALLS = """
+#include <assert.h>
+#include <stdio.h>
+extern "C" __global__ void k(int n, int* y) {
+    int i = threadIdx.x;
+    assert(n > i);
+    if (i % 4 == 1) printf("%d\\n", i);
+    if (n == 1000) __trap();
+    y[i] = 2 * i;
+}
+"""
+
+
+def calling(n: int) -> Launch:
+    return Launch((1, 1, 1), (64, 1, 1), {"n": n, "y": Array("s32", (64,))})
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("extra", [(), RELOCATABLE], ids=["whole", "relocatable"])
+def test_calls_of_the_system(architecture: str, extra: tuple[str, ...]) -> None:
+    """printf does nothing and comes back; assertions that fail, and traps, end the kernel."""
+    _, machine = kernels(SYSTEM_CALLS, architecture, "", extra)
+    for executor in ("engine", "reference"):
+        found = struct.unpack("<64i", image(machine, calling(64), executor)["y"])
+        assert list(found) == [2 * i for i in range(64)]
+        for n, line in ((63, 6), (1000, 8)):
+            # Relocatable code knows the lines of its PTX alone.
+            place = "" if extra else f"test.cu:{line}, "
+            with pytest.raises(ExecutionError, match=rf"{place}.*stopped itself"):
+                image(machine, calling(n), executor)

@@ -1,24 +1,30 @@
-"""Links the code of a kernel: functions of other sections, and addresses in instructions.
+"""Links the code of a kernel: functions it calls, and addresses in instructions and constants.
 
 A compiler puts a function that several kernels share into a section of its own; it goes behind the
-kernel's code. An instruction that holds an address names it, as in `MOV R20, 32@lo((k + .L_1))`:
-places in the code become numbers, and addresses of variables, which only a launch knows, words of
-a constant bank.
+kernel's code, as does a stand-in for a function of the system. An instruction that holds an address
+names it, as in `MOV R20, 32@lo((k + .L_1))`: places in the code become numbers, and addresses of
+variables, which only a launch knows, words of a constant bank.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from kernelcast.isas.sass.control import control_code
+from kernelcast.isas.sass.flow import CALLS
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import CodeBanks
 from kernelcast.isas.sass.operands import (
     ConstantOperand,
+    IndirectOperand,
     IntegerOperand,
     LabelOperand,
     Operand,
+    Register,
+    RegisterFile,
+    RegisterOperand,
     SymbolOperand,
 )
 from kernelcast.isas.sass.reader import SassModule
@@ -29,6 +35,35 @@ ADDRESS_BANK = 0x100
 _SYMBOL = re.compile(r"32@(lo|hi)\(\(?([^\s()@]+)(?: \+ ([^\s()@]+))?(?:@srel)?\)?\)")
 _ADDRESS_BYTES = 8
 _WORD_BYTES = 4
+
+
+def _stand_in(name: str, *code: tuple[str, str, tuple[Operand, ...]]) -> SassFunction:
+    """A function of the system in its own section: opcode, modifiers and operands."""
+    instructions = tuple(
+        SassInstruction(
+            index=at,
+            address=INSTRUCTION_BYTES * at,
+            guard=None,
+            opcode=opcode,
+            modifiers=tuple(modifiers.split()),
+            operands=operands,
+            encoding=0,
+            control=control_code(0),
+        )
+        for at, (opcode, modifiers, operands) in enumerate(code)
+    )
+    return SassFunction(name, "", False, instructions, {}, {name: 0})
+
+
+_RESULT = RegisterOperand(Register(RegisterFile.GENERAL, 4))
+_ZERO = RegisterOperand(Register(RegisterFile.GENERAL, None))
+_BACK = IndirectOperand(RegisterOperand(Register(RegisterFile.GENERAL, 20)), IntegerOperand(0))
+
+SYSTEM: Mapping[str, SassFunction] = {
+    "vprintf": _stand_in("vprintf", ("MOV", "", (_RESULT, _ZERO)), ("RET", "ABS NODEC", (_BACK,)))
+}
+"""Functions of the system that come back, by the calling convention: the return address is in R20
+and R21, the result in R4. Nothing is printed."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +79,11 @@ def linked(
 ) -> LinkedCode:
     """Link a function of a module; NotFoundError where there is none of that name.
 
-    What neither the module nor `variables` has stays as it is: functions of the system, which are
-    called outside, and symbols, which have no meaning.
+    What neither the module nor `variables` nor `SYSTEM` has stays as it is, and has no meaning.
     """
-    function = _with_callees(module.function(name), module)
+    needed = [symbol for *_, symbol in banks.functions]
+    function = _with_callees(module.function(name), module, needed)
+    banks = _with_functions(banks, function)
     addresses: dict[str, int] = {}
 
     def resolved(operand: Operand) -> Operand:
@@ -70,16 +106,34 @@ def linked(
     words = tuple((ADDRESS_BANK, at, symbol, 0) for symbol, at in addresses.items())
     return LinkedCode(
         replace(function, instructions=instructions),
-        CodeBanks(data, (*banks.addresses, *words)),
+        replace(banks, data=data, addresses=(*banks.addresses, *words)),
     )
 
 
-def _with_callees(function: SassFunction, module: SassModule) -> SassFunction:
-    """The function and, behind it, the sections of all that it names, and those name, in turn."""
-    section_of = {name: s for s in module.functions.values() for name in s.functions}
+def _with_functions(banks: CodeBanks, function: SassFunction) -> CodeBanks:
+    """The banks with the addresses of the functions that are there."""
+    data = dict(banks.data)
+    for bank, offset, name in banks.functions:
+        if name in function.functions:
+            address = function.functions[name].to_bytes(_ADDRESS_BYTES, "little")
+            end = offset + _ADDRESS_BYTES
+            data[bank] = data[bank][:offset] + address + data[bank][end:]
+    return replace(banks, data=data)
+
+
+def _with_callees(
+    function: SassFunction, module: SassModule, needed: Collection[str]
+) -> SassFunction:
+    """The function and, behind it, the sections of what it names or needs, and those name, in turn.
+
+    A constant bank belongs to all kernels of the module, so what is needed by way of it counts
+    only for kernels that call a function by an address.
+    """
+    section_of = {**SYSTEM, **{n: s for s in module.functions.values() for n in s.functions}}
     sections = [function]
+    by_address = needed if any(map(_calls_by_address, function.instructions)) else ()
     for section in sections:
-        for name in _names(section):
+        for name in (*_names(section), *by_address):
             found = section_of.get(name)
             if found is not None and found not in sections:
                 sections.append(found)
@@ -97,6 +151,12 @@ def _with_callees(function: SassFunction, module: SassModule) -> SassFunction:
             for at, i in enumerate(section.instructions)
         ]
     return replace(function, instructions=tuple(instructions), labels=labels, functions=functions)
+
+
+def _calls_by_address(instruction: SassInstruction) -> bool:
+    return instruction.opcode in CALLS and not any(
+        isinstance(operand, LabelOperand) for operand in instruction.operands
+    )
 
 
 def _names(function: SassFunction) -> Iterator[str]:
