@@ -28,7 +28,7 @@ A = Region("a", GLOBAL_BASE, 1 << 16, "f32")
 TABLE = Region("table", GLOBAL_BASE + (1 << 31), 256, "b8", is_argument=False)
 
 
-def _instruction(
+def instruction(
     text: str,
     reads: str = "",
     writes: str = "",
@@ -70,17 +70,17 @@ def kernel(instructions: Sequence[Instruction], blocks: Sequence[BasicBlock]) ->
 G, S = Space.GLOBAL, Space.SHARED
 KERNEL = kernel(
     [
-        _instruction("LDC R1, c[0x0][0x28]", "", "R1", Space.CONST, 4),
-        _instruction("IMAD.WIDE R2, R0, 0x4, R4", "R0 R4 R5", "R2 R3"),
+        instruction("LDC R1, c[0x0][0x28]", "", "R1", Space.CONST, 4),
+        instruction("IMAD.WIDE R2, R0, 0x4, R4", "R0 R4 R5", "R2 R3"),
         # The loop: half of the lanes store, all load and go on.
-        _instruction("LDG.E.64 R6, desc[UR4][R2.64+0x8]", "R2 R3", "R6 R7", G, 8),
-        _instruction("STS [R8+UR5], R6", "R8 R6", "", S, 4, guard="P0"),
-        _instruction("FADD R9, -R6, |R9|", "R6 R9", "R9"),
-        _instruction("BRA `(.L_x_1)", guard="P1"),
+        instruction("LDG.E.64 R6, desc[UR4][R2.64+0x8]", "R2 R3", "R6 R7", G, 8),
+        instruction("STS [R8+UR5], R6", "R8 R6", "", S, 4, guard="P0"),
+        instruction("FADD R9, -R6, |R9|", "R6 R9", "R9"),
+        instruction("BRA `(.L_x_1)", guard="P1"),
         # Lanes that leave the loop early wait here for the others.
-        _instruction("LD.E R9, [R2]", "R2 R3", "R9", Space.GENERIC, 4),
-        _instruction("MOV R8, 0xfffffff0", "", "R8"),
-        _instruction("EXIT"),
+        instruction("LD.E R9, [R2]", "R2 R3", "R9", Space.GENERIC, 4),
+        instruction("MOV R8, 0xfffffff0", "", "R8"),
+        instruction("EXIT"),
     ],
     [BasicBlock(0, 0, 2, (1,)), BasicBlock(1, 2, 6, (2, 1)), BasicBlock(2, 6, 9, ())],
 )

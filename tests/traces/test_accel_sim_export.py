@@ -6,16 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from machine_code import HEAD, KERNEL, stream
+from machine_code import HEAD, KERNEL, instruction, kernel, stream
+from tests.profiling.synthetic_traces import enter, warp, words
 
 from kernelcast.errors import ExecutionError, InputError, UnsupportedError
+from kernelcast.ir import BasicBlock, Launch
 from kernelcast.traces.accel_sim.export import export_trace
+from kernelcast.traces.accel_sim.line import line_of
+from kernelcast.traces.accel_sim.simulator import binary_version, opcodes_known
 from kernelcast.traces.stored import TraceHead
 
 
-def exported(folder: Path, head: TraceHead = HEAD, words=None) -> str:
+def exported(folder: Path, head: TraceHead = HEAD, parts=None) -> str:
     with export_trace(folder, head) as write:
-        for part in [stream(head.blocks)] if words is None else words:
+        for part in [stream(head.blocks)] if parts is None else parts:
             write(part)
     return (folder / "kernel-1.traceg").read_text()
 
@@ -34,7 +38,7 @@ def test_the_head_says_what_was_launched(tmp_path):
         "-shmem base_addr = 0x0000000100000000",
         "-local mem base_addr = 0x0000000200000000",
         "-nvbit version = none",
-        "-accelsim tracer version = 5",
+        "-accelsim tracer version = 6",
         "-enable lineinfo = 0",
     ]
     assert lines[14].startswith("#traces format = ")
@@ -63,11 +67,11 @@ def test_a_warp_is_written_instruction_by_instruction(tmp_path):
         f"0020 0000ffff 1 R6 LDG.E.64 1 R2 8 1 {base:#x} 8 0",
         "0030 00005555 0 STS 2 R8 R6 4 2 0x4 8 8 8 8 8 8 8 0",  # active lanes with gaps
         "0040 0000ffff 1 R9 FADD 2 R6 R9 0 0",
-        "0050 0000ffff 0 BRA 0 0 0",
+        "0050 0000000f 0 BRA 0 0 0",  # those that go back
         f"0020 0000000f 1 R6 LDG.E.64 1 R2 8 2 {base:#x} 64 192 320 0",
         "0030 00000000 0 STS 2 R8 R6 4 1 0x0 0 0",  # switched off by its guard
         "0040 0000000f 1 R9 FADD 2 R6 R9 0 0",
-        "0050 0000000f 0 BRA 0 0 0",
+        "0050 00000000 0 BRA 0 0 0",
         "0060 0000ffff 1 R9 LD.E 1 R2 4 1 0x100000010 4 0",
         "0070 0000ffff 1 R8 MOV 0 0 -16",
         "0080 0000ffff 0 EXIT 0 0 0",
@@ -82,7 +86,7 @@ def test_the_pc_is_where_the_code_stands(tmp_path):
         ),
     )
     text = exported(tmp_path / "t", replace(HEAD, kernel=moved))
-    assert "\n0100 ffffffff 1 R1 LDC 0 0 0 \n0120 ffffffff 1 R2 IMAD.WIDE" in text
+    assert "\n0100 ffffffff 1 R1 LDC 0 0 0\n0120 ffffffff 1 R2 IMAD.WIDE" in text
 
 
 def test_the_parts_of_one_instruction_are_written_once(tmp_path):
@@ -99,9 +103,10 @@ def test_the_parts_of_one_instruction_are_written_once(tmp_path):
 
 
 def test_the_cut_of_the_stream_does_not_matter(tmp_path):
-    words = stream()
-    whole = exported(tmp_path / "one", HEAD, [words])
-    assert exported(tmp_path / "two", HEAD, [words[:2], words[2:4], words[4:]]) == whole
+    all_words = stream()
+    whole = exported(tmp_path / "one", HEAD, [all_words])
+    cut = [all_words[:2], all_words[2:4], all_words[4:]]
+    assert exported(tmp_path / "two", HEAD, cut) == whole
 
 
 def test_a_sample_is_a_grid_of_its_own(tmp_path):
@@ -110,6 +115,98 @@ def test_a_sample_is_a_grid_of_its_own(tmp_path):
     assert [line for line in text.splitlines() if line.startswith("thread")] == [
         "thread block = 0,0,0",
         "thread block = 1,0,0",
+    ]
+
+
+def early() -> TraceHead:
+    """A kernel where two lanes end under a guard, and the others later."""
+    code = kernel(
+        [
+            instruction("ISETP.GE.AND P0, PT, R0, 0x5, PT"),
+            instruction("EXIT", guard="P0"),
+            instruction("MOV R1, R2"),
+            instruction("EXIT"),
+        ],
+        [BasicBlock(0, 0, 2, (1,)), BasicBlock(1, 2, 4, ())],
+    )
+    return TraceHead(code, Launch((1, 1, 1), (8, 1, 1)), (0,), ())
+
+
+def test_every_lane_ends_once(tmp_path):
+    # Accel-Sim counts the lanes that EXIT; one that ends twice stops it.
+    text = exported(tmp_path / "t", early(), [words(warp(0, 0), enter(0, 0xFF), enter(1, 0x3F))])
+    assert "\n0010 000000c0 0 EXIT 0 0 0\n" in text
+    assert "\n0030 0000003f 0 EXIT 0 0 0\n" in text
+    assert "\n0020 0000003f 1 R1 MOV 1 R2 0 0\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "line"),
+    [
+        ("BAR.SYNC.DEFER_BLOCKING 0x1, 0x40", "sm_90", "0 BAR.SYNC.DEFER_BLOCKING 0 0 1 64"),
+        ("DEPBAR.LE SB0, 0x2", "sm_80", "0 DEPBAR.LE 0 0 2"),
+        ("IADD3 R1, R2, -0x10, RZ", "sm_80", "1 R1 IADD3 2 R2 R255 0 -16"),
+        # Behind the sources of products by warp groups stands whether they close a group.
+        (
+            "HGMMA.64x8x16.F32 R24, gdesc[UR4], R24, gsb0",
+            "sm_90",
+            "1 R24 HGMMA.64x8x16.F32 1 R24 1 0 0",
+        ),
+        ("HGMMA.64x8x16.F32 R24, gdesc[UR4], R24", "sm_90", "1 R24 HGMMA.64x8x16.F32 1 R24 0 0 0"),
+        # Way 4 of a bulk copy: a base and differences, here of no address.
+        ("UBLKCP.S.G [UR8], [UR4], UR6", "sm_90", "0 UBLKCP.S.G 0 0 0x0 0 0 0 4 0x0 0 0"),
+    ],
+)
+def test_lines_with_words_of_their_own(text, target, line):
+    written = line_of(instruction(text), binary_version(target)).without_addresses(0xF)
+    assert written == f"0000 0000000f {line}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "name"),
+    [
+        ("REDG.E.ADD.STRONG.GPU [R2], R4", "sm_80", "RED.E.ADD.STRONG.GPU"),
+        ("LDCU.64 UR4, c[0x0][0x358]", "sm_120", "ULDC.64"),
+        ("UFADD UR4, UR5, UR6", "sm_100", "UMOV"),  # of the same unit
+        ("QMMA.16832.F32 R4, R8, R6, R4", "sm_89", "HMMA.16832.F32"),
+        ("ENDCOLLECTIVE B0", "sm_90", "NOP"),
+        ("VIADD R1, R2, 0x1", "sm_90", "VIADD"),
+    ],
+)
+def test_opcodes_that_accel_sim_does_not_know_are_written_as_others(text, target, name):
+    written = line_of(instruction(text), binary_version(target)).registers
+    assert name in written.split()
+
+
+@pytest.mark.parametrize(
+    ("target", "version"),
+    [("sm_70", 70), ("sm_75", 75), ("sm_86", 86), ("sm_89", 86), ("sm_90a", 90), ("sm_121", 90)],
+)
+def test_the_binary_version_is_one_that_accel_sim_knows(target, version):
+    assert binary_version(target) == version
+    assert opcodes_known(version) >= {"LDG", "EXIT", "BAR"}
+
+
+def test_what_was_changed_is_said_with_its_count(tmp_path):
+    code = kernel(
+        [
+            instruction("LDCU UR4, c[0x0][0x358]"),
+            instruction("SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R2], RZ"),
+            instruction("EXIT"),
+        ],
+        [BasicBlock(0, 0, 3, ())],
+    )
+    head = TraceHead(replace(code, target="sm_100"), Launch((4, 1, 1), (64, 1, 1)), (1, 2), ())
+    said: list[str] = []
+    with export_trace(tmp_path / "t", head, said.append) as write:
+        write(words(*(r for b in (1, 2) for w in (0, 1) for r in (warp(b, w), enter(0)))))
+    assert said == [
+        "2 of 4 blocks were traced; they are written as a grid of their own",
+        "Accel-Sim has no sm_100; the trace is written as one of sm_90",
+        "4 warp instructions are written as others, since Accel-Sim does not know them: "
+        "LDCU as ULDC",
+        "Accel-Sim will stop at 4 warp instructions, which need values that the trace does not "
+        "hold: SYNCS",
     ]
 
 

@@ -175,6 +175,20 @@ def test_a_list_of_several_launches_needs_a_choice(tmp_path):
         open_trace(path, 3)
 
 
+def test_a_trace_alone_is_the_first_launch(tmp_path, imported):
+    path = tmp_path / "kernel-7.traceg"
+    assert open_trace(path, 1).head == imported.head
+    with pytest.raises(InputError, match="no launch 2; it holds 1"):
+        open_trace(path, 2)
+
+
+def test_a_folder_is_its_list(tmp_path, imported):
+    assert not is_trace(tmp_path)
+    file(tmp_path, "kernel-7.traceg\n", "kernelslist.g")
+    assert is_trace(tmp_path)
+    assert open_trace(tmp_path).head == imported.head
+
+
 def test_packed_text_is_unpacked(tmp_path, imported):
     path = tmp_path / "kernel-7.traceg.xz"
     path.write_bytes(lzma.compress((HEADER + BRANCHING).encode()))

@@ -54,7 +54,8 @@ def test_machine_code_goes_to_accel_sim_and_comes_back(run, tmp_path):
     assert status == 0, err
     assert "1 of 16384 blocks were traced; they are written as a grid of their own" in err
     made = json.loads(out)
-    read = json.loads(run(folder / "kernelslist.g", "--json")[1])
+    read = json.loads(run(folder, "--json")[1])
+    assert read == json.loads(run(folder / "kernelslist.g", "--json")[1])
     for field in ("kernel", "isa", "target", "warp_instructions", "thread_instructions", "counts"):
         assert read[field] == made[field], field
     assert (read["maker"], read["blocks"]) == ("Accel-Sim", 1)
@@ -83,6 +84,21 @@ def test_without_a_place_nothing_is_written(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--launch", "2"], "no launch 2; it holds 1"),
+        (["--gpu", "a40", "--exact"], "--gpu --exact: a trace stays as it was made"),
+    ],
+)
+def test_what_a_trace_has_not_is_told(run, tmp_path, options, told):
+    path = tmp_path / "t.kct"
+    assert run(EXAMPLES / "saxpy.cu", "--isa", "ptx", "--sample", 1, "--out", path)[0] == 0
+    status, out, err = run(path, *options)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {path}: {told}")
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["reduction.cu", "--out", "x.kct"], "2 launches; choose one with --launch N"),
@@ -90,6 +106,7 @@ def test_without_a_place_nothing_is_written(run, tmp_path, monkeypatch):
         (["saxpy.cu", "--isa", "ptx", "--format", "accel-sim", "--out", "x"], "--format own"),
         (["saxpy.cu", "--isa", "ptx", "--sample", "1", "--out", "no/x"], "cannot be written"),
         (["absent.kct", "--out", "x.kct"], "absent.kct"),
+        (["saxpy.cu", "--format", "accel-sim"], "name a new folder with --out"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(run, tmp_path, monkeypatch, arguments, told):

@@ -37,6 +37,7 @@ from kernelcast.ir import (
     Launch,
     OpClass,
     Space,
+    TensorMap,
     Text,
 )
 from kernelcast.profiling.builder import build_profile
@@ -46,6 +47,7 @@ from kernelcast.traces.header import StoredInstruction, StoredKernel, pack_head,
 from kernelcast.traces.open import is_trace, open_trace
 from kernelcast.traces.replay import profile_of
 from kernelcast.traces.stored import TraceHead
+from kernelcast.traces.stored_launch import StoredArray, StoredLaunch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAD = TraceHead(
@@ -125,8 +127,10 @@ def test_every_field_of_a_kernel_comes_back(tmp_path):
         source="k.cu",
         version="8.5",
         warnings=("careful",),
+        cluster_blocks=2,
     )
-    args = {"n": -3, "a": 2.0, "x": Array("f32", (4, 4), Fill("random", (1.0,)))}
+    array = Array("f32", (4, 4), Fill("random", (1.0,)))
+    args = {"n": -3, "a": 2.0, "x": array, "m": TensorMap(array, (2, 4), (1, 0), 32, "x")}
     launch = Launch((4, 2, 1), (8, 4, 1), args, 64, "k<1>", 2)
     head = TraceHead(full, launch, (0, 1, 2, 5, 7), HEAD.regions)
     back, _ = unpack_head(pack_head(head, "m", "0"))
@@ -137,6 +141,9 @@ def test_no_field_is_forgotten():
     """What is added to kernels must be stored too, or left out on purpose."""
     assert names_of(Instruction) - names_of(StoredInstruction) == {"index", "location"}
     assert names_of(Kernel) - names_of(StoredKernel) == {"meanings", "constants"}
+    assert names_of(Launch) == names_of(StoredLaunch)
+    assert names_of(Array) <= names_of(StoredArray)
+    assert names_of(TensorMap) - names_of(StoredArray) == {"array"}
 
 
 def names_of(kind: type) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     Feed = Callable[[Sink], None]
 
 OWN, ACCEL_SIM = "own", "accel-sim"
+_FOR_TRACES = frozenset({"file", "out", "form", "number", "as_json", "quiet", "debug"})
+"""Parameters that mean something where FILE is a trace."""
 
 
 @click.command("trace")
@@ -73,19 +76,22 @@ def command(
 ) -> None:
     """Trace a launch of FILE and write the trace to PATH; or tell what a trace holds.
 
-    FILE is what predict takes, or a trace: one of this command, a .traceg of Accel-Sim or its
-    kernelslist.g. A launch is executed for 32 of its blocks where neither --exact nor --sample
-    says otherwise. Without --out, nothing is written.
+    FILE is what predict takes, or a trace: one of this command, a .traceg of Accel-Sim, its
+    kernelslist.g or their folder. A launch is executed for 32 of its blocks where neither --exact
+    nor --sample says otherwise. Without --out, nothing is written.
     """
     from kernelcast.traces.open import is_trace
     from kernelcast.traces.replay import builder_for
 
+    if form == ACCEL_SIM and not out:
+        raise InputError(f"--format {form} without a place", hint="name a new folder with --out")
     if is_trace(Path(file)):
+        _refuse_options(file)
         head, maker, feed = _stored(file, number)
     else:
         head, maker, feed = _executed(file, number, gpus, source, launch, sampling, output)
     builder = builder_for(head)
-    with _writer(out, form, head, maker) as write:
+    with _writer(out, form, head, maker, output) as write:
 
         def sink(words: Words) -> None:
             builder.consume(words)
@@ -93,16 +99,28 @@ def command(
                 write(words)
 
         feed(sink)
-    if out and form == ACCEL_SIM and len(head.blocks) < head.launch.blocks:
-        output.remark(
-            f"{len(head.blocks)} of {head.launch.blocks} blocks were traced; "
-            "they are written as a grid of their own"
-        )
     profile = builder.finish(executor=maker)
     size = _size(Path(out)) if out else None
     output.show(
         _text(profile, out, size, brief=output.quiet), _data(profile, maker, out, form, size)
     )
+
+
+def _refuse_options(file: str) -> None:
+    """InputError where options were typed that say how a launch is executed."""
+    context = click.get_current_context()
+    typed = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in _FOR_TRACES
+        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise InputError(
+            f"{' '.join(typed)}: a trace stays as it was made",
+            where=file,
+            hint="trace the source anew",
+        )
 
 
 def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
@@ -168,7 +186,7 @@ def _executed(
 
 
 def _writer(
-    out: str | None, form: str, head: TraceHead, maker: str
+    out: str | None, form: str, head: TraceHead, maker: str, output: Output
 ) -> AbstractContextManager[Sink | None]:
     """What takes the words; None where nothing is to be written."""
     if out is None:
@@ -176,7 +194,7 @@ def _writer(
     if form == ACCEL_SIM:
         from kernelcast.traces.accel_sim.export import export_trace
 
-        return export_trace(Path(out), head)
+        return export_trace(Path(out), head, output.remark)
     from kernelcast.traces.file import write_trace
 
     return write_trace(Path(out), head, maker)

@@ -19,7 +19,6 @@ from kernelcast.ir import (
     Guard,
     Instruction,
     Kernel,
-    Launch,
     Location,
     OpClass,
     Parameter,
@@ -30,6 +29,7 @@ from kernelcast.ir import (
     Variable,
 )
 from kernelcast.traces.stored import TraceHead
+from kernelcast.traces.stored_launch import StoredLaunch
 
 WINDOWS = {
     "shared": address_map.SHARED_WINDOW,
@@ -80,6 +80,7 @@ class StoredKernel(Struct, omit_defaults=True):
     source: str = ""
     version: str = ""
     warnings: tuple[str, ...] = ()
+    cluster_blocks: int = 1
 
 
 class Header(Struct):
@@ -88,7 +89,7 @@ class Header(Struct):
     kernelcast: str
     maker: str
     kernel: StoredKernel
-    launch: Launch
+    launch: StoredLaunch
     blocks: tuple[tuple[int, int], ...]
     regions: tuple[Region, ...]
     windows: Mapping[str, int]
@@ -101,7 +102,7 @@ def pack_head(head: TraceHead, maker: str, version: str) -> bytes:
             kernelcast=version,
             maker=maker,
             kernel=_stored_kernel(head.kernel),
-            launch=head.launch,
+            launch=StoredLaunch.of(head.launch),
             blocks=tuple(_runs(head.blocks)),
             regions=head.regions,
             windows=WINDOWS,
@@ -118,9 +119,9 @@ def unpack_head(data: bytes) -> tuple[TraceHead, str]:
     if header.windows != WINDOWS:
         raise ValueError("its generic addresses are of another version")
     _check(header)
-    kernel = _kernel(header.kernel)
+    kernel, launch = _kernel(header.kernel), header.launch.launch()
     blocks = tuple(chain.from_iterable(range(first, first + n) for first, n in header.blocks))
-    return TraceHead(kernel, header.launch, blocks, header.regions), header.maker
+    return TraceHead(kernel, launch, blocks, header.regions), header.maker
 
 
 def _stored_kernel(kernel: Kernel) -> StoredKernel:
@@ -142,6 +143,7 @@ def _stored_kernel(kernel: Kernel) -> StoredKernel:
         source=kernel.source,
         version=kernel.version,
         warnings=kernel.warnings,
+        cluster_blocks=kernel.cluster_blocks,
     )
 
 
@@ -181,6 +183,7 @@ def _kernel(stored: StoredKernel) -> Kernel:
         source=stored.source,
         version=stored.version,
         warnings=stored.warnings,
+        cluster_blocks=stored.cluster_blocks,
     )
 
 
@@ -231,13 +234,14 @@ def _runs(blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _check(header: Header) -> None:
     """ValueError where parts of the head do not fit together: what counts a trace relies on it."""
     end = 0
+    launch = header.launch.launch()
     for first, count in header.blocks:
         if first < end or count < 1:
             raise ValueError("its blocks are not in order")
         end = first + count
-    if not 0 < end <= header.launch.blocks:
+    if not 0 < end <= launch.blocks:
         raise ValueError("its blocks are not those of its grid")
-    if not 0 < header.launch.warps_per_block <= _MAX_WARPS:
+    if not 0 < launch.warps_per_block <= _MAX_WARPS:
         raise ValueError("its blocks are no blocks of threads")
     kernel = header.kernel
     for index, block in enumerate(kernel.blocks):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelcast.errors import InputError
-from kernelcast.traces.accel_sim.lines import is_accel_sim
+from kernelcast.traces.accel_sim.lines import LIST_NAME, is_accel_sim
 from kernelcast.traces.accel_sim.load import read_accel_sim
 from kernelcast.traces.file import is_own_format, read_trace
 from kernelcast.traces.stored import StoredTrace
@@ -14,24 +14,33 @@ _START_BYTES = 4096
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file is a trace, ours or Accel-Sim's; False where it cannot be read."""
-    start = _start(path)
+    """Whether a file is a trace, ours or Accel-Sim's, or a folder holds Accel-Sim's list of them;
+    False where it cannot be read."""
+    start = _start(_file(path))
     return is_own_format(start) or is_accel_sim(start)
 
 
 def open_trace(path: Path, number: int | None = None) -> StoredTrace:
-    """The trace in a file; `number` chooses a launch of a list by Accel-Sim, counted from 1.
+    """The trace in a file or a folder of Accel-Sim; `number` chooses a launch, counted from 1.
 
-    Raises InputError where it is no trace, damaged or cut short.
+    Raises InputError where it is no trace, damaged or cut short, or has no such launch.
     """
+    path = _file(path)
     start = _start(path)
     if is_own_format(start):
+        if number not in (None, 1):
+            raise InputError(f"no launch {number}", where=str(path), hint="it holds 1")
         return read_trace(path)
     if is_accel_sim(start):
         return read_accel_sim(path, number)
     raise InputError(
         "not a trace", where=str(path), hint="give a .kct, a .traceg or a kernelslist.g"
     )
+
+
+def _file(path: Path) -> Path:
+    """The list in a folder; else the path itself."""
+    return path / LIST_NAME if path.is_dir() else path
 
 
 def _start(path: Path) -> bytes:

@@ -69,7 +69,9 @@ def prepare(
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
         wanted = launch.blocks if sampling.exact else sampling.blocks or FEWEST_BLOCKS
         head = TraceHead(kernel, launch, sample_blocks(launch.blocks, wanted), memory.regions)
-        needed = needed_for_trace(kernel, keeps_global=at < len(launches))
+        needed = needed_for_trace(
+            kernel, keeps_global=at < len(launches), pointers=memory.pointers(kernel)
+        )
         check_defined(kernel, launch, memory, needed)
         recording = Recording(head, memory, needed, sampling.budget, cache)
     assert recording is not None, "no launch"

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 
 from kernelcast.ir import Instruction, Location, OpClass, Register, Space, Text
 from kernelcast.isas.sass.opcodes import Opcode, opcode
+from kernelcast.traces.accel_sim.lines import Head
 
-_RZ = "R255"
+_ZEROS = frozenset({"R255", "UR63", "UR255", "P7", "UP7"})
+"""Registers that always hold the same: nothing depends on them."""
+
 _PREPARING = frozenset({"BSSY", "BMOV"})
 """Of class branch, but no lane goes anywhere."""
 
 _COPY = "LDGSTS"
 """From global to shared memory: the tracer gives the addresses of what it loads alone."""
 
+_WARP_GROUP_PRODUCT = "GMMA"
+"""Behind the sources of these stands whether they close a group of products."""
+
 _GENERIC = frozenset({"LD", "ST", "ATOM"})
 _WIDTH = re.compile(r"[USFB]?(8|16|32|64|128|256)")
-_REGISTER = re.compile(r"R\d+")
+_REGISTER = re.compile(r"(U?[RP])(\d+)")
 _MATRIX_ROW_BYTES = 16
 """What a lane's address in LDSM leads to, whatever the element's width."""
 
@@ -52,14 +58,17 @@ class Code:
         return self.access_bytes > 0
 
 
-def read_code(words: Sequence[str], at: int, has_lines: bool) -> Code:
-    """The instruction of a line whose pc stands at word `at`.
+def read_code(words: Sequence[str], head: Head) -> Code:
+    """The instruction of a line.
 
     ValueError and IndexError where the line is none.
     """
+    at = head.first_word
     results, after = _registers(words, at + 2)
     name = words[after]
     sources, width_at = _registers(words, after + 1)
+    if head.has_commits and _WARP_GROUP_PRODUCT in name:
+        width_at += 1
     int(words[width_at])
     base, *modifiers = name.split(".")
     op_class, space = _asks(base)
@@ -74,7 +83,7 @@ def read_code(words: Sequence[str], at: int, has_lines: bool) -> Code:
         space=space,
         op_class=op_class,
         access_bytes=_access_bytes(base, modifiers) if is_access else 0,
-        line=int(words[at - 1]) if has_lines else 0,
+        line=int(words[at - 1]) if head.has_lines else 0,
     )
 
 
@@ -84,7 +93,7 @@ def instruction(code: Code, index: int) -> Instruction:
     The registers of a wide result are all written; of wide sources only the first is known.
     """
     base, *modifiers = code.name.split(".")
-    sources = tuple(Register(name, "b32") for name in code.sources if name != _RZ)
+    sources = tuple(_register(name) for name in code.sources if name not in _ZEROS)
     return Instruction(
         index=index,
         opcode=base,
@@ -128,11 +137,19 @@ def _registers(words: Sequence[str], at: int) -> tuple[tuple[str, ...], int]:
 def _written(code: Code, row: Opcode | None, modifiers: tuple[str, ...]) -> tuple[Register, ...]:
     words = row.words_of(modifiers)[:1] if row else ()
     return tuple(
-        Register(f"R{int(name[1:]) + word}", "b32")
+        _register(name, word)
         for name in code.results
-        if name != _RZ
-        for word in range(words[0] if words else 1)
+        if name not in _ZEROS
+        for word in range(words[0] if words and "R" in name else 1)
     )
+
+
+def _register(name: str, further: int = 0) -> Register:
+    """The register of that name, or one further on."""
+    found = _REGISTER.fullmatch(name)
+    assert found is not None, name
+    kind, number = found[1], int(found[2]) + further
+    return Register(f"{kind}{number}", "b32" if "R" in kind else "pred")
 
 
 def _access_bytes(base: str, modifiers: Sequence[str]) -> int:

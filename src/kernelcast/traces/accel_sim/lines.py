@@ -13,6 +13,7 @@ from typing import IO
 from kernelcast.errors import InputError, ParseError
 from kernelcast.ir import Dim3, Launch
 
+LIST_NAME = "kernelslist.g"
 XZ_MAGIC = b"\xfd7zXZ\0"
 
 _KEY = re.compile(r"-(\w[\w ]*?) = (.*)")
@@ -21,13 +22,18 @@ _BLOCK_NUMBERS = 4
 """Words before the pc in traces of a tracer older than version 3: block and warp."""
 
 _FIRST_WITHOUT_NUMBERS = 3
+_FIRST_WITH_COMMITS = 6
+_START_BYTES = 4096
 _MAX_WARPS = 32
 _MAX_BLOCKS = 1 << 48
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands at the top of a trace; `first_word` is the place of the pc in its lines."""
+    """What stands at the top of a trace; `first_word` is the place of the pc in its lines.
+
+    Where it `has_commits`, a matrix product by a warp group has a word more than others.
+    """
 
     name: str
     launch: Launch
@@ -37,6 +43,7 @@ class Head:
     shared_base: int
     local_base: int
     has_lines: bool
+    has_commits: bool
     first_word: int
 
 
@@ -79,6 +86,12 @@ class TraceText:
                 elif words[0] == "insts":
                     left = self._value(line)
                 elif words[0] != "cluster":
+                    if not is_open:
+                        raise InputError(
+                            "its instructions are not grouped by blocks",
+                            where=str(self.path),
+                            hint="run Accel-Sim's post-traces-processing on the list of its folder",
+                        )
                     if not left:
                         raise self.error("an instruction more than its warp has")
                     left -= 1
@@ -167,9 +180,13 @@ def open_text(path: Path) -> IO[str]:
     """A text file, unpacked where it is an .xz; InputError where there is none."""
     try:
         with path.open("rb") as file:
-            is_packed = file.read(len(XZ_MAGIC)) == XZ_MAGIC
-        if is_packed:
+            start = file.read(_START_BYTES)
+        if start.startswith(XZ_MAGIC):
             return lzma.open(path, "rt", encoding="latin-1")
+        if b"\0" in start:
+            raise InputError(
+                "not text", where=str(path), hint="unpack a .tracez with Accel-Sim's traceDsm"
+            )
         return path.open(encoding="latin-1")
     except OSError as error:
         raise InputError(
@@ -193,6 +210,7 @@ def _head(values: Mapping[str, str]) -> Head:
         shared_base=int(values.get("shmem base_addr", "0"), 16),
         local_base=int(values.get("local mem base_addr", "0"), 16),
         has_lines=has_lines,
+        has_commits=version >= _FIRST_WITH_COMMITS,
         first_word=has_lines + (_BLOCK_NUMBERS if version < _FIRST_WITHOUT_NUMBERS else 0),
     )
 
@@ -215,4 +233,4 @@ def is_accel_sim(start: bytes) -> bool:
         except lzma.LZMAError:
             return False
     first = start.lstrip().partition(b"\n")[0]
-    return bool(re.match(rb"-kernel name =|Memcpy[HD]to[HD],|kernel-\S*\.traceg", first))
+    return bool(re.match(rb"-kernel name =|Memcpy[HD]to[HD],|kernel-\S*\.trace", first))

@@ -30,6 +30,8 @@ def read_accel_sim(path: Path, number: int | None = None) -> StoredTrace:
     """
     with open_text(path) as file:
         is_list = not file.readline().startswith("-")
+    if not is_list and number not in (None, 1):
+        raise InputError(f"no launch {number}", where=str(path), hint="it holds 1")
     path, copies = _chosen(path, number) if is_list else (path, [])
     text = TraceText(path)
     found = survey(text)

@@ -45,7 +45,7 @@ def survey(text: TraceText) -> Survey:
             pc, mask = int(words[head.first_word], 16), int(words[head.first_word + 1], 16)
             known = code.get(pc)
             if known is None:
-                known = code[pc] = read_code(words, head.first_word, head.has_lines)
+                known = code[pc] = read_code(words, head)
             elif words[known.name_at] != known.name:
                 raise text.error(f"{words[known.name_at]} where {known.name} stood before")
             flow.step(pc, mask, known.ends_group)
