@@ -97,7 +97,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", fail)
-    with pytest.raises(InputError, match="no space left"):
+    with pytest.raises(InputError, match="No space left"):
         write_svg(path, [CHART])
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.svg"]

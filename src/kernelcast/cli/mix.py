@@ -70,7 +70,7 @@ def command(
     kernelcast mix --alpha 8 --kind shared --ways 4 --gpu gtx-680,h100-sxm
     kernelcast mix --alpha 8 --kind random --cuda mix.cu
     """
-    from kernelcast.errors import InputError
+    from kernelcast.files import write_whole
     from kernelcast.models.mix import Mix, MixKind
     from kernelcast.reporting.mix import mix_dict, mix_rows, render_mix
     from kernelcast.validation.mix_kernel import mix_kernel
@@ -79,8 +79,5 @@ def command(
     rows = mix_rows(gpus.machines(), mix)
     if out is not None:
         made = mix_kernel(mix, blocks=blocks, threads=threads, iterations=iterations)
-        try:
-            out.write_text(made.source, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", where=str(out)) from None
+        write_whole(out, made.source.encode())
     output.show(render_mix(mix, rows), mix_dict(mix, rows))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from kernelcast.errors import InputError
+from kernelcast.files import write_whole
 
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 48, 52
@@ -89,29 +87,7 @@ def svg(charts: Sequence[Chart]) -> str:
 
 def write_svg(path: Path, charts: Sequence[Chart]) -> None:
     """The picture as a file, written whole or not at all; InputError where that fails."""
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-", suffix=".svg")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(svg(charts))
-        # A temporary file is its owner's alone; a picture is for everybody, as usual.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _unwritable(path, error) from error
-        raise
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    reason = (error.strerror or "failed").lower()
-    return InputError(f"cannot be written: {reason}", where=str(path), hint="name another file")
+    write_whole(path, svg(charts).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from kernelcast.execution.trace import Sink, Words
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
 from kernelcast.traces.header import pack_head, unpack_head
 from kernelcast.traces.stored import StoredTrace, TraceHead
-from kernelcast.traces.whole import whole_file
+from kernelcast.files import whole_file
 
 MAGIC = b"KCTRACE"
 VERSION = 1

@@ -26,7 +26,7 @@ from kernelcast.traces.accel_sim.simulator import (
 )
 from kernelcast.traces.accel_sim.writer import BlockWriter, whole_instructions
 from kernelcast.traces.stored import TraceHead
-from kernelcast.traces.whole import whole_folder
+from kernelcast.files import whole_folder
 
 TRACE_NAME = "kernel-1.traceg"
 TRACER_VERSION = 6

@@ -29,6 +29,12 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file; InputError where it cannot be written."""
+    with whole_file(path) as file:
+        file.write(data)
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder to write into that takes its place when all went well.
@@ -62,5 +68,5 @@ def _refusals(path: Path) -> Iterator[None]:
         raise InputError(
             f"cannot be written: {error.strerror or error}",
             where=str(path),
-            hint="choose another place with --out",
+            hint="choose another place",
         ) from error
