@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +33,21 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file; InputError where it cannot be written."""
     with whole_file(path) as file:
         file.write(data)
+
+
+def write_into(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Write files by their path within a folder, each one whole; where they are.
+
+    Makes what folders are missing. InputError where one cannot be made or written.
+    """
+    written = []
+    for name, data in contents.items():
+        path = folder / name
+        with _refusals(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
+        written.append(path)
+    return tuple(written)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from tests.calibration import fake_gpu
 
-from kernelcast.calibration.measure import ATTRIBUTES, SIGNATURES
+from kernelcast.calibration.gpu_driver import ATTRIBUTES, SIGNATURES
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import CompiledSource
@@ -22,9 +22,10 @@ from kernelcast.ir import ELEMENT_BYTES, Array, Kernel, Launch
 CUDA_H = {
     **fake_gpu.CUDA_H,
     "cuModuleLoadData": [POINTER(c_void_p), c_void_p],
-    "cuCtxSynchronize": [],
     "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
     "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
+    "cuProfilerStart": [],
+    "cuProfilerStop": [],
     "cuFuncGetAttribute": [POINTER(c_int), c_int, c_void_p],
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
 }
@@ -113,6 +114,9 @@ class ExecutingGpu:
         names = {number: name for name, number in ATTRIBUTES.items()}
         out[0] = numbers.get(names[attribute], 1)
 
+    def cuDeviceGetPCIBusId(self, out, length, device):  # noqa: N802
+        ctypes.memmove(out, b"0000:65:00.0\0", 13)
+
     def cuDevicePrimaryCtxRetain(self, out, device):  # noqa: N802
         self._new("context", out)
 
@@ -157,6 +161,10 @@ class ExecutingGpu:
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, out, function, threads, smem):  # noqa: N802
         out[0] = 2048 // threads
+
+    def cuProfilerStart(self): ...  # noqa: N802
+
+    def cuProfilerStop(self): ...  # noqa: N802
 
     def cuEventCreate(self, out, flags):  # noqa: N802
         self._new("event", out)

@@ -17,7 +17,8 @@ import numpy as np
 from tests.calibration.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
 from tests.calibration.fake_kernels import known_numbers as more_known_numbers
 
-from kernelcast.calibration.measure import ATTRIBUTES, OPERATIONS
+from kernelcast.calibration.gpu_driver import ATTRIBUTES
+from kernelcast.calibration.microbenchmarks.arithmetic import OPERATIONS
 from kernelcast.calibration.pack import TARGETS, source_files
 
 CUDA_H = {
@@ -28,8 +29,10 @@ CUDA_H = {
     "cuDeviceGetName": [c_void_p, c_int, c_int],
     "cuDeviceTotalMem_v2": [POINTER(c_size_t), c_int],
     "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
+    "cuDeviceGetPCIBusId": [c_void_p, c_int, c_int],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
     "cuCtxSetCurrent": [c_void_p],
+    "cuCtxSynchronize": [],
     "cuMemGetInfo_v2": [POINTER(c_size_t), POINTER(c_size_t)],
     "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
     "cuMemFree_v2": [c_uint64],
@@ -78,6 +81,7 @@ class Truth(MoreTruth):
     clock_hz: float = 1.5e9
     sms: int = 20
     l2_bytes: int = 4 << 20
+    free_bytes: int = 7 << 30
     shared: float = 23.0
     conflict: float = 2.0
     l1: float = 33.0
@@ -88,6 +92,8 @@ class Truth(MoreTruth):
     near: dict[str, float] = field(default_factory=lambda: {"l1": 120.0, "shared": 126.0})
     stream: dict[str, float] = field(default_factory=lambda: {"l2": 2.0e12, "dram": 5.5e11})
     barrier: float = 24.0
+    barrier_warp: float = 2.0
+    write_share: float = 0.8
     replacement: float = 240.0
     launch_s: float = 2.5e-6
 
@@ -111,6 +117,11 @@ class FakeGpu(Kernels):
         self._shared_bytes = 0
         self._constants = b""
         self._loaded: set[int] = set()
+
+    @property
+    def busy_s(self) -> float:
+        """How long the GPU has worked."""
+        return self._time_s
 
     def driver(self) -> SimpleNamespace:
         self._library = SimpleNamespace()
@@ -178,14 +189,20 @@ class FakeGpu(Kernels):
             "shared_bytes_per_block_optin": 166912,
         }[name]
 
+    def cuDeviceGetPCIBusId(self, out, length, device):  # noqa: N802
+        assert length >= 13
+        ctypes.memmove(out, b"0000:65:00.0\0", 13)
+
     def cuDevicePrimaryCtxRetain(self, out, device):  # noqa: N802
         self._handle("context", out)
 
     def cuCtxSetCurrent(self, context):  # noqa: N802
         assert self._handles[context] == "context"
 
+    def cuCtxSynchronize(self): ...  # noqa: N802
+
     def cuMemGetInfo_v2(self, free, total):  # noqa: N802
-        free[0], total[0] = 7 << 30, 8 << 30
+        free[0], total[0] = self.truth.free_bytes, 8 << 30
 
     def cuMemAlloc_v2(self, out, size):  # noqa: N802
         # Large allocations are never read back: they need no memory here.
@@ -198,6 +215,7 @@ class FakeGpu(Kernels):
         del self._memory[pointer]
 
     def cuMemsetD8_v2(self, pointer, value, size):  # noqa: N802
+        self._time_s += size / self.truth.stream["dram"]
         return 0 if size <= self._sizes[pointer] and pointer in self._memory else INVALID_VALUE
 
     def cuMemcpyDtoH_v2(self, to, pointer, size):  # noqa: N802
@@ -267,7 +285,9 @@ class FakeGpu(Kernels):
             return "arithmetic"
         raise KeyError(name)
 
-    def _clocks(self, pointer, warps, cycles):
+    def _clocks(self, pointer, warps, cycles, before=0):
+        """What a launch leaves that counts `cycles`, `before` which it has run as long as that."""
+        self._time_s += self._noisy((before + cycles) / self.truth.clock_hz)
         if self._sizes[pointer] < 16 * warps:
             raise ValueError("the clocks do not fit")
         stops = np.full(warps, 1000 + round(self._noisy(cycles)), np.int64)
@@ -305,8 +325,7 @@ class FakeGpu(Kernels):
         else:
             latency = t.dram if lanes == 1 else self._latency_at(warps * 256 * (pitch / 8))
         self._loaded.add(ring)
-        self._time_s += self._noisy((hops + warm) * latency / t.clock_hz)
-        self._clocks(clocks, warps, hops * latency)
+        self._clocks(clocks, warps, hops * latency, before=warm * latency)
 
     def _still_there(self, ring, touched_bytes):
         """Whether an earlier launch left in L2 the little of a ring that this one touches."""
@@ -337,6 +356,7 @@ class FakeGpu(Kernels):
         level = "dram" if passes == 1 else "l2"
         occupancy = grid * block / self.truth.sms / 2048
         rate = self.truth.stream[level] * (1.0 if occupancy >= 0.5 else 2 * occupancy)
+        rate *= self.truth.write_share if mode == "write" else 1.0
         moved = elements * int(width) * passes * (2 if mode == "copy" else 1)
         self._time_s += self._noisy(moved / rate)
 
@@ -350,20 +370,23 @@ class FakeGpu(Kernels):
         self._time_s += self._noisy(grid * self.truth.block_s)
 
     def _block_times(self, name, grid, block, clocks, sm, cycles):
-        pairs, places = [], []
+        pairs, places, begin_s = [], [], self._time_s
         at_once = min(32, 2048 // block, 167936 // (self._shared_bytes + 1024))
         for i in range(grid):
             wave = i // self.truth.sms // at_once
             start = wave * (cycles + round(self.truth.replacement))
+            self._time_s = max(self._time_s, begin_s + (start + cycles) / self.truth.clock_hz)
             pairs += [start, start + cycles]
             places.append(i % self.truth.sms)
         ctypes.memmove(self._memory[clocks], np.array(pairs, np.int64).tobytes(), 8 * len(pairs))
         ctypes.memmove(self._memory[sm], np.array(places, np.int32).tobytes(), 4 * len(places))
 
     def _barriers(self, name, grid, block, clocks, sink, iterations):
-        self._clocks(clocks, block // 32, 64 * iterations * self.truth.barrier)
+        barrier = self.truth.barrier + self.truth.barrier_warp * (block // 32 - 8)
+        self._clocks(clocks, block // 32, 64 * iterations * barrier)
 
     def _clock_rate(self, name, grid, block, pairs, span_ns):
+        self._time_s += span_ns / 1e9
         values = np.array([span_ns * self.truth.clock_hz / 1e9, span_ns], np.int64)
         ctypes.memmove(self._memory[pairs], values.tobytes(), 16)
 

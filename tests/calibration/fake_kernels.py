@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES
+from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 
 SIGNATURE_OF_MORE = {
     "matrix": "ppii",
     "matrix_group": "ppii",
+    "matrix_thread": "ppii",
     "constant": "ppii",
     "l2_slices": "pppllii",
     "mix": "ppli",
@@ -42,6 +43,8 @@ def family_of(name):
         if name.startswith(start):
             return family
     shape = name.rpartition("_")[0]
+    if shape in THREAD_SHAPES:
+        return "matrix_thread"
     return "matrix" if shape in SHAPES else "matrix_group" if shape in GROUP_SHAPES else None
 
 
@@ -65,6 +68,10 @@ class MoreTruth:
     atomic_shared: float = 30.0
     atomic_shared_conflict: float = 3.0
     same_address_s: float = 1.3e-9
+    scope_share: dict[str, float] = field(
+        default_factory=lambda: {"gpu": 1.0, "cta": 0.5, "sys": 2.0}
+    )
+    mixed_share: float = 0.7
     additions_per_s: float = 1.7e11
     branch: float = 11.0
     issue: float = 2.0
@@ -81,9 +88,12 @@ class MoreTruth:
 
 def known_numbers():
     """Numbers by shape: a pipe that a chain alone leaves idle, and some warps fill."""
-    latency = {name: 17.0 + 3 * i for i, name in enumerate([*SHAPES, *GROUP_SHAPES])}
+    latency = {
+        name: 17.0 + 3 * i for i, name in enumerate([*SHAPES, *GROUP_SHAPES, *THREAD_SHAPES])
+    }
     rate = {name: shape.multiply_adds / (4 + i % 5) for i, (name, shape) in _numbered(SHAPES)}
     rate |= {n: s.multiply_adds / latency[n] / 0.9 for n, s in GROUP_SHAPES.items()}
+    rate |= {n: s.multiply_adds / (128.0 + i) for i, (n, s) in _numbered(THREAD_SHAPES)}
     return {"matrix_latency": latency, "matrix_rate": rate}
 
 
@@ -151,6 +161,11 @@ class Kernels:
         each = GROUP_SHAPES[shape].multiply_adds / self.truth.matrix_rate[shape]
         self._clocks(clocks, 4 * groups, iterations * max(alone, groups * int(steps) * each) + 30)
 
+    def _matrix_thread(self, name, grid, block, clocks, sink, iterations, seed):
+        shape, _, steps = name.rpartition("_x")
+        each = THREAD_SHAPES[shape].multiply_adds / self.truth.matrix_rate[shape]
+        self._clocks(clocks, 1, iterations * (int(steps) * each + 150))
+
     def _constant(self, name, grid, block, clocks, sink, warm, hops):
         words = np.frombuffer(self._memory[self._ring], np.uint32, 16384)
         at, seen = 0, 0
@@ -181,7 +196,8 @@ class Kernels:
             raise ValueError("past the end of the array")
         level = "l2" if elements * 16 < self.truth.l2_bytes else "dram"
         moved = (reads + writes) * elements * 16 * passes
-        self._time_s += self._noisy(moved / self.truth.stream[level])
+        share = self.truth.mixed_share if reads == writes else 1.0
+        self._time_s += self._noisy(moved / self.truth.stream[level] / share)
 
     def _stride(self, name, grid, block, clocks, sink, source, stride, toggle, iterations):
         warps = block // 32
@@ -200,7 +216,8 @@ class Kernels:
         if 4 * addresses * pitch > self._room(words):
             raise ValueError("past the end of the array")
         additions = grid * block // 32 * lanes * iterations
-        each = max(self.truth.same_address_s / addresses, 1 / self.truth.additions_per_s)
+        one = self.truth.same_address_s * self.truth.scope_share[name.removeprefix("contend_")]
+        each = max(one / addresses, 1 / self.truth.additions_per_s)
         self._time_s += self._noisy(additions * each)
 
     def _branch_loop(self, name, grid, block, clocks, sink, scale, iterations):

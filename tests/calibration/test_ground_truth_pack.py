@@ -22,9 +22,11 @@ from tests.calibration.executing_gpu import (
     ExecutingGpu,
 )
 
+from kernelcast.calibration import gpu_driver as d
 from kernelcast.calibration import ground_truth_pack as gp
 from kernelcast.calibration import measure as m
 from kernelcast.calibration import measure_ground_truth as runner
+from kernelcast.calibration import runner as processes
 from kernelcast.calibration.ground_truth.expected import Expected, expected_result
 from kernelcast.calibration.ground_truth.starts import PIECE_ELEMENTS, start_of
 from kernelcast.calibration.ground_truth.suite import families, kernels
@@ -93,7 +95,7 @@ def small(made, tmp_path_factory) -> tuple[Path, dict[bytes, CompiledSource]]:
 
 
 def device(fake: ExecutingGpu) -> Device:
-    return Device(declared(m.declared(fake.driver())))
+    return Device(declared(d.declared(fake.driver())))
 
 
 def entry(small, name: str, **options) -> tuple[dict, ExecutingGpu]:
@@ -276,7 +278,7 @@ def written(made, tmp_path_factory) -> Path:
     def isolated(command, timeout_s):
         name = command[command.index("--child") + 1]
         gpu = device(fake)
-        if name == m.DEVICE:
+        if name == processes.DEVICE:
             return {"status": "done", "samples": [], **gpu.properties}
         return runner.run_kernel(runner.Bench(gpu, Pack(folder), quick=True), name)
 
@@ -286,8 +288,8 @@ def written(made, tmp_path_factory) -> Path:
         out=out, quick=True, only=only, device=0, timeout=9.0, minutes=None
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(m, "isolated", isolated)
-        assert runner.run(Pack(folder), options) == m.EXIT_INCOMPLETE
+        patch.setattr(processes, "isolated", isolated)
+        assert runner.measured(Pack(folder), options) == processes.EXIT_INCOMPLETE
     return out
 
 
@@ -355,7 +357,7 @@ def test_the_folder_runs_by_itself_and_says_in_one_line_what_is_missing(made, tm
     done = alone(folder, "--out", str(tmp_path / "raw.json"), "--only", "stream_copy")
     if done.returncode == 0:
         pytest.skip("there is a GPU")
-    assert done.returncode == m.EXIT_FAILED
+    assert done.returncode == processes.EXIT_FAILED
     assert done.stderr.startswith("error: no driver") and done.stderr.count("\n") == 1
 
 
@@ -375,12 +377,12 @@ def test_no_kernel_is_begun_after_the_minutes_given(made, tmp_path, monkeypatch)
         gpu = device(ExecutingGpu(code))
         return {"status": "done", "samples": [], **gpu.properties}
 
-    monkeypatch.setattr(m, "isolated", isolated)
+    monkeypatch.setattr(processes, "isolated", isolated)
     options = argparse.Namespace(
         out=tmp_path / "raw.json", quick=False, only=None, device=0, timeout=9.0, minutes=1e-9
     )
-    assert runner.run(Pack(folder), options) == m.EXIT_INCOMPLETE
-    assert begun == [m.DEVICE]
+    assert runner.measured(Pack(folder), options) == processes.EXIT_INCOMPLETE
+    assert begun == [processes.DEVICE]
 
 
 def test_arguments_are_recorded_with_every_digit():

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from tests.calibration.fake_gpu import CTYPE, CUDA_H, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
 
+from kernelcast.calibration import gpu_driver as d
 from kernelcast.calibration import measure as m
-from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES
+from kernelcast.calibration import runner
+from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 from kernelcast.calibration.pack import compile_benchmark, source_files
 from kernelcast.frontends.cubin import read_cubin
 
@@ -23,19 +25,19 @@ def same_type(a, b) -> bool:
     return a is b or (ctypes.sizeof(a) == ctypes.sizeof(b) and a in pointers and b in pointers)
 
 
-def gpu(**options) -> m.Gpu:
-    return m.Gpu(m.declared(FakeGpu(known_chip(), **options).driver()))
+def gpu(**options) -> d.Gpu:
+    return d.Gpu(d.declared(FakeGpu(known_chip(), **options).driver()))
 
 
 def test_the_declared_types_are_those_of_cuda_h():
-    assert set(m.SIGNATURES) == set(CUDA_H)
-    for name, types in m.SIGNATURES.items():
+    assert set(d.SIGNATURES) == set(CUDA_H)
+    for name, types in d.SIGNATURES.items():
         assert len(types) == len(CUDA_H[name]), name
         assert all(map(same_type, types, CUDA_H[name])), name
 
 
 def test_a_call_with_a_wrong_type_is_refused():
-    driver = m.declared(FakeGpu(known_chip()).driver())
+    driver = d.declared(FakeGpu(known_chip()).driver())
     with pytest.raises(ctypes.ArgumentError):
         driver.cuMemFree_v2("text")
     with pytest.raises(ctypes.ArgumentError):
@@ -53,28 +55,29 @@ def test_a_call_with_a_wrong_type_is_refused():
     ],
 )
 def test_what_stands_in_the_way_is_told_apart(function, status, kind):
-    with pytest.raises(m.GpuError, match=rf"{function}: .*\({status}\)") as caught:
+    with pytest.raises(d.GpuError, match=rf"{function}: .*\({status}\)") as caught:
         gpu(fails={function: status}).free_bytes()
     assert caught.value.kind == kind
 
 
 def test_a_device_that_is_not_there_is_no_gpu():
-    with pytest.raises(m.GpuError) as caught:
-        m.Gpu(m.declared(FakeGpu(known_chip()).driver()), ordinal=3)
+    with pytest.raises(d.GpuError) as caught:
+        d.Gpu(d.declared(FakeGpu(known_chip()).driver()), ordinal=3)
     assert caught.value.kind == "no GPU"
 
 
 def test_code_is_taken_from_the_nearest_older_minor_of_the_same_major(tmp_path):
     for name in ("sm_80", "sm_86", "sm_90"):
         (tmp_path / name).mkdir()
-    assert m.code_folder(tmp_path, 8, 9).name == "sm_86"
-    assert m.code_folder(tmp_path, 8, 0).name == "sm_80"
-    with pytest.raises(m.GpuError, match=r"none for sm_75, only sm_80, sm_86, sm_90"):
-        m.code_folder(tmp_path, 7, 5)
+    assert runner.code_folder(tmp_path, 8, 9).name == "sm_86"
+    assert runner.code_folder(tmp_path, 8, 0).name == "sm_80"
+    with pytest.raises(d.GpuError, match=r"none for sm_75, only sm_80, sm_86, sm_90"):
+        runner.code_folder(tmp_path, 7, 5)
 
 
 BENCHMARKS_OF_OTHER_CHIPS = {
     *(f"wgmma.{name}" for name in GROUP_SHAPES),
+    *(name.replace("_", ".", 1) for name in THREAD_SHAPES),
     *(f"tensor.{name}" for name, shape in SHAPES.items() if not shape.is_on((8, 0))),
 }
 """Which compute capability 8.0 has not."""
@@ -93,13 +96,28 @@ def compiled_kernels():
 
 def test_every_kernel_of_the_suite_is_launched(tmp_path, compiled_kernels):
     fake = FakeGpu(known_chip())
-    session = m.Session(m.Gpu(m.declared(fake.driver())), empty_pack(tmp_path), quick=True)
+    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=True)
     for name in m.BENCHMARKS:
         entry = m.run_benchmark(session, name)
         is_elsewhere = name in BENCHMARKS_OF_OTHER_CHIPS
         assert bool(entry["samples"]) is not is_elsewhere, name
         assert entry["clock_before_hz"] == pytest.approx(1.5e9, rel=1e-3)
     assert set(fake.kernels) == {kernel.name for kernel in compiled_kernels}
+
+
+@pytest.mark.parametrize(("quick", "minutes", "process_s"), [(False, 9, 2.0), (True, 2, 1.2)])
+def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, process_s):
+    """By what an H200 would need for the launches, and so long for each benchmark's process."""
+    chip = known_chip((9, 0))
+    chip.clock_hz, chip.sms, chip.l2_bytes, chip.free_bytes = 1.7e9, 132, 60 << 20, 138 << 30
+    chip.l2, chip.dram, chip.tlb_bytes, chip.tlb_miss = 270.0, 850.0, 1 << 35, 700.0
+    chip.stream = {"l2": 5.5e12, "dram": 4.0e12}
+    chip.capacity = 3.9e12
+    fake = FakeGpu(chip)
+    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick)
+    for name in m.BENCHMARKS:
+        m.run_benchmark(session, name)
+    assert fake.busy_s + process_s * len(m.BENCHMARKS) < 60 * minutes
 
 
 def test_arguments_fit_the_kernels_parameters(compiled_kernels):
@@ -110,8 +128,37 @@ def test_arguments_fit_the_kernels_parameters(compiled_kernels):
         assert [p.size_bytes for p in kernel.parameters] == sizes, kernel.name
 
 
+class WakingGpu(FakeGpu):
+    """Its clock rises from reading to reading, up to the 30th."""
+
+    readings = 0
+
+    def _clock_rate(self, name, grid, block, pairs, span_ns):
+        self.readings += 1
+        self.truth.clock_hz = 1e9 + 2e7 * min(self.readings, 30)
+        super()._clock_rate(name, grid, block, pairs, span_ns)
+
+
+def test_nothing_is_measured_before_the_clock_has_settled(tmp_path):
+    """An idle GPU is slow to wake: cycles of its memory would be those of another clock."""
+    waking = d.Gpu(d.declared(WakingGpu(known_chip()).driver()))
+    session = m.Session(waking, empty_pack(tmp_path), quick=True)
+    entry = m.run_benchmark(session, "stores")
+    assert entry["clock_before_hz"] == entry["clock_after_hz"] == pytest.approx(1.6e9)
+
+
+def test_launches_that_the_gpu_waited_for_are_counted(tmp_path, monkeypatch):
+    """Their times hold some of the host's."""
+    monkeypatch.setattr(m, "_HELD_NS", 0)
+    monkeypatch.setattr(m, "_HELD_NS_A_LAUNCH", 0)
+    session = m.Session(gpu(), empty_pack(tmp_path), quick=True)
+    entry = m.run_benchmark(session, "stores")
+    launches = session.repeats + 1
+    assert entry["late_launches"] == launches * len(entry["samples"])
+
+
 def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):
-    out, device = tmp_path / "raw.json", {"name": "x"}
+    out, target = tmp_path / "raw.json", runner.Target({"name": "x"}, {})
     calls = []
 
     def entry(name):
@@ -121,8 +168,8 @@ def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):
         return {"status": "done", "samples": [1]}
 
     def run():
-        return m.measure(
-            out, device, ["chase", "barriers"], entry, quick=True, report=lambda text: None
+        return runner.measure(
+            out, target, ["chase", "barriers"], entry, quick=True, kind=m.MICROBENCHMARKS
         )
 
     first = run()["benchmarks"]
@@ -133,20 +180,30 @@ def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["raw.json"]
 
 
-@pytest.mark.parametrize("change", [{"suite": "0"}, {"device": {"name": "y"}}, {"quick": False}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"suite": "0"},
+        {"device": {"name": "y"}},
+        {"quick": False},
+        {"code": {"a.cubin": "2"}},
+    ],
+)
 def test_a_file_of_another_measurement_is_not_added_to(tmp_path, change):
     out = tmp_path / "raw.json"
     old = {"schema": m.SCHEMA, "suite": m.SUITE, "quick": True, "device": {"name": "x"}}
+    old["code"] = {"a.cubin": "1"}
     out.write_text(json.dumps({**old, **change, "benchmarks": {}}))
-    with pytest.raises(m.GpuError, match=next(iter(change))):
-        m.measure(out, {"name": "x"}, [], dict, quick=True, report=print)
+    with pytest.raises(d.GpuError, match=next(iter(change))):
+        target = runner.Target({"name": "x"}, {"a.cubin": "1"})
+        runner.measure(out, target, [], dict, quick=True, kind=m.MICROBENCHMARKS)
 
 
 @pytest.mark.parametrize(
     ("program", "why"),
     [
         ("import time; time.sleep(60)", "hangs: no result after 0.5 s"),
-        ("import sys; print('error: busy', file=sys.stderr); sys.exit(2)", "error: busy"),
+        ("import sys; print('error: busy', file=sys.stderr); sys.exit(2)", "busy"),
         ("import os; os.abort()", "status -6"),
         ("print('no json')", "wrote no result"),
         ("print('[]')", "wrote no result"),
@@ -154,7 +211,7 @@ def test_a_file_of_another_measurement_is_not_added_to(tmp_path, change):
 )
 def test_a_process_that_fails_becomes_an_entry_that_says_why(program, why):
     timeout_s = 0.5 if "sleep" in program else 30
-    entry = m.isolated([sys.executable, "-c", program], timeout_s)
+    entry = runner.isolated([sys.executable, "-c", program], timeout_s)
     assert (entry["status"], entry["samples"]) == ("failed", [])
     assert why in entry["error"]
 

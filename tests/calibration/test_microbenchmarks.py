@@ -12,8 +12,9 @@ import pytest
 from tests.calibration.fake_gpu import CTYPE, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
 
 from kernelcast.calibration import measure
-from kernelcast.calibration.measure import OPERATIONS, SINCE
-from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES
+from kernelcast.calibration.gpu_driver import Gpu, declared
+from kernelcast.calibration.microbenchmarks.arithmetic import OPERATIONS, SINCE
+from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 from kernelcast.calibration.pack import SOURCES, TARGETS, compile_benchmark, source_files
 from kernelcast.errors import ToolError
 from kernelcast.frontends.cubin import read_cubin
@@ -345,17 +346,19 @@ def test_chains_side_by_side_do_not_depend_on_each_other(count, target):
     assert [i.operands[1].registers[0].register for i in loads] == results
 
 
-def test_compute_capability_9_launches_all_that_only_it_has(tmp_path):
+@pytest.mark.parametrize(
+    ("target", "stems"), [("sm_90", ("wgmma", "tensor")), ("sm_100", ("tcgen05", "tensor"))]
+)
+def test_a_chip_launches_all_that_only_it_has(tmp_path, target, stems):
     """With arguments as wide as the parameters of the compiled kernels."""
-    fake = FakeGpu(known_chip((9, 0)))
-    session = measure.Session(
-        measure.Gpu(measure.declared(fake.driver())), empty_pack(tmp_path), True
-    )
+    fake = FakeGpu(known_chip(capability(target)))
+    session = measure.Session(Gpu(declared(fake.driver())), empty_pack(tmp_path), True)
     for name in measure.BENCHMARKS:
-        if name.startswith(("wgmma.", "tensor.")):
+        if name.startswith(("wgmma.", "tensor.", "tcgen05.")):
             measure.run_benchmark(session, name)
-    for stem in ("wgmma", "tensor"):
-        kernels = read_cubin(compiled(stem, "sm_90").cubin, name=stem).kernels.values()
+    for stem in stems:
+        kernels = read_cubin(compiled(stem, target).cubin, name=stem).kernels.values()
+        assert kernels
         assert {kernel.name for kernel in kernels} <= set(fake.kernels)
         for kernel in kernels:
             letters = SIGNATURE_OF[FakeGpu._family(kernel.name)]
@@ -363,13 +366,27 @@ def test_compute_capability_9_launches_all_that_only_it_has(tmp_path):
             assert [p.size_bytes for p in kernel.parameters] == sizes, kernel.name
 
 
+@pytest.mark.parametrize("name", THREAD_SHAPES)
+def test_the_chains_of_a_thread_are_its_instructions_and_one_wait(name):
+    """Only compute capability 10.x has them, in code for all of its chips."""
+    assert b"tcgen05_f16" not in compiled("tcgen05", "sm_90").cubin
+    opcode = "UTCQMMA" if "e4m3" in name else "UTCHMMA"
+    for steps in (16, 48):
+        function = functions("tcgen05", "sm_100")[f"{name}_x{steps}"]
+        clocks = [i.index for i in function.instructions if "SR_CLOCKLO" in str(i)]
+        between = function.instructions[clocks[0] : clocks[1]]
+        found = Counter(i.opcode for i in between)
+        assert (found[opcode], found["UTCBAR"]) == (steps, 1)
+        assert sum("TRYWAIT" in i.modifiers for i in between) >= 1
+        matrix = [i for i in between if i.opcode == opcode]
+        assert len({str(i.operands[2]) for i in matrix}) == 1, "not one accumulator"
+
+
 def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path):
     """The stand-in answers like L2 where an earlier launch has loaded what is asked for."""
     chip = known_chip()
     chip.l2_bytes = 64 << 20  # far more than a chase touches
-    session = measure.Session(
-        measure.Gpu(measure.declared(FakeGpu(chip).driver())), empty_pack(tmp_path), True
-    )
+    session = measure.Session(Gpu(declared(FakeGpu(chip).driver())), empty_pack(tmp_path), True)
     for name in ("chase", "cache_sizes"):
         for sample in measure.run_benchmark(session, name)["samples"]:
             if sample["footprint_bytes"] >= 2 * chip.l2_bytes:

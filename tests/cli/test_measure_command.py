@@ -12,7 +12,7 @@ from tests.calibration.conftest import measured
 from tests.calibration.fake_gpu import known_chip
 
 from kernelcast.calibration import pack
-from kernelcast.calibration.measure import SIGNATURES
+from kernelcast.calibration.gpu_driver import SIGNATURES
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,8 @@ def test_the_folder_holds_all_that_the_other_machine_needs(run, tmp_path, monkey
     names = {p.relative_to(tmp_path / "pack").as_posix() for p in (tmp_path / "pack").rglob("*.*")}
     cubins = {f"sm_80/{file.stem}.cubin" for file in pack.source_files()}
     modules = {f"microbenchmarks/{file.name}" for file in pack.SOURCES.glob("*.py")}
-    assert names == {"measure.py", "manifest.json", *modules, *cubins}
+    runner = {"measure.py", "runner.py", "gpu_driver.py", "gpu_state.py"}
+    assert names == {*runner, "manifest.json", *modules, *cubins}
     alone = subprocess.run(
         [sys.executable, "-I", "-S", str(tmp_path / "pack" / "measure.py"), "--help"],
         capture_output=True,
@@ -77,7 +78,7 @@ def test_a_calibration_is_a_table_and_a_machine_that_predicts(run, raw_file, tmp
     done = run("calibrate", raw_file, "--out", machine)
     assert done.status == 0, done.err
     assert "latency.dram" in done.out
-    assert "79 numbers" in done.err
+    assert "85 numbers" in done.err
     shown = run("gpus", machine)
     assert "Synthetic GPU" in shown.out
 
@@ -120,7 +121,8 @@ def test_json_holds_values_residuals_and_what_is_missing(run, raw_file, tmp_path
     part = tmp_path / "part.json"
     part.write_text(json.dumps(document))
     data = json.loads(run("calibrate", part, "--json").out)
-    assert data["missing"] == {"latency.barrier": {"benchmark": "barriers", "why": "not measured"}}
+    why = {"benchmark": "barriers", "why": "not measured"}
+    assert data["missing"] == {"latency.barrier": why, "latency.barrier_warp": why}
     dram = data["quantities"]["latency.dram"]
     assert (dram["unit"], dram["kind"]) == ("cycles", "measured")
     assert dram["value"] == pytest.approx(480, rel=0.02)
@@ -131,3 +133,11 @@ def test_a_missing_raw_file_is_one_line(run, tmp_path):
     done = run("calibrate", tmp_path / "nothing.json")
     assert (done.status, done.out) == (2, "")
     assert "nothing.json" in done.err
+
+
+def test_what_cannot_be_kept_is_one_line(run, raw_file, tmp_path):
+    """This file comes from a stand-in, which says of no code that it ran."""
+    done = run("measure", "--keep", tmp_path / "kept", "--out", raw_file)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "does not say which code it measured" in done.err
+    assert not (tmp_path / "kept").exists()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kernelcast.calibration.fits import UnfitError
-from kernelcast.calibration.pack import write_whole
 from kernelcast.calibration.picture import Picture
 from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules import Rule, rules
+from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant
 from kernelcast.errors import InputError
+from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
 from kernelcast.machines.machine import Kind, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
@@ -57,7 +59,9 @@ class Calibration:
 def calibrate(raw: Raw) -> Calibration:
     """Fit every number that the file has samples for; those that it has not are gaps."""
     order = {path: place for place, path in enumerate(ENTRIES)}
-    findings = list(_stated(raw))
+    clock = _clock(raw)
+    findings = [f for f in _stated(raw) if clock is None or f.path != clock.path]
+    findings += [clock] if clock else []
     gaps = []
     for rule in rules((raw.device["major"], raw.device["minor"])):
         found = _apply(rule, raw)
@@ -100,15 +104,23 @@ def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
         return gap(error.what, found.picture)
     source = (
         f"kernelcast microbenchmarks {raw.suite}, {rule.benchmark} on {raw.device['name']}"
-        f"{_at(entry.get('clock_before_hz'))}, driver {raw.device.get('driver', '?')}, "
+        f"{_at(entry.get('clock_before_hz'))}, driver {_driver(raw.device)}, "
         f"{str(entry.get('date') or raw.date)[:10]}: {rule.method}; residual {found.residual:.2%}"
     )
+    source = "; ".join([source, *_disturbances(entry)])
     quantity = Quantity(found.value, unit, rule.kind, source)
     return Finding(rule.path, quantity, found.residual, rule.benchmark, rule.method, found.picture)
 
 
 def _at(clock_hz: object) -> str:
     return f" at {clock_hz / 1e6:.0f} MHz" if isinstance(clock_hz, (int, float)) else ""
+
+
+def _driver(device: Mapping[str, Any]) -> str:
+    """The driver's version; where nobody saw it, the CUDA version that it is for."""
+    nvml = device.get("nvml")
+    version = nvml.get("driver_version") if isinstance(nvml, dict) else None
+    return str(version or device.get("driver", "?"))
 
 
 def _stated(raw: Raw) -> Iterator[Finding]:
@@ -124,23 +136,57 @@ def _stated(raw: Raw) -> Iterator[Finding]:
     if isinstance(memory_khz, int) and isinstance(bits, int):
         numbers["clock.memory"] = memory_khz * 1e3
         numbers["dram.bandwidth"] = 2 * memory_khz * 1e3 * bits / 8
-    source = f"driver {device.get('driver', '?')} on {device['name']}, {raw.date[:10]}"
+    source = f"driver {_driver(device)} on {device['name']}, {raw.date[:10]}"
     for path, value in numbers.items():
         if value > 0:
             unit = ENTRIES[path].unit
             yield Finding(path, Quantity(value, unit, Kind.STATED, source), 0.0, "device")
 
 
+def _clock(raw: Raw) -> Finding | None:
+    """The clock at which the SMs ran, where that was the same all along; cycles are of it."""
+    found = [entry.get("clock_before_hz") for entry in raw.benchmarks.values()]
+    clocks_hz = [float(hz) for hz in found if isinstance(hz, (int, float)) and hz > 0]
+    if not clocks_hz:
+        return None
+    fitted = constant(clocks_hz, "Hz")
+    if fitted.residual > MAX_RESIDUAL:
+        return None
+    path, method = "clock.sm", "median of the clock before every benchmark"
+    source = (
+        f"kernelcast microbenchmarks {raw.suite} on {raw.device['name']}, "
+        f"driver {_driver(raw.device)}, {raw.date[:10]}: {method}; residual {fitted.residual:.2%}"
+    )
+    quantity = Quantity(fitted.value, ENTRIES[path].unit, Kind.MEASURED, source)
+    return Finding(path, quantity, fitted.residual, "all", method, fitted.picture)
+
+
 def _remarks(raw: Raw) -> Iterator[str]:
+    """What may have disturbed the measurement."""
+    nvml = raw.device.get("nvml")
+    if isinstance(nvml, dict) and "unavailable" in nvml:
+        yield f"nobody saw whether clocks were held down, or who shared it: {nvml['unavailable']}"
     for name, entry in raw.benchmarks.items():
-        before, after = entry.get("clock_before_hz"), entry.get("clock_after_hz")
-        if not (isinstance(before, (int, float)) and isinstance(after, (int, float)) and before):
-            continue
-        if abs(after / before - 1) > CLOCK_DRIFT:
-            yield (
-                f"{name}: the clock went from {before / 1e6:.0f} to {after / 1e6:.0f} MHz; "
-                "fix it with nvidia-smi --lock-gpu-clocks and measure again"
-            )
+        for what in _disturbances(entry):
+            yield f"{name}: {what}"
+
+
+def _disturbances(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What may have disturbed one benchmark."""
+    clocks_hz = [entry.get("clock_before_hz"), entry.get("clock_after_hz")]
+    before, after = (hz if isinstance(hz, (int, float)) and hz > 0 else 0.0 for hz in clocks_hz)
+    if before and after and abs(after / before - 1) > CLOCK_DRIFT:
+        yield (
+            f"the clock went from {before / 1e6:.0f} to {after / 1e6:.0f} MHz; "
+            "fix it with nvidia-smi --lock-gpu-clocks and measure again"
+        )
+    held_down = entry.get("held_down")
+    if isinstance(held_down, list) and held_down:
+        yield f"the clock was held down by {', '.join(map(str, held_down))}"
+    if others := entry.get("other_programs"):
+        yield f"the GPU was shared with {others} other programs"
+    if late := entry.get("late_launches"):
+        yield f"{late} launches may hold time in which the GPU waited for the host"
 
 
 def machine_toml(calibration: Calibration) -> str:
@@ -175,12 +221,7 @@ def write_machine(calibration: Calibration, path: str) -> None:
     """Write the machine file whole; InputError where it cannot be written or does not load."""
     if not path.endswith(".toml"):
         raise InputError("a machine file ends in .toml", where=path, hint="rename it")
-    try:
-        write_whole(Path(path), machine_toml(calibration).encode())
-    except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror}", where=path, hint="give another --out"
-        ) from None
+    write_whole(Path(path), machine_toml(calibration).encode())
     load_machine(path)
 
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from kernelcast.calibration import measure as m
+    from kernelcast.calibration.gpu_driver import Gpu, open_driver
+    from kernelcast.calibration.runner import code_folder
 else:
-    import measure as m
+    from gpu_driver import Gpu, open_driver
+    from runner import code_folder
 
 FOLDER = "ground_truth"
 """Where the table, the states, the expected values and the code lie in the pack."""
@@ -28,9 +31,10 @@ _SHUFFLE_STEPS = 1 << 16
 _THREADS = 32
 
 SIGNATURES: Mapping[str, tuple[Any, ...]] = {
-    "cuCtxSynchronize": (),
     "cuMemcpyHtoD_v2": (ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t),
     "cuMemcpyDtoD_v2": (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t),
+    "cuProfilerStart": (),
+    "cuProfilerStop": (),
     "cuFuncGetAttribute": (ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_void_p),
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": (
         ctypes.POINTER(ctypes.c_int),
@@ -63,7 +67,7 @@ class Work:
         return (ctypes.c_void_p * count)(*(ctypes.addressof(a) for a in self.arguments))
 
 
-class Device(m.Gpu):
+class Device(Gpu):
     """One GPU, with what known results need of the driver."""
 
     def write(self, pointer: ctypes.c_uint64, data: bytes) -> None:
@@ -82,11 +86,7 @@ class Device(m.Gpu):
         """Set device memory to zero, without waiting."""
         self._call("cuMemsetD8_v2", pointer, 0, size_bytes)
 
-    def wait(self) -> None:
-        """Wait for all that was handed over; GpuError where some of it failed."""
-        self._call("cuCtxSynchronize")
-
-    def enqueue(self, work: Work) -> None:
+    def start(self, work: Work) -> None:
         """Hand a launch over, without waiting."""
         self._call(
             "cuLaunchKernel",
@@ -99,17 +99,25 @@ class Device(m.Gpu):
             None,
         )
 
-    def seconds(self, work: Work, hold: Work) -> float:
-        """Seconds of one launch on the GPU; the time to hand it over hides behind `hold`."""
-        start, stop = self._events
-        self.enqueue(hold)
-        self._call("cuEventRecord", start, None)
-        self.enqueue(work)
-        self._call("cuEventRecord", stop, None)
-        self._call("cuEventSynchronize", stop)
-        elapsed_ms = ctypes.c_float()
-        self._call("cuEventElapsedTime", ctypes.byref(elapsed_ms), start, stop)
-        return round(elapsed_ms.value * 1e-3, 10)
+    def timed(self, work: Work, hold: Work) -> tuple[float, float]:
+        """Seconds of one launch on the GPU, and those of handing it over.
+
+        They pass while the GPU is busy with `hold`, if that takes longer.
+        """
+        self.start(hold)
+        begin = time.perf_counter()
+        self.mark_start()
+        self.start(work)
+        self.mark_stop()
+        handing_over_s = time.perf_counter() - begin
+        return round(self.seconds(), 10), handing_over_s
+
+    def profiled(self, work: Work) -> None:
+        """One launch that a profiler sees, where one looks on."""
+        self._call("cuProfilerStart")
+        self.start(work)
+        self.wait()
+        self._call("cuProfilerStop")
 
     def described(self, work: Work) -> dict[str, int]:
         """What the driver says of a kernel, and how many of its blocks an SM holds."""
@@ -131,7 +139,7 @@ class Device(m.Gpu):
 
 def open_device(ordinal: int) -> Device:
     """The GPU of that number; GpuError where it cannot be used."""
-    return Device(declared(m.open_driver()), ordinal)
+    return Device(declared(open_driver()), ordinal)
 
 
 def declared(driver: Any) -> Any:
@@ -155,7 +163,7 @@ class Pack:
 
     def code(self, device: Mapping[str, Any]) -> Path:
         """The folder with code for a device."""
-        return m.code_folder(self.folder / FOLDER, device["major"], device["minor"])
+        return code_folder(self.folder / FOLDER, device["major"], device["minor"])
 
     def states(self, offset: int, size_bytes: int) -> bytes:
         """States of the random number generator."""
@@ -223,7 +231,7 @@ class Starts:
         pieces = -(-start["count"] // start["piece"])
         numbers = [ctypes.c_uint64(start["piece"]), ctypes.c_int64(start["low"])]
         arguments = [pointer, ctypes.c_uint64(start["count"]), states, *numbers]
-        gpu.enqueue(
+        gpu.start(
             Work(
                 self.kernel(start["kernel"]),
                 (-(-pieces // _THREADS), 1, 1),
@@ -243,7 +251,7 @@ class Starts:
         for first in range(count - 1, 0, -_SHUFFLE_STEPS):
             ends = map(ctypes.c_uint32, (first, max(1, first - _SHUFFLE_STEPS + 1)))
             work = Work(self.kernel("shuffle"), (1, 1, 1), (1, 1, 1), 0, [order, state, *ends])
-            self._gpu.enqueue(work)
+            self._gpu.start(work)
 
 
 class Arguments:

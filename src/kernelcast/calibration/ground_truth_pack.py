@@ -18,7 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.calibration import ground_truth_device, measure_ground_truth
+from kernelcast.calibration import (
+    ground_truth_device,
+    measure_ground_truth,
+    profile_ground_truth,
+)
 from kernelcast.calibration.ground_truth.expected import Expected, expected_result
 from kernelcast.calibration.ground_truth.starts import start_of
 from kernelcast.calibration.ground_truth.suite import families
@@ -35,14 +39,14 @@ from kernelcast.execution.arguments import match_arguments, pack_scalar
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.cuda import CompiledSource, compile_source
-from kernelcast.ir import Array, Launch
+from kernelcast.ir import Array, Launch, TensorMap
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 FOLDER = ground_truth_device.FOLDER
 RUNNER = "measure_ground_truth.py"
 SUPPORT = SOURCES.parent / f"{ground_truth_device.SUPPORT}.cu"
-_RUNNER_FILES = (measure_ground_truth, ground_truth_device)
+_RUNNER_FILES = (measure_ground_truth, ground_truth_device, profile_ground_truth)
 _OPTIONS = CompileOptions(line_info=False)
 _SINGLE_ENOUGH = 1e-6
 """Relative tolerance from which on expected values may be rounded to f32, which is off by 6e-8."""
@@ -167,6 +171,7 @@ class Table:
             if isinstance(value, Array):
                 argument["start"] = self.start(value)
             else:
+                assert not isinstance(value, TensorMap)
                 argument["hex"] = pack_scalar(parameter, value).hex()
             arguments.append(argument)
         shape = {"grid": launch.grid, "block": launch.block, "smem_bytes": launch.smem_bytes}

@@ -13,8 +13,9 @@ from typing import Any
 
 from kernelcast.calibration import ground_truth_pack
 from kernelcast.calibration.ground_truth.suite import kernels
-from kernelcast.calibration.measure import BENCHMARKS, DEVICE, EXIT_FAILED, isolated
+from kernelcast.calibration.microbenchmarks import BENCHMARKS
 from kernelcast.calibration.pack import RUNNER, make_pack
+from kernelcast.calibration.runner import DEVICE, EXIT_FAILED, isolated
 from kernelcast.errors import InputError, NotFoundError, ToolError
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import choose_architecture
@@ -31,6 +32,7 @@ class Wanted:
     only: Sequence[str] = ()
     ground_truth: bool = False
     ordinal: int = 0
+    minutes: float | None = None
 
     @property
     def kind(self) -> str:
@@ -61,7 +63,7 @@ def probe(ordinal: int = 0) -> dict[str, Any]:
     command = [sys.executable, str(runner), "--child", DEVICE, "--device", str(ordinal)]
     device = isolated(command, _PROBE_S)
     if device["status"] != "done":
-        raise ToolError(str(device["error"]).removeprefix("error: "), hint=_HINT)
+        raise ToolError(str(device["error"]), hint=_HINT)
     return device
 
 
@@ -81,6 +83,7 @@ def measure_here(out: Path, wanted: Wanted, *, quiet: bool, cache: Cache) -> dic
         command = [sys.executable, str(Path(directory) / wanted.runner)]
         command += ["--out", str(out.absolute()), "--device", str(wanted.ordinal)]
         command += ["--quick"] if wanted.quick else []
+        command += ["--minutes", str(wanted.minutes)] if wanted.minutes else []
         command += [word for name in wanted.only for word in ("--only", name)]
         done = subprocess.run(
             command,

@@ -15,16 +15,15 @@ import argparse
 import array
 import ctypes
 import hashlib
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
-    from kernelcast.calibration import measure as m
+    from kernelcast.calibration.gpu_driver import GpuError
+    from kernelcast.calibration.gpu_state import held_down, open_monitor
     from kernelcast.calibration.ground_truth_device import (
         Arguments,
         Device,
@@ -33,9 +32,15 @@ if TYPE_CHECKING or __package__:
         Work,
         open_device,
     )
-else:
-    import measure as m
+    from kernelcast.calibration.measure import Sample, Session, described
+    from kernelcast.calibration.runner import DEVICE, RawKind, answer, arguments, now, run
+else:  # in a folder of its own, whose files Python need not look for by itself
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from gpu_driver import GpuError
+    from gpu_state import held_down, open_monitor
     from ground_truth_device import Arguments, Device, Pack, Starts, Work, open_device
+    from measure import Sample, Session, described
+    from runner import DEVICE, RawKind, answer, arguments, now, run
 
 SCHEMA = "kernelcast/ground-truth/1"
 RIGHT, WRONG, FAILED = "right", "wrong", "failed"
@@ -46,12 +51,11 @@ SERIES_S = 1.0
 QUICK_CONFIGURATIONS = 2
 """Configurations of a kernel that a quick run takes."""
 WARM_UPS = 2
-HOLD_CYCLES = 100_000
-"""How long the GPU is kept busy before a launch: some 60 us, in which the rest is handed over."""
+HOLD_CYCLES = 200_000
+"""How long the GPU is kept busy before a launch: some 100 us, in which the rest is handed over."""
 FLUSH_FACTOR = 4
 """Size of the buffer that displaces the L2 cache, over the cache's."""
 
-_CLOCK_READINGS, _MOST_CLOCK_READINGS, _CLOCK_SPREAD = 5, 400, 0.01
 _ONE = (1, 1, 1)
 TYPE_CODES = {
     "u8": "B",
@@ -109,25 +113,17 @@ class Bench:
         self.repeats = QUICK_REPEATS if quick else REPEATS
         self.most_configurations = QUICK_CONFIGURATIONS if quick else None
         self.starts = Starts(gpu, pack)
-        self.session = m.Session(gpu, pack.folder, quick)
+        self.session = Session(gpu, pack.folder, quick, open_monitor(gpu.properties["pci_bus_id"]))
+        self.late = 0
         cycles = ctypes.c_int64(HOLD_CYCLES)
         self._hold = Work(self.starts.kernel("hold"), _ONE, _ONE, 0, [cycles])
+        self._hold_s = HOLD_CYCLES / (1e3 * gpu.properties["clock_khz"])
         self._flushed_bytes = FLUSH_FACTOR * max(1 << 20, gpu.properties["l2_bytes"])
         self._flushed = gpu.allocate(self._flushed_bytes)
         count = ctypes.c_uint64(self._flushed_bytes // 16)
         grid = (4 * gpu.properties["sm_count"], 1, 1)
         arguments = [self._flushed, count, gpu.allocate(8)]
         self._read_all = Work(self.starts.kernel("read_all"), grid, (256, 1, 1), 0, arguments)
-
-    def wake(self) -> float:
-        """The clock of an SM once it has settled."""
-        readings: list[float] = []
-        for _ in range(_MOST_CLOCK_READINGS):
-            readings.append(self.session.clock_hz())
-            last = readings[-_CLOCK_READINGS:]
-            if len(last) == _CLOCK_READINGS and max(last) <= min(last) * (1 + _CLOCK_SPREAD):
-                break
-        return readings[-1]
 
     def empty_s(self) -> list[float]:
         """Seconds of a launch that does nothing, timed like all others."""
@@ -138,7 +134,7 @@ class Bench:
         """Seconds of repeated launches after warming up, `prepare` before each."""
         for _ in range(WARM_UPS):
             prepare()
-            self.gpu.enqueue(work)
+            self.gpu.start(work)
         self.gpu.wait()
         taken: list[float] = []
         begin = time.monotonic()
@@ -146,13 +142,15 @@ class Bench:
             if len(taken) >= FEWEST_REPEATS and time.monotonic() - begin > SERIES_S:
                 break
             prepare()
-            taken.append(self.gpu.seconds(work, self._hold))
+            seconds, handing_over_s = self.gpu.timed(work, self._hold)
+            self.late += handing_over_s > self._hold_s
+            taken.append(seconds)
         return taken
 
     def flush(self) -> None:
         """Displace all that the L2 cache holds, by lines that need not be written back."""
         self.gpu.clear(self._flushed, self._flushed_bytes)
-        self.gpu.enqueue(self._read_all)
+        self.gpu.start(self._read_all)
 
 
 class Launched:
@@ -173,30 +171,41 @@ class Launched:
         self.arguments.release()
 
 
-def configuration(bench: Bench, kernel: Mapping[str, Any], number: int) -> m.Sample:
-    """One sample of the file: the launch, whether its result is right, and its times if so."""
-    chosen = kernel["configurations"][number]
+def launch_record(chosen: Mapping[str, Any], number: int) -> Sample:
+    """The launch of a configuration as the file holds it."""
     full = chosen["full"]
-    sample: m.Sample = {
+    return {
         "configuration": number,
         "kernel": chosen["kernel"],
         **{key: full[key] for key in ("grid", "block", "smem_bytes")},
         "args": {argument["label"]: argument["text"] for argument in full["args"]},
     }
+
+
+def code_record(code: Path) -> dict[str, str]:
+    """The compiled code of an entry as the file holds it."""
+    digest = hashlib.sha256(code.read_bytes()).hexdigest()
+    return {"architecture": code.parent.name, "cubin_sha256": digest}
+
+
+def configuration(bench: Bench, kernel: Mapping[str, Any], number: int) -> Sample:
+    """One sample of the file: the launch, whether its result is right, and its times if so."""
+    chosen = kernel["configurations"][number]
+    sample = launch_record(chosen, number)
     try:
         share = checked(bench, kernel["family"], chosen)
         times = timed(bench, kernel["family"], chosen)
         return {**sample, "result": RIGHT, "error_share": share, **times}
     except WrongResultError as wrong:
         return {**sample, "result": WRONG, "error": str(wrong)}
-    except m.GpuError as error:
+    except GpuError as error:
         return {**sample, "result": FAILED, "error": str(error)}
 
 
 def checked(bench: Bench, family: str, chosen: Mapping[str, Any]) -> float:
     """Launch at the small size; the largest error as a share of what is allowed."""
     with Launched(bench, family, chosen, "small") as launched:
-        bench.gpu.enqueue(launched.work)
+        bench.gpu.start(launched.work)
         bench.gpu.wait()
         return max(
             judge(label, launched.arguments.result(label), wanted, bench.pack.expected(wanted))
@@ -204,8 +213,9 @@ def checked(bench: Bench, family: str, chosen: Mapping[str, Any]) -> float:
         )
 
 
-def timed(bench: Bench, family: str, chosen: Mapping[str, Any]) -> m.Sample:
+def timed(bench: Bench, family: str, chosen: Mapping[str, Any]) -> Sample:
     """Times at the full size. Arrays that the kernel changes start anew before every launch."""
+    late = bench.late
     with Launched(bench, family, chosen, "full") as launched:
 
         def restart() -> None:
@@ -219,6 +229,7 @@ def timed(bench: Bench, family: str, chosen: Mapping[str, Any]) -> m.Sample:
             **bench.gpu.described(launched.work),
             "warm_s": bench.series(launched.work, restart),
             "cold_s": bench.series(launched.work, restart_cold),
+            "late_launches": bench.late - late,
             "clock_hz": bench.session.clock_hz(),
         }
 
@@ -228,13 +239,13 @@ def run_kernel(bench: Bench, name: str) -> dict[str, Any]:
     begin = time.monotonic()
     kernel = bench.pack.table["kernels"][name]
     code = bench.pack.code(bench.gpu.properties) / f"{kernel['family']}.cubin"
+    clock_before_hz, before = bench.session.settled_clock_hz(), bench.session.state()
     entry: dict[str, Any] = {
         "status": "done",
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "date": now(),
         "family": kernel["family"],
-        "architecture": code.parent.name,
-        "cubin_sha256": hashlib.sha256(code.read_bytes()).hexdigest(),
-        "clock_before_hz": bench.wake(),
+        **code_record(code),
+        "clock_before_hz": clock_before_hz,
         "empty_s": bench.empty_s(),
     }
     numbers = range(len(kernel["configurations"]))[: bench.most_configurations]
@@ -243,73 +254,45 @@ def run_kernel(bench: Bench, name: str) -> dict[str, Any]:
     if bad:
         what = f"configuration {bad[0]['configuration']} is {bad[0]['result']}: {bad[0]['error']}"
         entry.update(status="failed", error=f"{len(bad)} of {len(samples)} not timed; {what}")
-    return {**entry, "took_s": round(time.monotonic() - begin, 3), "samples": samples}
+    after = bench.session.state()
+    return {
+        **entry,
+        "took_s": round(time.monotonic() - begin, 3),
+        "state_before": before,
+        "state_after": after,
+        "held_down": held_down(before, after),
+        "samples": samples,
+    }
 
 
 def child(pack: Pack, options: argparse.Namespace) -> dict[str, Any]:
     """What a process of its own writes: the device's properties, or one entry of the file."""
     gpu = open_device(options.device)
-    if options.child == m.DEVICE:
-        return {"status": "done", "samples": [], **gpu.properties}
+    if options.child == DEVICE:
+        return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
     return run_kernel(Bench(gpu, pack, options.quick), options.child)
 
 
 def main() -> int:
     """Entry point of the folder."""
     pack = Pack(Path(__file__).resolve().parent)
-    known = pack.names(quick=False)
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("ground-truth.json"))
-    parser.add_argument("--quick", action="store_true", help="few kernels, in under two minutes")
-    parser.add_argument("--only", action="append", choices=known, metavar="KERNEL")
-    parser.add_argument("--device", type=int, default=0, help="number of the GPU; default: 0")
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one kernel")
-    parser.add_argument("--minutes", type=float, help="begin no kernel after so long")
-    parser.add_argument("--child", choices=[m.DEVICE, *known], help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    try:
-        if not options.child:
-            return run(pack, options)
-        json.dump(child(pack, options), sys.stdout, allow_nan=False)
-        return 0
-    except (m.GpuError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return m.EXIT_FAILED
+    options = arguments(__doc__ or "", "ground-truth.json", pack.names(quick=False))
+    if options.child:
+        return answer(lambda: child(pack, options))
+    return measured(pack, options)
 
 
-def run(pack: Pack, options: argparse.Namespace) -> int:
+def measured(pack: Pack, options: argparse.Namespace) -> int:
     """Run what the file does not hold yet, a process for each kernel; the exit status."""
     tail = ["--device", str(options.device)] + (["--quick"] if options.quick else [])
-
-    def entry(name: str) -> dict[str, Any]:
-        command = [sys.executable, __file__, "--child", name, *tail]
-        return m.isolated(command, options.timeout)
-
-    device = entry(m.DEVICE)
-    if device["status"] != "done":
-        print(device["error"], file=sys.stderr)
-        return m.EXIT_FAILED
-    del device["status"], device["samples"]
-    pack.code(device)
-    names = options.only or pack.names(options.quick)
-    end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
-    document = m.measure(
-        options.out,
-        device,
-        takewhile(lambda _: time.monotonic() < end, names),
-        entry,
-        quick=options.quick,
-        report=lambda text: print(text, file=sys.stderr, flush=True),
-        kind=m.RawKind(SCHEMA, pack.table["suite"], "kernels"),
+    return run(
+        pack.folder,
+        options,
+        RawKind(SCHEMA, pack.table["suite"], "kernels"),
+        options.only or pack.names(options.quick),
+        lambda name: [sys.executable, __file__, "--child", name, *tail],
+        pack.code,
     )
-    entries = document["kernels"]
-    failed = [name for name, one in entries.items() if one["status"] != "done"]
-    missing = [name for name in names if name not in entries]
-    print(
-        f"{options.out}: {len(entries)} kernels, {len(failed)} not all right, "
-        f"{len(missing)} not begun"
-    )
-    return m.EXIT_INCOMPLETE if failed or missing else 0
 
 
 if __name__ == "__main__":

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelcast.calibration import measure
-from kernelcast.errors import InputError
+from kernelcast.calibration import gpu_driver, gpu_state, measure, runner
+from kernelcast.files import write_into
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
 
 SOURCES = Path(__file__).parent / "microbenchmarks"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 RUNNER = "measure.py"
+_RUNNER_FILES = (measure, runner, gpu_driver, gpu_state)
 _OPTIONS = CompileOptions(line_info=False)
-_COMPLETE = {"sm_90": "sm_90a"}
+_COMPLETE = {"sm_90": "sm_90a", "sm_100": "sm_100f"}
 """Code with all that the chip can do, for which no later chip of its major version is lost."""
 
 
@@ -50,7 +49,8 @@ def make_pack(
     `more` holds further files by their path in the folder. Needs no GPU. InputError where the
     folder cannot be written.
     """
-    contents: dict[str, bytes] = {RUNNER: Path(measure.__file__).read_bytes()}
+    files = [Path(str(module.__file__)) for module in _RUNNER_FILES]
+    contents = {file.name: file.read_bytes() for file in files}
     for module in sorted(SOURCES.glob("*.py")):
         contents[f"{SOURCES.name}/{module.name}"] = module.read_bytes()
     for target in targets:
@@ -63,24 +63,4 @@ def make_pack(
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
     }
     contents["manifest.json"] = json.dumps(manifest, indent=1).encode()
-    try:
-        return tuple(write_whole(directory / name, data) for name, data in contents.items())
-    except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror}", where=str(directory), hint="give another folder"
-        ) from None
-
-
-def write_whole(path: Path, data: bytes) -> Path:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    return write_into(directory, contents)

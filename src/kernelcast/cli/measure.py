@@ -14,6 +14,11 @@ _OUT = {False: "raw.json", True: "ground-truth.json"}
 @click.command("measure")
 @click.option("--pack", metavar="DIR", help="Make the folder and stop; needs no GPU.")
 @click.option(
+    "--keep",
+    metavar="DIR",
+    help="Copy the file that --out names there, with the machine code it measured; needs no GPU.",
+)
+@click.option(
     "--ground-truth",
     is_flag=True,
     help="Time the kernels with known results instead; with --pack, add them to the folder.",
@@ -34,6 +39,7 @@ _OUT = {False: "raw.json", True: "ground-truth.json"}
 @click.option(
     "--only", metavar="NAME", multiple=True, help="Run this benchmark or kernel. Repeatable."
 )
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="End after so long.")
 @click.option(
     "--device", type=click.IntRange(min=0), default=0, show_default=True, help="Which GPU."
 )
@@ -42,11 +48,13 @@ _OUT = {False: "raw.json", True: "ground-truth.json"}
 def command(
     ctx: click.Context,
     pack: str | None,
+    keep: str | None,
     ground_truth: bool,
     targets: tuple[str, ...] | None,
     out: str | None,
     quick: bool,
     only: tuple[str, ...],
+    minutes: float | None,
     device: int,
     output: Output,
 ) -> None:
@@ -56,7 +64,8 @@ def command(
     on a machine with a driver and Python 3.10 alone: python3 DIR/measure.py --out RAW.json
 
     With --ground-truth the kernels with known results are timed instead, after their results have
-    been checked; the folder's program for that is DIR/measure_ground_truth.py.
+    been checked; the folder's program for that is DIR/measure_ground_truth.py. Where NVIDIA's
+    profiler is installed, DIR/profile_ground_truth.py has it count what they do.
     """
     from kernelcast.calibration.here import Wanted, measure_here
     from kernelcast.toolchain.cache import Cache
@@ -64,8 +73,11 @@ def command(
     if pack:
         _make_pack(Path(pack), ground_truth, targets, output)
         return
-    wanted = Wanted(quick, only, ground_truth, device)
     file = out or _OUT[ground_truth]
+    if keep:
+        _keep(file, Path(keep), output)
+        return
+    wanted = Wanted(quick, only, ground_truth, device, minutes)
     entries = measure_here(Path(file), wanted, quiet=output.quiet, cache=Cache())
     failed = [name for name, entry in entries.items() if entry["status"] != "done"]
     output.show(
@@ -102,4 +114,15 @@ def _make_pack(
             "files": [str(file) for file in files],
             "targets": list(chosen),
         },
+    )
+
+
+def _keep(file: str, directory: Path, output: Output) -> None:
+    from kernelcast.calibration.keep import keep
+    from kernelcast.toolchain.cache import Cache
+
+    files = keep(file, directory, Cache())
+    output.show(
+        f"{directory}: {len(files)} files",
+        {"directory": str(directory), "files": [str(path) for path in files]},
     )

@@ -1,4 +1,4 @@
-"""The benchmarks of the suite that are not in the runner itself, one module per subject.
+"""The benchmarks of the suite, one module per subject.
 
 In a folder that measures by itself this package lies beside the runner: it imports nothing but the
 standard library, and runs on Python 3.10.
@@ -11,17 +11,25 @@ from typing import Any
 
 from . import (
     addresses,
+    arithmetic,
     blocks,
     branches,
+    chases,
     constants,
     contention,
+    control,
     copies,
     outstanding,
     patterns,
+    streams,
     tensor,
 )
 
 BENCHMARKS: Mapping[str, Callable[[Any], Iterator[dict[str, Any]]]] = {
+    **arithmetic.BENCHMARKS,
+    **chases.BENCHMARKS,
+    **streams.BENCHMARKS,
+    **control.BENCHMARKS,
     **tensor.BENCHMARKS,
     **constants.BENCHMARKS,
     **addresses.BENCHMARKS,
@@ -32,4 +40,4 @@ BENCHMARKS: Mapping[str, Callable[[Any], Iterator[dict[str, Any]]]] = {
     **blocks.BENCHMARKS,
     **copies.BENCHMARKS,
 }
-"""Benchmarks by name; each takes the runner's session and yields samples."""
+"""Benchmarks by name, in the order in which they run; each takes a session, yields samples."""

@@ -32,7 +32,7 @@ def contention(scope: str, s: Session) -> Iterator[Sample]:
         numbers = map(ctypes.c_int, (addresses, pitch, lanes, times))
         arguments = [words, *numbers]
         function = s.kernel("contention", f"contend_{scope}")
-        taken = [s.gpu.launch(function, grid, _BLOCK, arguments) for _ in range(s.repeats + 2)]
+        taken = [s.seconds(function, grid, _BLOCK, arguments) for _ in range(s.repeats + 2)]
         yield {
             "lanes": lanes,
             "addresses": addresses,

@@ -22,7 +22,7 @@ def _array_bytes(s: Session) -> int:
 
 
 def _seconds(s: Session, function: Any, grid: int, arguments: list[Any]) -> list[float]:
-    taken = [s.gpu.launch(function, grid, _BLOCK, arguments) for _ in range(s.repeats + 2)]
+    taken = [s.seconds(function, grid, _BLOCK, arguments) for _ in range(s.repeats + 2)]
     return taken[2:]
 
 

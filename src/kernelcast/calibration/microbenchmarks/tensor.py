@@ -1,4 +1,5 @@
-"""Matrix instructions, of one warp (`tensor.cu`) and of a group of four (`wgmma.cu`)."""
+"""Matrix instructions: of one warp (`tensor.cu`), of a group of four (`wgmma.cu`), of one thread
+(`tcgen05.cu`)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ Capability = tuple[int, int]
 _LATEST = (99, 0)
 _FROM_8 = (((8, 0), _LATEST),)
 _HOPPER = (((9, 0), (9, 0)),)
+_BLACKWELL = (((10, 0), (10, 9)),)
 
 
 class Shape(NamedTuple):
@@ -53,6 +55,14 @@ GROUP_SHAPES: Mapping[str, Shape] = {
     "e4m3_n128": Shape(64 * 128 * 32, _HOPPER),
 }
 """Shapes of `wgmma.cu`, which all have 64 rows."""
+
+THREAD_SHAPES: Mapping[str, Shape] = {
+    "tcgen05_f16_n256": Shape(128 * 256 * 16, _BLACKWELL),
+    "tcgen05_bf16_n256": Shape(128 * 256 * 16, _BLACKWELL),
+    "tcgen05_tf32_n256": Shape(128 * 256 * 8, _BLACKWELL),
+    "tcgen05_e4m3_n256": Shape(128 * 256 * 32, _BLACKWELL),
+}
+"""Shapes of `tcgen05.cu`, which all have 128 rows."""
 
 _GROUP_THREADS = 128
 
@@ -104,7 +114,25 @@ def group_shape(name: str, s: Session) -> Iterator[Sample]:
             }
 
 
+def thread_shape(name: str, s: Session) -> Iterator[Sample]:
+    """Cycles of instructions on one accumulator, which one thread issues, against steps."""
+    shape = THREAD_SHAPES[name]
+    if not shape.is_on(_capability(s)):
+        return
+    iterations = 32 if s.quick else 128
+    for steps in (16, 48):
+        arguments = [ctypes.c_int(iterations), ctypes.c_int(1)]
+        function = s.kernel("tcgen05", f"{name}_x{steps}")
+        yield {
+            "steps": steps,
+            "iterations": iterations,
+            "multiply_adds": shape.multiply_adds,
+            **s.timed(function, 1, 32, arguments),
+        }
+
+
 BENCHMARKS = {
     **{f"tensor.{name}": partial(warp_shape, name) for name in SHAPES},
     **{f"wgmma.{name}": partial(group_shape, name) for name in GROUP_SHAPES},
+    **{name.replace("_", ".", 1): partial(thread_shape, name) for name in THREAD_SHAPES},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
@@ -30,6 +30,11 @@ def rules() -> Iterator[Rule]:
     yield Rule("l2.bandwidth", "bandwidth.l2", reads, _stream)
     best = "plateau of reads, writes and copies over occupancies and widths"
     yield Rule("dram.achieved_bandwidth", "bandwidth.dram", best, _stream)
+    writes = "plateau of writes over occupancies and widths"
+    yield Rule("dram.write_bandwidth", "bandwidth.dram", writes, partial(_stream, modes=("write",)))
+    for level in ("dram", "l2"):
+        mix = "plateau of streams that read as much as they write"
+        yield Rule(f"{level}.mixed_bandwidth", "mixes", mix, partial(_mixed, level))
     random = "plateau over occupancies of reads from random sectors of the largest array"
     yield Rule("dram.scattered_rate", "random", random, _random)
     for path, direction in _IN_HOST_DIRECTION.items():
@@ -47,14 +52,29 @@ def _near(samples: Samples, _: Device) -> Fitted:
     return plateau(curves, "warps on the SM", "byte/cycle/SM")
 
 
-def _stream(samples: Samples, _: Device) -> Fitted:
+def _stream(
+    samples: Samples, _: Device, modes: Sequence[str] = ("read", "write", "copy")
+) -> Fitted:
     curves = measured(
-        [s for s in samples if s["stride"] == 1],
+        [s for s in samples if s["stride"] == 1 and s["mode"] in modes],
         lambda s: f"{s['mode']} {s['width_bytes']} x {s['in_flight']}",
         lambda s: s["threads_per_sm"] * s["width_bytes"] * s["in_flight"],
         lambda s: s["bytes"] / seconds(s),
     )
     return plateau(curves, "bytes in flight per SM", "byte/s")
+
+
+def _mixed(level: str, samples: Samples, _: Device) -> Fitted:
+    curves = measured(
+        [s for s in samples if s["level"] == level],
+        lambda s: level,
+        lambda s: s["reads"] / (s["reads"] + s["writes"]),
+        lambda s: s["bytes"] / seconds(s),
+    )
+    even = [s for s in samples if s["level"] == level and s["reads"] == s["writes"]]
+    found = fits.best_plateau([s["bytes"] / t for s in even for t in s["seconds"]])
+    fitted = level_curve("half reads", found.level, curves)
+    return Fitted(found.level, found.residual, Picture("reads", "byte/s", (*curves, fitted)))
 
 
 def _random(samples: Samples, _: Device) -> Fitted:

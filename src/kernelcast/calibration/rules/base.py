@@ -83,10 +83,6 @@ class LineFit:
         """The slope."""
         return self.derived(self.line.slope, self.line.slope_error)
 
-    def at(self, x: float) -> Fitted:
-        """The line's y at an x within its points."""
-        return Fitted(self.line.at(x), self.line.residual, self.picture)
-
     def derived(self, value: float, error: float) -> Fitted:
         """A value with its standard error; the residual is that, or the line's if larger."""
         relative = abs(error / value) if value else 1.0

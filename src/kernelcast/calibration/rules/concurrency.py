@@ -28,7 +28,8 @@ def rules() -> Iterator[Rule]:
     yield Rule("sm.loads_per_warp", "in_flight.warp", little, _loads_per_warp)
     yield Rule("sm.sectors_in_flight", "in_flight.sm", little, _sectors_in_flight)
     slope = "slope of time over the additions that each address gets, one lane per warp"
-    yield Rule("atomics.same_address", "contention.gpu", slope, _same_address)
+    for name, scope in (("", "gpu"), ("_block", "cta"), ("_system", "sys")):
+        yield Rule(f"atomics.same_address{name}", f"contention.{scope}", slope, _same_address)
     own = "additions over time, every lane on a word of its own"
     yield Rule("atomics.rate", "contention.gpu", own, _atomic_rate)
 

@@ -12,6 +12,7 @@ from kernelcast.calibration.rules.base import (
     Fitted,
     LineFit,
     Rule,
+    Sample,
     Samples,
     constant,
     cycles_per,
@@ -19,17 +20,21 @@ from kernelcast.calibration.rules.base import (
 )
 
 _BARRIER_WARPS = 8
+MAX_BARRIER_RESIDUAL = 0.10
+"""Warps come to a barrier by fours, one per scheduler: the line has steps."""
 
 
 def rules() -> Iterator[Rule]:
     """From one warp or block each."""
     for name, benchmark in (("atomic", "atom_global"), ("atomic_shared", "atom_shared")):
-        alone = "one lane on an address: line over lanes that share one"
+        alone = "cycles of one lane on each address, one warp"
         yield Rule(f"latency.{name}", f"atomics.{benchmark}", alone, _atomic)
         further = "slope over lanes that share an address"
         yield Rule(f"latency.{name}_conflict", f"atomics.{benchmark}", further, _atomic_conflict)
     barrier = f"barrier of a block of {_BARRIER_WARPS} warps"
     yield Rule("latency.barrier", "barriers", barrier, _barrier)
+    each = "slope over the warps of the block"
+    yield Rule("latency.barrier_warp", "barriers", each, _barrier_warp, MAX_BARRIER_RESIDUAL)
     body = "line of cycles over the length of a loop, less its two other instructions"
     yield Rule("latency.branch", "branches", body, _branch)
     ways = "slope over ways, less their instructions, from ways of two lengths"
@@ -38,15 +43,21 @@ def rules() -> Iterator[Rule]:
     yield Rule("latency.store_next", "stores", one, _store_next)
 
 
+def _of_one_warp(samples: Samples) -> list[Sample]:
+    return [s for s in samples if s["warps"] == 1 and not s["is_line_shared"]]
+
+
 def _sharing(samples: Samples) -> LineFit:
     """Cycles of an atomic of one warp over its lanes that share an address."""
-    chosen = [s for s in samples if s["warps"] == 1 and not s["is_line_shared"]]
+    chosen = _of_one_warp(samples)
     points = [(s["sharing"], c / s["atomics"]) for s in chosen for c in s["warp_cycles"]]
     return straight(points, "lanes on an address", "cycles per atomic")
 
 
 def _atomic(samples: Samples, _: Device) -> Fitted:
-    return _sharing(samples).at(1)
+    """Not the line's first point: where sharing costs nothing at first, there is no line."""
+    alone = [s for s in _of_one_warp(samples) if s["sharing"] == 1]
+    return constant(cycles_per(alone, "atomics"), "cycles per atomic")
 
 
 def _atomic_conflict(samples: Samples, _: Device) -> Fitted:
@@ -65,6 +76,11 @@ def _barrier(samples: Samples, _: Device) -> Fitted:
     fitted = level_curve(f"of {_BARRIER_WARPS} warps", found.level, curves)
     picture = Picture("warps of the block", "cycles per barrier", (*curves, fitted))
     return Fitted(found.level, found.residual, picture)
+
+
+def _barrier_warp(samples: Samples, _: Device) -> Fitted:
+    points = [(s["warps"], c / s["barriers"]) for s in samples for c in s["span_cycles"]]
+    return straight(points, "warps of the block", "cycles per barrier").slope
 
 
 def _branch(samples: Samples, _: Device) -> Fitted:

@@ -15,6 +15,7 @@ from kernelcast.calibration.rules.base import (
     Sample,
     Samples,
     plateau,
+    straight,
 )
 
 _TURING = {"tensor": "tensor.m16n8k8_f16", "tensor_int8": "tensor.m8n8k16_s8"}
@@ -34,11 +35,19 @@ _HOPPER = {
 }
 
 
+_BLACKWELL = {
+    "tensor": "tcgen05.f16_n256",
+    "tensor_tf32": "tcgen05.tf32_n256",
+    "tensor_fp64": "tensor.m8n8k4_f64",
+    "tensor_fp8": "tcgen05.e4m3_n256",
+}
+
+
 def rules(capability: Capability) -> Iterator[Rule]:
     """The best instruction of every type; a warp's own one for the latency."""
     for name, benchmark in _fastest(capability).items():
-        fit = _group_rate if benchmark.startswith("wgmma") else _warp_rate
-        yield Rule(f"throughput.{name}", benchmark, "plateau over warps and chains, one SM", fit)
+        method, fit = _FITS[benchmark.partition(".")[0]]
+        yield Rule(f"throughput.{name}", benchmark, method, fit)
     if capability >= (7, 5):
         shape = "m16n8k8_f16" if capability < (8, 0) else "m16n8k16_f16"
         slope = f"slope of cycles over the length of a chain of {shape} on one accumulator"
@@ -46,13 +55,12 @@ def rules(capability: Capability) -> Iterator[Rule]:
 
 
 def _fastest(capability: Capability) -> dict[str, str]:
-    """Of compute capability 10.x it is tcgen05, which is not measured."""
-    if capability < (7, 5) or capability[0] == 10:
+    if capability < (7, 5):
         return {}
     if capability < (8, 0):
         return _TURING
-    if capability[0] == 9:
-        return _HOPPER
+    if capability[0] in (9, 10):
+        return _HOPPER if capability[0] == 9 else _BLACKWELL
     return _WITH_FP8 if capability >= (8, 9) else _AMPERE
 
 
@@ -72,3 +80,20 @@ def _group_rate(samples: Samples, _: Device) -> Fitted:
 
     curves = measured(samples, lambda s: f"{s['steps']} in a chain", lambda s: s["groups"], rate)
     return plateau(curves, "groups of four warps on the SM", "FMA/cycle/SM")
+
+
+def _thread_rate(samples: Samples, _: Device) -> Fitted:
+    """What the wait at the end of a chain costs cancels."""
+    points = [(s["steps"], c / s["iterations"]) for s in samples for c in s["span_cycles"]]
+    found = straight(points, "instructions in a chain", "cycles of a chain").slope
+    (multiply_adds,) = {s["multiply_adds"] for s in samples}
+    return Fitted(multiply_adds / found.value, found.residual, found.picture)
+
+
+_PLATEAU = "plateau over warps and chains, one SM"
+_FITS = {
+    "tensor": (_PLATEAU, _warp_rate),
+    "wgmma": (_PLATEAU, _group_rate),
+    "tcgen05": ("slope of cycles over the instructions of a chain, one SM", _thread_rate),
+}
+"""How the rate of an instruction follows from its benchmark."""
