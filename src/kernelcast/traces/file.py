@@ -20,10 +20,10 @@ import numpy as np
 
 from kernelcast.errors import InputError
 from kernelcast.execution.trace import Sink, Words
+from kernelcast.files import whole_file
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
 from kernelcast.traces.header import pack_head, unpack_head
 from kernelcast.traces.stored import StoredTrace, TraceHead
-from kernelcast.files import whole_file
 
 MAGIC = b"KCTRACE"
 VERSION = 1

@@ -16,6 +16,7 @@ from pathlib import Path
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
 from kernelcast.execution.trace import Sink
+from kernelcast.files import whole_folder
 from kernelcast.ir import Dim3, Kernel
 from kernelcast.traces.accel_sim.lines import LIST_NAME
 from kernelcast.traces.accel_sim.simulator import (
@@ -26,7 +27,6 @@ from kernelcast.traces.accel_sim.simulator import (
 )
 from kernelcast.traces.accel_sim.writer import BlockWriter, whole_instructions
 from kernelcast.traces.stored import TraceHead
-from kernelcast.files import whole_folder
 
 TRACE_NAME = "kernel-1.traceg"
 TRACER_VERSION = 6
