@@ -23,7 +23,7 @@ from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
 from kernelcast.frontends.recognise import Kind
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
-from kernelcast.ir import Array, Kernel, Launch
+from kernelcast.ir import Array, Kernel, Launch, TensorMap
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
 from kernelcast.machines.machine import Machine
@@ -298,7 +298,11 @@ def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Prof
         for array in profile.footprints
         if array.written and not profile.sample.is_exact
     }
-    if stale := [label for label in launch.args if label in partial]:
+    named = dict.fromkeys(
+        value.of or label if isinstance(value, TensorMap) else label
+        for label, value in launch.args.items()
+    )
+    if stale := [label for label in named if label in partial]:
         warning = (
             f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
             "use --exact where addresses or branches depend on it"

@@ -68,6 +68,10 @@ def _integer() -> Iterator[Form]:
         for b in ("u32", "s32"):
             yield Form(f"dp4a.{a}.{b} {{d}}, {{a}}, {{b}}, {{c}};", "s32", (a, b, "s32"))
 
+    u32 = ("u32", "u32", "u32")
+    for mode in ("", ".add"):
+        yield Form(f"vabsdiff4.u32.u32.u32{mode} {{d}}, {{a}}, {{b}}, {{c}};", "u32", u32)
+    yield Form("mad.hi.sat.s32 {d}, {a}, {b}, {c};", "s32", ("s32", "s32", "s32"))
     for half in ("lo", "hi"):
         for a in ("u32", "s32"):
             text = f"dp2a.{half}.{a}.s32 {{d}}, {{a}}, {{b}}, {{c}};"
@@ -131,6 +135,9 @@ def _float() -> Iterator[Form]:
         yield Form(f"fma.{mode}.ftz.f32 {{d}}, {{a}}, {{b}}, {{a}};", "f32", ("f32", "f32"))
     for op in ("add.rn.sat", "mul.rn.ftz.sat", "sub.rn.sat"):
         yield Form(f"{op}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
+    for op in ("min", "max", "min.NaN", "max.ftz", "min.ftz.NaN"):
+        text = f"{op}.xorsign.abs.f32 {{d}}, {{a}}, {{b}};"
+        yield Form(text, "f32", ("f32", "f32"))
     for op in ("min.NaN", "max.NaN"):
         yield Form(f"{op}.f32 {{d}}, {{a}}, {{b}};", "f32", ("f32", "f32"))
     for t in HALVES:
@@ -138,6 +145,8 @@ def _float() -> Iterator[Form]:
             yield Form(f"{op}.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
         for fma in ("fma.rn", "fma.rn.relu"):
             yield Form(f"{fma}.{t} {{d}}, {{a}}, {{b}}, {{c}};", t, (t, t, t))
+        for op in ("min", "max.NaN"):
+            yield Form(f"{op}.xorsign.abs.{t} {{d}}, {{a}}, {{b}};", t, (t, t))
         for op in ("neg", "abs"):
             yield Form(f"{op}.{t} {{d}}, {{a}};", t, (t,))
     for op in ("sin", "cos", "ex2", "lg2", "rsqrt", "rcp", "sqrt", "tanh"):
@@ -205,6 +214,7 @@ def _conversions() -> Iterator[Form]:
     for t in ("f16", "bf16"):
         for mode in ("rz", "rm", "rp"):
             yield Form(f"cvt.{mode}.{t}.f32 {{d}}, {{a}};", t, ("f32",))
+            yield Form(f"cvt.{mode}.{t}.f64 {{d}}, {{a}};", t, ("f64",))
             yield Form(f"cvt.{mode}.{t}.s32 {{d}}, {{a}};", t, ("s32",))
             yield Form(f"cvt.{mode}.{t}.u64 {{d}}, {{a}};", t, ("u64",))
         yield Form(f"cvt.f32.{t} {{d}}, {{a}};", "f32", (t,))
@@ -217,7 +227,8 @@ def _conversions() -> Iterator[Form]:
     for t in ("s8", "u8"):
         text = f"cvt.pack.sat.{t}.s32.b32 {{d}}, {{a}}, {{b}}, {{c}};"
         yield Form(text, "b32", ("s32", "s32", "b32"))
-    yield Form("cvt.rn.f16.f64 {d}, {a};", "f16", ("f64",))
+    for t in ("f16", "bf16"):
+        yield Form(f"cvt.rn.{t}.f64 {{d}}, {{a}};", t, ("f64",))
     yield Form("cvt.f64.f16 {d}, {a};", "f64", ("f16",))
 
 

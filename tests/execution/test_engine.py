@@ -153,6 +153,30 @@ def test_barrier_reductions_are_over_all_warps(form: str, result: str, expected:
     assert set(out[:96]) == {expected}
 
 
+def test_a_warp_arrives_where_some_guard_holds() -> None:
+    """Wrong if a guarded arrival counts in warps of which no lane takes part."""
+    kernel = kernel_of(
+        """setp.ge.u32 %p1, %r0, 32; setp.eq.u32 %p2, %r0, 5; @%p1 bra CONSUMER;
+        @%p2 bar.arrive 1, 64;
+        @%p1 bar.arrive 1, 64;
+        bra END;
+        CONSUMER: bar.sync 1, 64;
+        st.global.u32 [%rd2], 77;
+        END:"""
+    )
+    out, _ = run(kernel, threads=64)
+    assert set(out[32:64]) == {77}
+    stuck = kernel_of(
+        """setp.ge.u32 %p1, %r0, 32; setp.eq.u32 %p2, %r0, 99; @%p1 bra CONSUMER;
+        @%p2 bar.arrive 1, 64;
+        bra END;
+        CONSUMER: bar.sync 1, 64;
+        END:"""
+    )
+    with pytest.raises(DeadlockError):
+        run(stuck, threads=64)
+
+
 def test_named_barriers_let_a_producer_run_ahead() -> None:
     kernel = kernel_of(
         """setp.ge.u32 %p1, %r0, 32; @%p1 bra CONSUMER;
@@ -319,8 +343,7 @@ def test_trap_is_an_error_of_the_kernel() -> None:
 
 def test_tensor_instructions_are_named_with_their_line() -> None:
     kernel = kernel_of(
-        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-        "{%f0,%f1,%f2,%f3}, {%r1,%r2}, {%r3}, {%f0,%f1,%f2,%f3};"
+        "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r0,%r1}, {%r2}, {%r3}, {%r0,%r1};"
     )
     with pytest.raises(UnsupportedError, match=r"line 8.*mma\.sync"):
         run(kernel, executor="auto")

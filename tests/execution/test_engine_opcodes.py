@@ -24,6 +24,8 @@ GROUPS = [
 EDGES_32 = (0, 1, 2, 31, 32, 33, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFF, 0x100)
 FLOATS_32 = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e-40, -1e-42, 3e38, -3e38, 127.5, 65504.0)
 FLOATS_32 += (np.inf, -np.inf, 2147483648.0, 4294967296.0, 1e19, 255.5, 65535.5, 1e-8)
+FLOATS_64 = (1e300, -1e300, 1e-300, -1e-300, 65519.999999999, 2.0**-134, 2.0**-134 + 2.0**-180)
+FLOATS_64 += (1.5 * 2.0**-133 - 2.0**-185, 1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-50, 3.4e38, -1e39)
 
 
 def _operands(form: Form, column: int, random: np.random.Generator) -> NDArray[np.uint64]:
@@ -34,6 +36,8 @@ def _operands(form: Form, column: int, random: np.random.Generator) -> NDArray[n
         values = random.normal(size=THREADS) * 10.0 ** random.integers(-12, 12, THREADS)
         values[:44] = random.permutation(np.array(FLOATS_32 * 2))
         values[44:46] = np.nan
+        if kind == "f64":
+            values[46:58] = random.permutation(np.array(FLOATS_64))
         with np.errstate(over="ignore"):
             typed = values.astype(np.float32 if kind == "f32" else np.float64)
         wide[:] = typed.view(np.uint32 if kind == "f32" else np.uint64)

@@ -78,6 +78,18 @@ def test_an_old_chip_gets_the_oldest_target_and_a_note(source: Path) -> None:
     assert module.kernel("plain").target == module.architecture
 
 
+def test_code_for_one_chip_alone_is_compiled_for_it(tmp_path: Path) -> None:
+    """Wrong if a kernel with products of warp groups cannot be read for the chip that has them; on
+    another chip the compiler's first word counts."""
+    path = tmp_path / "wgmma.cu"
+    path.write_text('__global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); }')
+    module = load(path, compute_capability=(9, 0))
+    assert module.architecture == "sm_90a"
+    assert module.machine_kernel().target == "sm_90a"
+    with pytest.raises(CompileError, match=r"not supported on \.target"):
+        load(path, compute_capability=(8, 0))
+
+
 @pytest.fixture
 def ptx(tmp_path: Path) -> Path:
     path = tmp_path / "kernels.cu"  # the suffix says nothing

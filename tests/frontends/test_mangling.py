@@ -22,6 +22,7 @@ from kernelcast.toolchain.nvrtc import compile_cuda
         ("_Z1kILj8ELm9EEvv", "k<8u, 9ul>"),
         ("_ZN36_GLOBAL__N__00000000_4_k_cu_6b44dfc24anonEPi", "anon"),
         ("_ZL6hiddenPi", "hidden"),
+        ("_Z1k14CUtensorMap_stS_", "k"),
     ],
 )
 def test_names_as_the_source_has_them(mangled: str, name: str) -> None:

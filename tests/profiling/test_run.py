@@ -39,7 +39,7 @@ def launch():
 
 def visited(kernel, launch, sampling=run.ENOUGH):
     memory = Memory.build(kernel, launch)
-    profile = profile_launch(kernel, launch, memory, sampling)
+    profile = profile_launch(kernel, launch, memory, sampling, keeps_memory=True)
     return profile, memory.array("visits").reshape(BLOCKS, 32)[:, 0]
 
 

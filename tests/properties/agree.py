@@ -39,18 +39,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     spelt: dict[str, Counter[str]] = {a: Counter() for a in architectures}
     gaps: Counter[str] = Counter()
-    wrong = 0
+    crashes: Counter[str] = Counter()
+    wrong = executed = 0
     for number, results in zip(numbers, _results(check, numbers, options.jobs), strict=True):
         for architecture, found in results.items():
             spelt[architecture].update(found.spelt.get(architecture, {}))
             gaps.update({gap.what.rpartition("instruction ")[2] for gap in found.gaps})
+            crashes.update({crash.what for crash in found.crashes})
+            executed += found.is_executed
             if found.differences:
                 wrong += 1
                 if wrong <= _FIRST_DIFFERENCES:
                     _report(number, architecture, options)
-    print_gaps(gaps)
+    print_counts("not executed", gaps)
+    print_counts("not assembled", crashes)
     print_coverage(spelt, options.spellings)
-    print(f"{options.programs} programs, {wrong} with differences")
+    kernels = options.programs * len(architectures)
+    print(f"{kernels} kernels, {executed} executed, {wrong} with differences")
     return 1 if wrong else 0
 
 
@@ -133,10 +138,10 @@ def _as_wrong(examine: Callable[[Program], Agreement], kind: str, program: Progr
         return False
 
 
-def print_gaps(gaps: Counter[str]) -> None:
-    """What cannot be executed yet, with the number of programs that it stopped."""
-    for what, count in gaps.most_common():
-        print(f"not executed: {what} ({count} programs)")
+def print_counts(head: str, stopped: Counter[str]) -> None:
+    """What stopped programs, with the number of them."""
+    for what, count in stopped.most_common():
+        print(f"{head}: {what} ({count} kernels)")
 
 
 def print_coverage(spelt: dict[str, Counter[str]], spellings: bool) -> None:

@@ -30,6 +30,8 @@ from kernelcast.toolchain.ptxas import assemble
 NAME = "generated.ptx"
 BUDGET = 200_000
 _SHOWN = 4
+_CRASH = "ended with status -"
+"""Of an assembler that a signal ended: it has neither refused the program nor assembled it."""
 
 Image = Mapping[str, NDArray[np.generic]]
 """The arrays of a launch after it, by name."""
@@ -61,13 +63,20 @@ class Difference:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What came of one program: `gaps` are instructions that cannot be executed yet, and `spelt`
-    counts the names of all instructions of its machine code by architecture.
+    """What came of one program: `gaps` are instructions that cannot be executed yet, `crashes` are
+    of the assembler, and `spelt` counts the names of all instructions of its machine code by
+    architecture.
     """
 
     differences: tuple[Difference, ...] = ()
     gaps: tuple[Difference, ...] = ()
+    crashes: tuple[Difference, ...] = ()
     spelt: Mapping[str, Counter[str]] = field(default_factory=dict)
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether there was machine code, and all of it has been executed."""
+        return bool(self.spelt) and not (self.gaps or self.crashes)
 
 
 def agree(
@@ -93,7 +102,7 @@ def agree(
         if int(architecture.removeprefix("sm_")) >= program.architecture:
             with tempfile.TemporaryDirectory(prefix="agree-") as directory:
                 _machine_code(found, kernel, architecture, executors, kernel_of, Path(directory))
-    return Agreement(tuple(found.differences), tuple(found.gaps), found.spelt)
+    return Agreement(tuple(found.differences), tuple(found.gaps), tuple(found.crashes), found.spelt)
 
 
 class _Findings:
@@ -104,6 +113,7 @@ class _Findings:
         self.expected = expected
         self.differences: list[Difference] = []
         self.gaps: list[Difference] = []
+        self.crashes: list[Difference] = []
         self.spelt: dict[str, Counter[str]] = {}
 
     def compare(self, where: str, made: Callable[[], Kernel], executor: str) -> None:
@@ -121,7 +131,8 @@ class _Findings:
 
     def fail(self, where: str, error: KernelcastError) -> None:
         """A step that should have worked did not."""
-        self.differences.append(Difference(where, f"{type(error).__name__}: {error}"))
+        failure = Difference(where, f"{type(error).__name__}: {error}")
+        (self.crashes if _CRASH in str(error) else self.differences).append(failure)
 
 
 def _machine_code(

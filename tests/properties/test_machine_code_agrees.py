@@ -17,6 +17,7 @@ from ptx_operations import APPROXIMATIONS, OPERATIONS, POOLS, PREDICATES, SELECT
 from ptx_unique import ARCHITECTURES, unique_program
 from ptx_writer import Program
 
+from kernelcast.errors import CompileError
 from kernelcast.ir import Array, Launch
 from kernelcast.isas.ptx import parse_ptx
 from kernelcast.toolchain.ptxas import NEWEST, assemble
@@ -119,6 +120,21 @@ def test_refused_ptx_is_a_difference(program: Program) -> None:
     assert [d.kind for d in found.differences] == ["CompileError"]
 
 
+def test_a_crash_of_the_assembler_is_no_difference(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*arguments: object, **options: object) -> bytes:
+        raise CompileError("it ended with status -11")
+
+    monkeypatch.setattr("agreement.assemble", crash)
+    found = agree(program, ["sm_90"])
+    assert not found.differences
+    assert not found.is_executed
+    assert [str(crash) for crash in found.crashes] == [
+        "sm_90: CompileError: it ended with status -11"
+    ]
+
+
 def test_what_a_difference_does_not_need_is_left_out(program: Program) -> None:
     small = reduced(program, lambda shorter: "xor" in shorter.text)
     assert "xor" in small.text
@@ -141,7 +157,7 @@ def test_the_command_line_counts_programs_and_says_what_was_met(
 ) -> None:
     status = main(["--programs", "1", "--arch", "sm_90", "--out", str(tmp_path), "--seed", "5"])
     printed = capsys.readouterr().out
-    assert status == (0 if "1 programs, 0 with" in printed else 1)
+    assert status == (0 if " 0 with differences" in printed else 1)
     assert "sm_90: " in printed
     assert " LDG " in printed
 

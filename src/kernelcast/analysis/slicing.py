@@ -1,9 +1,9 @@
 """What a trace needs: the instructions that must be computed to know where a kernel goes.
 
 A trace says which blocks ran in which lanes and where accesses went. It depends on the guards of
-accesses, on their addresses, and on what branches, exits and barriers read. All else a kernel
-computes, most of its arithmetic often, may be left out. This is a backward slice (Weiser 1984)
-whose criterion is the trace.
+accesses, on their addresses, and on what branches, exits, barriers and meetings read. All else a
+kernel computes, most of its arithmetic often, may be left out. This is a backward slice (Weiser
+1984) whose criterion is the trace.
 """
 
 from __future__ import annotations
@@ -12,17 +12,35 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from kernelcast.analysis.arrays import arrays_of_accesses
+from kernelcast.analysis.waiting import waits_of
 from kernelcast.ir import Guard, Instruction, Kernel, OpClass, Register, Space
 
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
+_SLEEP = "nanosleep"
 _MODIFYING = (OpClass.ATOMIC, OpClass.ASYNC_COPY)
 _WRITABLE = (Space.GLOBAL, Space.SHARED, Space.LOCAL)
 _READ_ONLY = ("nc", "CONSTANT")
 """What PTX and SASS call loads from memory that nobody writes while the kernel runs."""
 
+_BARRIERS = "mbarrier"
+"""What marks the steps that access a barrier in shared memory."""
+
 _CARRY = Register("", "pred")
 """The condition code of PTX, which `add.cc` writes and `addc` reads; no operand names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array in global memory."""
+
+    name: str
+
+
+_Place = Space | str | _Array
+"""A state space, the barriers, or an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +80,28 @@ class Needed:
         return tuple(chain)
 
 
-def needed_for_trace(kernel: Kernel, *, keeps_global: bool = False) -> Needed:
+def needed_for_trace(
+    kernel: Kernel, *, keeps_global: bool = False, pointers: Mapping[int, str] | None = None
+) -> Needed:
     """Find the instructions that must be executed to know the trace of a kernel.
 
-    Parameters are not traced. A state space counts as a whole: where a value loaded from it is
-    needed, so is every value stored to it, and generic addresses may lead to all spaces. Loads
-    that promise to read what nobody writes need no store. With `keeps_global`, what the kernel
-    leaves in global memory is needed as well, as by a later launch.
+    Parameters are not traced. A state space counts as a whole, but for the barriers in shared
+    memory, and for the arrays in global memory that `pointers` tells apart: it names the array of
+    every pointer to one, by its offset in the block of parameters. Where a value loaded from such a
+    place is needed, so is every value stored to it; generic addresses may lead to all spaces, and
+    addresses of unknown origin to all arrays. Loads that promise to read what nobody writes need no
+    store. With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a
+    later launch.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
     """
-    search = _Search(kernel)
+    search = _Search(kernel, pointers)
     for instruction in kernel.instructions:
         search.add_root(instruction)
+    for block, lanes in waits_of(kernel).meetings.items():
+        if isinstance(lanes, Register):
+            search.need_register(kernel.blocks[block].start, lanes)
     if keeps_global:
         search.need_memory(Space.GLOBAL, None)
     search.run()
@@ -91,31 +117,40 @@ def needed_for_trace(kernel: Kernel, *, keeps_global: bool = False) -> Needed:
 class _Search:
     """A search from the roots, breadth first, so that the first user found is nearest to a root."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, pointers: Mapping[int, str] | None) -> None:
+        self._kernel = kernel
+        self._pointers = pointers or {}
         self.instructions = kernel.instructions
         self.writers = _Writers(kernel)
         self.in_full: set[int] = set()
         self.users: dict[int, int] = {}
         self.last_links: set[int] = set()
-        self._spaces: set[Space] = set()
+        self._needed: set[_Place] = set()
+        self._barriers = {i.index for i in kernel.instructions if _is_on_barrier(kernel, i.index)}
         self._roots: list[tuple[int, Sequence[Register]]] = []
         self._pending: deque[int] = deque()
 
     def add_root(self, instruction: Instruction) -> None:
         """Note what the trace itself depends on."""
-        if instruction.op_class in _CONTROL:
+        if instruction.op_class in _CONTROL or instruction.opcode == _SLEEP:
             self.in_full.add(instruction.index)
             self._pending.append(instruction.index)
         elif _is_traced(instruction):
             guard = (instruction.guard.register,) if instruction.guard else ()
             self._roots.append((instruction.index, (*guard, *instruction.address_reads)))
 
-    def need_memory(self, space: Space, user: int | None) -> None:
-        """Take in all that may write a state space, as `user` needs."""
-        if space not in self._spaces:
-            self._spaces.add(space)
+    def need_register(self, index: int, register: Register) -> None:
+        """Note that the trace depends on a register that an instruction reads."""
+        self._roots.append((index, (register,)))
+
+    def need_memory(self, place: _Place, user: int | None) -> None:
+        """Take in all that may write to a place, as `user` needs."""
+        if place not in self._needed:
+            self._needed.add(place)
             for instruction in self.instructions:
-                if _may_write(instruction) and space in _reachable(instruction):
+                if _may_write(instruction) and any(
+                    _overlap(place, other) for other in self._places(instruction)
+                ):
                     self._take(instruction.index, user)
 
     def run(self) -> None:
@@ -127,8 +162,22 @@ class _Search:
             instruction = self.instructions[index]
             self._take_writers(index, _reads(instruction))
             if _may_read(instruction):
-                for space in _reachable(instruction):
-                    self.need_memory(space, index)
+                for place in self._places(instruction):
+                    self.need_memory(place, index)
+
+    def _places(self, instruction: Instruction) -> tuple[_Place, ...]:
+        """Where its address may lead to. The words of barriers are a place of their own, since
+        nothing else reads or writes them."""
+        if instruction.index in self._barriers:
+            return (_BARRIERS,)
+        spaces = _reachable(instruction)
+        if self._pointers and Space.GLOBAL in spaces and instruction.index in self._arrays:
+            return tuple(map(_Array, sorted(self._arrays[instruction.index])))
+        return spaces
+
+    @cached_property
+    def _arrays(self) -> Mapping[int, frozenset[str]]:
+        return arrays_of_accesses(self._kernel, self._pointers)
 
     def _take_writers(self, user: int, registers: Sequence[Register]) -> list[int]:
         """Take in what writes the registers that `user` reads; return what is new of it."""
@@ -243,10 +292,25 @@ def _is_traced(instruction: Instruction) -> bool:
     return _is_access(instruction) and instruction.space is not Space.PARAM
 
 
+def _overlap(one: _Place, other: _Place) -> bool:
+    if one == other:
+        return True
+    return Space.GLOBAL in (one, other) and any(isinstance(p, _Array) for p in (one, other))
+
+
+def _is_on_barrier(kernel: Kernel, index: int) -> bool:
+    return any(_BARRIERS in s.modifiers for s in kernel.steps(index) if s.op_class.is_memory)
+
+
 def _may_read(instruction: Instruction) -> bool:
     """Whether its result, or what it writes to memory, comes from memory."""
     gives = bool(instruction.writes) or instruction.op_class in _MODIFYING
-    return _is_access(instruction) and gives
+    return gives and (_is_access(instruction) or _follows_descriptors(instruction))
+
+
+def _follows_descriptors(instruction: Instruction) -> bool:
+    """Whether it multiplies what lies in memory; such reads are no part of a trace."""
+    return instruction.op_class is OpClass.TENSOR and instruction.space is not None
 
 
 def _may_write(instruction: Instruction) -> bool:

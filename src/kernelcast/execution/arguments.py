@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.fills import bf16_bits
-from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Kernel, Launch, Parameter
+from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Kernel, Launch, Parameter, TensorMap
+from kernelcast.ir.tensor_map import TENSOR_MAP_BYTES
 
 
 def signature(kernel: Kernel) -> str:
@@ -113,13 +114,15 @@ def _described(parameter: Parameter) -> str:
 
 
 def _check(parameter: Parameter, value: Argument, name: str, where: str) -> None:
-    if isinstance(value, Array):
+    if isinstance(value, TensorMap):
+        _check_tensor_map(parameter, name, where)
+    elif isinstance(value, Array):
         _check_array(parameter, value, name, where)
     elif is_by_value(parameter):
         raise LaunchError(
             f"{name} is a struct of {parameter.size_bytes} bytes passed by value, not a number",
             where=where,
-            hint=f"give its bytes as an array of that size, for example b8[{parameter.size_bytes}]",
+            hint=_struct_hint(parameter),
         )
     elif parameter.is_pointer and value != 0:
         raise LaunchError(
@@ -129,6 +132,23 @@ def _check(parameter: Parameter, value: Argument, name: str, where: str) -> None
         )
     else:
         _check_scalar(parameter, value, name, where)
+
+
+def _struct_hint(parameter: Parameter) -> str:
+    hint = f"give its bytes as an array of that size, for example b8[{parameter.size_bytes}]"
+    if parameter.size_bytes == TENSOR_MAP_BYTES:
+        hint += ', or a tensor map, for example "f16[m, n] box[64, 64]"'
+    return hint
+
+
+def _check_tensor_map(parameter: Parameter, name: str, where: str) -> None:
+    if not is_by_value(parameter) or parameter.size_bytes != TENSOR_MAP_BYTES:
+        raise LaunchError(
+            f"{name} is {_described(parameter)}, but a tensor map is given",
+            where=where,
+            hint=f"pass tensor maps by value, as __grid_constant__ structs of {TENSOR_MAP_BYTES} "
+            "bytes",
+        )
 
 
 def _check_array(parameter: Parameter, value: Array, name: str, where: str) -> None:

@@ -57,7 +57,7 @@ def execute(
     Raises
     ------
     UnsupportedError
-        If an instruction cannot be executed.
+        If an instruction cannot be executed, or the kernel asks for clusters of several blocks.
     ExecutionError
         If the kernel goes wrong: a bad access, a deadlock, or a block runs past the budget.
     """
@@ -65,6 +65,12 @@ def execute(
     most = DEFAULT_BUDGET if budget is None else budget
     if executor not in ("auto", "engine", "reference"):
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
+    if kernel.cluster_blocks > 1:
+        raise UnsupportedError(
+            f"clusters of {kernel.cluster_blocks} blocks are not supported",
+            where=f"kernel {kernel.label or kernel.name}",
+            hint="ask for clusters of one block: every block is executed on its own",
+        )
     if executor != "reference":
         # What an instruction means is the reference's to say, and the engine's to do faster.
         check_defined(kernel, launch, memory, needed)

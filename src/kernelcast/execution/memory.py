@@ -24,6 +24,7 @@ from kernelcast.execution.address_map import (
     GLOBAL_BASE,
     GUARD_BYTES,
     LOCAL_WINDOW,
+    PARAM_WINDOW,
     SHARED_WINDOW,
 )
 from kernelcast.execution.arguments import (
@@ -33,10 +34,12 @@ from kernelcast.execution.arguments import (
     pack_scalar,
 )
 from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
-from kernelcast.ir import Array, Kernel, Launch, Parameter, Space, Variable
+from kernelcast.ir import Array, Kernel, Launch, Parameter, Space, TensorMap, Variable
 
 _RESERVED_BYTES = 1 << 40
 """Room for the arrays of later launches; where the system refuses it, a launch's own need."""
+
+POINTER_BYTES = 8
 
 _HUGE_BYTES = 1 << 21
 """Size of a huge page."""
@@ -120,13 +123,18 @@ class Memory:
         matched = match_arguments(kernel, launch)
         variables = [v for v in kernel.variables if v.space in (Space.GLOBAL, Space.CONST)]
         need = sum(GUARD_BYTES + v.size_bytes for v in variables)
-        need += sum(GUARD_BYTES + a.size_bytes for _, _, a in matched if isinstance(a, Array))
+        arrays = [a.array if isinstance(a, TensorMap) else a for _, _, a in matched]
+        need += sum(GUARD_BYTES + a.size_bytes for a in arrays if isinstance(a, Array))
         reservation = earlier._reservation if earlier else _Reservation.open(need)
 
         regions: list[Region] = []
         packed: list[tuple[Parameter, bytes]] = []
         for parameter, label, value in matched:
-            if not isinstance(value, Array):
+            if isinstance(value, TensorMap):
+                region = reservation.place_array(value.of or label, value.array, base_dir)
+                regions.append(region)
+                packed.append((parameter, value.layout(region.address).pack()))
+            elif not isinstance(value, Array):
                 packed.append((parameter, pack_scalar(parameter, value)))
             elif is_by_value(parameter):
                 packed.append((parameter, _filled(value, base_dir)))
@@ -162,6 +170,18 @@ class Memory:
     def buffer(self) -> memoryview:
         """All of device memory; a byte's index is its address minus `GLOBAL_BASE`."""
         return self._reservation.buffer
+
+    def pointers(self, kernel: Kernel) -> dict[int, str]:
+        """The array of every parameter that points to one, by the parameter's offset."""
+        found = {}
+        for parameter in kernel.parameters:
+            if parameter.size_bytes == POINTER_BYTES:
+                start = parameter.offset_bytes
+                address = int(self.parameters[start : start + POINTER_BYTES].view(np.uint64)[0])
+                region = self.region_at(address)
+                if region is not None and region.address == address and region.is_argument:
+                    found[start] = region.label
+        return found
 
     def bytes_at(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
         """A writable view of `size_bytes` bytes from a device address on."""
@@ -292,12 +312,13 @@ def _parameter_block(
         **{f"nctaid.{axis}": (4, n) for axis, n in zip("xyz", launch.grid, strict=True)},
         "shared_window": (8, SHARED_WINDOW),
         "local_window": (8, LOCAL_WINDOW),
+        "param_window": (8, PARAM_WINDOW),
         "stack": (4, local_bytes),
     }
     parts = list(kernel.constants.data)
     for word in kernel.constants.launch_words:
         size, value = words[word.name]
-        parts.append((word.offset_bytes, value.to_bytes(size, "little")))
+        parts.append((word.offset_bytes, (value + word.addend).to_bytes(size, "little")))
     for pointer in kernel.constants.addresses:
         address = symbols[pointer.variable] + pointer.addend
         parts.append((pointer.offset_bytes, address.to_bytes(8, "little")))

@@ -1,4 +1,4 @@
-"""Arguments as they are written: `"n // 2"`, `2.5`, `"f32[n, m] random(1)"`."""
+"""Arguments as they are written: `"n // 2"`, `2.5`, `"f32[n, m] random(1)"`, and tensor maps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
-from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Fill
+from kernelcast.frontends.tensor_maps import BOX, parse_tensor_map
+from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Fill, TensorMap
 
 MAX_ARRAY_BYTES = 1 << 40
 """More than any device has; a larger array is a mistake."""
@@ -41,13 +42,13 @@ def parse_arguments(
     for label, value in written.items():
         known = {**scalars, **names}
         values[label] = parsed = parse_argument(value, known, where=f"{where}: {label}")
-        if not isinstance(parsed, Array):
+        if not isinstance(parsed, Array | TensorMap):
             scalars[label] = parsed
     return values
 
 
 def parse_argument(written: object, names: Mapping[str, Number], *, where: str) -> Argument:
-    """The value of one argument: a number, an expression or an array."""
+    """The value of one argument: a number, an expression, an array or a tensor map."""
     if isinstance(written, bool | int | float):
         return int(written) if isinstance(written, bool) else written
     if not isinstance(written, str):
@@ -56,6 +57,9 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
             where=where,
             hint="give a number, an expression or an array",
         )
+    if box := BOX.search(written):
+        array = parse_array(written[: box.start()], names, where=where)
+        return parse_tensor_map(array, written[box.start() :], names, where=where)
     if "[" in written:
         return parse_array(written, names, where=where)
     return evaluate(written, names, where=where)

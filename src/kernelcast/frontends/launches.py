@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelcast.errors import InputError, LaunchError
 from kernelcast.frontends.arguments import parse_arguments
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
-from kernelcast.ir import Argument, Array, Dim3, Fill, Launch
+from kernelcast.ir import Argument, Array, Dim3, Fill, Launch, TensorMap
 
 MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
 MAX_BLOCK: Dim3 = (1024, 1024, 64)
@@ -89,6 +89,10 @@ def split_assignments(texts: Sequence[str]) -> dict[str, str]:
 
 def anchor(value: Argument, directory: Path) -> Argument:
     """The argument with the path of its file, if it has one, starting at `directory`."""
+    if isinstance(value, TensorMap):
+        array = anchor(value.array, directory)
+        assert isinstance(array, Array)
+        return replace(value, array=array)
     if not isinstance(value, Array) or value.fill.kind != "file":
         return value
     fill = Fill("file", path=str(directory / value.fill.path))

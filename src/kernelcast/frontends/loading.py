@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelcast.errors import InputError, NotFoundError, UnsupportedError
+from kernelcast.errors import CompileError, InputError, NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
-from kernelcast.frontends.cuda import compile_source
+from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
@@ -22,6 +22,9 @@ from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_archit
 H100_COMPUTE_CAPABILITY = (9, 0)
 KERNELS_SHOWN = 20
 """Kernels that an error names where there are several to choose from."""
+
+_OTHER_TARGET = "not supported on .target"
+"""How the compiler refuses instructions that no other chip will have: it wants to hear so."""
 
 
 @dataclass(frozen=True)
@@ -208,22 +211,35 @@ def _load_cuda(
     options: CompileOptions,
     cache: Cache | None,
 ) -> LoadedModule:
+    def compiled_for(architecture: str) -> CompiledSource:
+        return compile_source(
+            data.decode("utf-8", "surrogateescape"),
+            name=name,
+            architecture=architecture,
+            kernels=kernels,
+            options=options,
+            cache=cache,
+        )
+
     note = ""
     if architecture is None:
         target = choose_architecture(compute_capability)
-        architecture, note = target.architecture, target.note
-    compiled = compile_source(
-        data.decode("utf-8", "surrogateescape"),
-        name=name,
-        architecture=architecture,
-        kernels=kernels,
-        options=options,
-        cache=cache,
-    )
+        note = target.note
+        try:
+            compiled = compiled_for(target.architecture)
+        except CompileError as error:
+            if _OTHER_TARGET not in error.log:
+                raise
+            try:
+                compiled = compiled_for(f"{target.architecture}a")
+            except InputError:
+                raise error from None
+    else:
+        compiled = compiled_for(architecture)
     return LoadedModule(
         name=name,
         kind=Kind.CUDA,
-        architecture=architecture,
+        architecture=compiled.compilation.architecture,
         labels=compiled.labels,
         notes=(note,) if note else (),
         toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",

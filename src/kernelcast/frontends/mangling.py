@@ -55,7 +55,7 @@ class _Reader:
             pass
         self._take("L")  # internal linkage
         while True:
-            if self._peek().isdigit():
+            if self._peek().isdigit() and (nested or not parts):
                 identifier = self._identifier()
                 if not identifier.startswith("_GLOBAL__N_"):  # an anonymous namespace
                     parts.append(identifier)

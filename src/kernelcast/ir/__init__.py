@@ -25,7 +25,7 @@ from kernelcast.ir.kernel import (
     Resources,
     Variable,
 )
-from kernelcast.ir.launch import ELEMENT_BYTES, Argument, Array, Dim3, Fill, Launch
+from kernelcast.ir.launch import ELEMENT_BYTES, Argument, Array, Dim3, Fill, Launch, TensorMap
 from kernelcast.ir.op_class import OpClass, Space
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Space",
     "SpecialRegister",
     "Symbol",
+    "TensorMap",
     "Text",
     "Variable",
     "Vector",

@@ -72,12 +72,14 @@ class Resources:
 class LaunchWord:
     """A word of the parameter block that the driver fills when it launches the kernel.
 
-    `name` is a special register (`ntid.x`, `nctaid.x`) or one of `shared_window`, `local_window`
-    (64 bits each, generic addresses) and `stack` (bytes of local memory).
+    `name` is a special register (`ntid.x`, `nctaid.x`) or one of `shared_window`, `local_window`,
+    `param_window` (64 bits each, generic addresses) and `stack` (bytes of local memory); `addend`
+    is added.
     """
 
     offset_bytes: int
     name: str
+    addend: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,12 @@ class Kernel:
     `target` is the architecture the code was made for (`sm_90`), `label` the name in the source,
     `source` the user's file, and `version` that of the ISA's text.
 
-    Executors know the instructions of PTX. In a kernel of another ISA, `meanings` says of each
-    instruction what it does as PTX instructions, its steps, which carry its index. A step of
+    Executors know the instructions of PTX, but for those that amount to several others. In a kernel
+    with such ones, or of another ISA, `meanings` says of each instruction what it does as PTX
+    instructions, its steps, which carry its index. A step of
     opcode `unknown` stands for a result that nobody can compute yet. `constants` is what its
-    parameter block holds besides the parameters.
+    parameter block holds besides the parameters, `cluster_blocks` how many blocks a cluster has
+    that the code asks for.
     """
 
     name: str
@@ -130,6 +134,7 @@ class Kernel:
     warnings: tuple[str, ...] = ()
     meanings: tuple[tuple[Instruction, ...], ...] = field(default=(), repr=False)
     constants: ConstantBanks | None = field(default=None, repr=False)
+    cluster_blocks: int = 1
 
     def __str__(self) -> str:
         return (

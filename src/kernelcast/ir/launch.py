@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernelcast.ir.tensor_map import TensorLayout
+
 Dim3 = tuple[int, int, int]
 
 ELEMENT_BYTES: Mapping[str, int] = {
@@ -55,7 +57,50 @@ class Array:
         return f"{self.type}[{','.join(map(str, self.shape))}] {self.fill}"
 
 
-Argument = int | float | Array
+@dataclass(frozen=True, slots=True)
+class TensorMap:
+    """A tensor map, which copies of tiles go by: an array and the box that one copy moves.
+
+    `order` are the dimensions of the array from the outermost of the map on, and `box` has a length
+    for each of these. Rows of a box have `swizzle_bytes` bytes where their chunks are exchanged in
+    shared memory. The array is an argument like others, called `of`; where that is empty, by the
+    label of the map.
+    """
+
+    array: Array
+    box: tuple[int, ...]
+    order: tuple[int, ...]
+    swizzle_bytes: int = 0
+    of: str = ""
+
+    def layout(self, address: int) -> TensorLayout:
+        """What the map says of an array at an address."""
+        element_bytes = ELEMENT_BYTES[self.array.type]
+        shape = self.array.shape
+        strides = [element_bytes * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        inner_first = self.order[::-1]
+        return TensorLayout(
+            address=address,
+            element_bytes=element_bytes,
+            extents=tuple(shape[axis] for axis in inner_first),
+            strides_bytes=tuple(strides[axis] for axis in inner_first[1:]),
+            box=self.box[::-1],
+            swizzle_bytes=self.swizzle_bytes,
+        )
+
+    def __str__(self) -> str:
+        lengths = ",".join(map(str, self.box))
+        parts = [f"{self.array} box[{lengths}]"]
+        if self.order != tuple(range(len(self.order))):
+            parts.append(f"order[{','.join(map(str, self.order))}]")
+        if self.swizzle_bytes:
+            parts.append(f"swizzle({self.swizzle_bytes})")
+        if self.of:
+            parts.append(f"of {self.of}")
+        return " ".join(parts)
+
+
+Argument = int | float | Array | TensorMap
 
 
 @dataclass(frozen=True)

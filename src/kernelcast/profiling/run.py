@@ -72,7 +72,7 @@ def profile_launch(
         If the kernel holds an instruction that cannot be executed.
     """
     total = launch.blocks
-    needed = needed_for_trace(kernel, keeps_global=keeps_memory)
+    needed = needed_for_trace(kernel, keeps_global=keeps_memory, pointers=memory.pointers(kernel))
     known = _known_size(total, sampling)
     first = sample_blocks(total, known or PILOT_BLOCKS)
     sample = _Sample(kernel, launch, memory)

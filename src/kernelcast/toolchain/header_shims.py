@@ -124,11 +124,22 @@ using ::isfinite;
 #endif
 """
 
+_CUDA = """
+#ifndef KERNELCAST_CUDA
+#define KERNELCAST_CUDA
+typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;
+#endif
+"""
+
+DRIVER_HEADER = "cuda.h"
+"""What it declares is host code, but for the parameters that are tensor maps; its stand-in takes
+its place even where it is installed."""
+
 HEADER_SHIMS: Mapping[str, str] = {
+    DRIVER_HEADER: _CUDA,
     **dict.fromkeys(
         (
             "builtin_types.h",
-            "cuda.h",
             "cuda_runtime.h",
             "cuda_runtime_api.h",
             "device_functions.h",

@@ -18,7 +18,7 @@ import msgspec
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.toolchain.cache import Cache, content_key
 from kernelcast.toolchain.diagnostics import compile_error
-from kernelcast.toolchain.header_shims import HEADER_SHIMS
+from kernelcast.toolchain.header_shims import DRIVER_HEADER, HEADER_SHIMS
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels
 
@@ -148,11 +148,12 @@ def _header_directories(cuda_major: int) -> tuple[Path, ...]:
 
 
 def _needed_shims(directories: Sequence[Path]) -> dict[str, str]:
-    """The stand-ins for headers that no directory holds."""
+    """The stand-ins for headers that no directory holds, and for that of the driver."""
     return {
         header: text
         for header, text in HEADER_SHIMS.items()
-        if not any((directory / header).is_file() for directory in directories)
+        if header == DRIVER_HEADER
+        or not any((directory / header).is_file() for directory in directories)
     }
 
 

@@ -122,7 +122,7 @@ def test_vector_source_may_hold_literals(one: Read) -> None:
         ("prefetch.global.L2 [%rd1];", "rd1", ""),
         ("mbarrier.arrive.shared.b64 %rd1, [%r1];", "r1", "rd1"),
         ("mbarrier.init.shared.b64 [%r1], %r2;", "r1 r2", ""),
-        ("cp.async.ca.shared.global [%r1], [%rd1], 4;", "r1 rd1", ""),
+        ("st.async.shared::cluster.b32 [%r1], %r2, [%r3];", "r1 r2 r3", ""),
     ],
 )
 def test_reads_and_writes(one: Read, text: str, reads: str, writes: str) -> None:
@@ -195,8 +195,11 @@ def test_space_and_width(name: str, space: Space | None, access_bytes: int) -> N
         ),
         ("cvt.rn.f32.s32 cvt.rn.bf16x2.f32 cvt.pack.sat.u8.s32.b32", OpClass.CONVERT),
         ("mov.b64 cvta.to.global.u64 isspacep.shared", OpClass.MOVE),
-        ("ld.global.f32 ldu.global.u32", OpClass.LOAD),
-        ("st.shared.u8", OpClass.STORE),
+        (
+            "ld.global.f32 ldu.global.u32 ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+            OpClass.LOAD,
+        ),
+        ("st.shared.u8 stmatrix.sync.aligned.m8n8.x4.shared.b16", OpClass.STORE),
         ("atom.shared.cas.b64 red.global.add.f32", OpClass.ATOMIC),
         ("shfl.sync.idx.b32 shfl.up.b32", OpClass.SHUFFLE),
         ("vote.sync.ballot.b32 match.any.sync.b64 activemask.b32 redux.sync.add.s32", OpClass.VOTE),
@@ -207,7 +210,11 @@ def test_space_and_width(name: str, space: Space | None, access_bytes: int) -> N
         ("membar.gl fence.acq_rel.gpu fence.proxy.async", OpClass.FENCE),
         ("bra.uni brx.idx.uni ret.uni exit trap call.uni", OpClass.BRANCH),
         ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", OpClass.TENSOR),
-        ("wgmma.fence.sync.aligned ldmatrix.sync.aligned.m8n8.x4.shared.b16", OpClass.TENSOR),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 "
+            "movmatrix.sync.aligned.m8n8.trans.b16",
+            OpClass.TENSOR,
+        ),
         ("tcgen05.mma.cta_group::1.kind::f16", OpClass.TENSOR),
         (
             "cp.async.commit_group cp.async.bulk.wait_group mbarrier.init.shared.b64",
@@ -217,6 +224,7 @@ def test_space_and_width(name: str, space: Space | None, access_bytes: int) -> N
             "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 st.async.b32",
             OpClass.ASYNC_COPY,
         ),
+        ("wgmma.fence.sync.aligned wgmma.wait_group.sync.aligned", OpClass.OTHER),
         ("prefetch.global.L2 nanosleep.u32 griddepcontrol.wait bar.warp.sync", OpClass.OTHER),
     ],
 )
@@ -229,7 +237,7 @@ def test_op_classes(names: str, op_class: OpClass) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["foo.bar.f32", "add", "add.q32", "ld.global", "tex.2d.v4.f32.f32", "barrier.cluster.wait"],
+    ["foo.bar.f32", "add", "add.q32", "ld.global", "tex.2d.v4.f32.f32", "barrier.grid.wait"],
 )
 def test_unknown_instruction_is_named_with_its_line(build: Build, name: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
@@ -240,12 +248,14 @@ def test_unknown_instruction_is_named_with_its_line(build: Build, name: str) -> 
 def test_known_but_not_executable_instructions_are_listed(build: Build) -> None:
     kernel = build(
         "add.s32 %r1, %r1, 1;\n"
-        "cp.async.ca.shared.global [%r1], [%rd1], 4;\n"
-        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;\n"
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];\n"
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};\n"
+        "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};"
     )
     assert [(i.opcode, i.line) for i in unsupported_instructions(kernel)] == [
         ("cp", 9),
-        ("ldmatrix", 10),
+        ("mma", 12),
     ]
 
 

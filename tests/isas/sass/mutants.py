@@ -245,12 +245,26 @@ NOTHING_TO_BREAK: Mapping[str, str] = {
     **dict.fromkeys(("CCTL", "CCTLL"), "caches hold nothing of their own"),
     **dict.fromkeys(("DEPBAR", "LDGDEPBAR"), _COPIES),
     **dict.fromkeys(("PREEXIT", "ACQBULK"), "launches follow one another"),
-    "WARPGROUP": "products of warp groups are not computed",
+    "WARPGROUP": "products of warp groups are computed at once",
     "BRA.DIV: way": "its target does the same, for fewer lanes at a time",
     "BRA.CONV: way": "its target does the same, for all lanes at once",
     "SYNCS.ARRIVE.TRANS64.A1T0: first word": "this half of a token means nothing to others",
     "SYNCS.ARRIVE.TRANS64.RED.A0T1: load address": _NO_END,
     "ARRIVES.LDGSTSBAR.64.TRANSCNT: load address": _NO_END,
     "NANOSLEEP.WARP: wait": "a YIELD follows it",
+    **dict.fromkeys(
+        (
+            "YIELD: wait",
+            "SYNCS.PHASECHK.TRANS64: wait",
+            "SYNCS.PHASECHK.TRANS64.TRYWAIT: wait",
+        ),
+        "loops that wait for others are found without it",
+    ),
+    "QSPC.E.D: first predicate": "a load and a store, or a loop of atomics, does the same",
+    **{
+        f"ATOM.E.CAST.SPIN.{form}: {kind}": "acts on memory of other blocks of a cluster"
+        for form in ("STRONG.SM", "64.STRONG.SM")
+        for kind in ("first word", "last word", "data", "store address")
+    },
 }
 """Opcodes without any step that could be broken, and mutants that make no difference: why."""

@@ -21,13 +21,15 @@ Words = NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Small:
-    """A kernel of one block on arrays a and o, and what its code holds on which architectures."""
+    """A kernel on arrays a and o, of one block if nothing is said, and what its code holds on which
+    architectures."""
 
     body: str
     holds: Mapping[str, tuple[str, ...]]
     numbers: Mapping[str, Argument] = field(default_factory=dict)
     before: str = ""
     threads: int = 64
+    grid: tuple[int, int, int] = (1, 1, 1)
     expected: Callable[[Words], Words] | None = None
 
     @property
@@ -42,9 +44,9 @@ class Small:
 
     @property
     def launch(self) -> Launch:
-        """One block."""
+        """One block, or as many as the grid has."""
         arrays = {name: Array("u32", (ELEMENTS,)) for name in "ao"}
-        return Launch((1, 1, 1), (self.threads, 1, 1), {**arrays, **self.numbers})
+        return Launch(self.grid, (self.threads, 1, 1), {**arrays, **self.numbers})
 
     @property
     def architectures(self) -> list[str]:

@@ -17,9 +17,10 @@ from listings import listing
 from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
 
 from kernelcast.ir import Instruction
+from kernelcast.isas.ptx.steps import is_temporary
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import UNKNOWN, meaning_of
-from kernelcast.isas.sass.meaning.lift import Code, is_temporary
+from kernelcast.isas.sass.meaning.lift import Code
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -1,7 +1,6 @@
-"""Copies by machine code: asynchronous ones, and those of matrices, against NumPy.
+"""Copies: asynchronous ones, also in PTX, and those of matrices, against NumPy.
 
-The executors do not know these instructions of PTX, so the oracle is what the PTX manual says they
-do, written with NumPy.
+The oracle is what the PTX manual says they do, written with NumPy.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ Words = NDArray[np.uint32]
 EXECUTORS = ("engine", "reference")
 COPYING = ("sm_80", "sm_90", "sm_120")
 """A chip of every generation that has `cp.async`."""
+COPIES = ("cp", "LDGSTS")
+"""What PTX and machine code call it."""
 
 HEAD = """
 __device__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -88,13 +89,13 @@ def launched(
     return memory.array("out").copy(), trace
 
 
-def accesses(trace: Trace, opcode: str) -> list[tuple[Space | None, int, int, tuple[int, ...]]]:
-    """Space, width, mask and addresses of the accesses of an opcode, in order."""
+def accesses(trace: Trace, *opcodes: str) -> list[tuple[Space | None, int, int, tuple[int, ...]]]:
+    """Space, width, mask and addresses of the accesses of some opcodes, in order."""
     return [
         (i.space, i.access_bytes, r.mask, r.addresses)
         for r in trace.records()
         if r.kind is not RecordKind.BLOCK
-        and (i := trace.kernel.instructions[r.id]).opcode == opcode
+        and (i := trace.kernel.instructions[r.id]).opcode in opcodes
     ]
 
 
@@ -103,14 +104,16 @@ def start_of(trace: Trace, name: str) -> int:
 
 
 def machine(source: str, architecture: str) -> Kernel:
-    return kernels(source, architecture)[1]
+    """The kernel as machine code for `sm_90`, as PTX for `ptx of sm_90`."""
+    ptx, machine_code = kernels(source, architecture.removeprefix("ptx of "))
+    return ptx if architecture.startswith("ptx") else machine_code
 
 
 NUMBERS = np.arange(1, 129, dtype=np.uint32) * np.uint32(0x01010101)
 SIZES = np.arange(32, dtype=np.int32)
 
 
-@pytest.mark.parametrize("architecture", COPYING)
+@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_copy_is_a_load_and_a_store(architecture: str, executor: str) -> None:
     """Wrong if bytes move elsewhere, or the trace tells another width, space or address."""
@@ -119,14 +122,14 @@ def test_a_copy_is_a_load_and_a_store(architecture: str, executor: str) -> None:
     arrays = {"in": NUMBERS, "out": np.zeros(128, np.uint32), "sizes": SIZES}
     out, trace = launched(kernel, executor, arrays, whole=0)
     assert np.array_equal(out, NUMBERS)
-    (load, store) = accesses(trace, "LDGSTS")
+    (load, store) = accesses(trace, *COPIES)
     lanes = tuple(start_of(trace, "in") + 16 * lane for lane in range(32))
     assert load == (Space.GLOBAL, 16, 0xFFFF_FFFF, lanes)
     assert store[:3] == (Space.SHARED, 16, 0xFFFF_FFFF)
     assert np.diff(store[3]).tolist() == [16] * 31
 
 
-@pytest.mark.parametrize("architecture", COPYING)
+@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("form", ["size", "ignore"])
 def test_a_copy_of_nothing_writes_zeros_and_reads_nothing(
@@ -146,13 +149,13 @@ def test_a_copy_of_nothing_writes_zeros_and_reads_nothing(
         if sliced and executor == "reference":
             continue
         out, trace = launched(kernel, executor, arrays, sliced=sliced, whole=10)
-        load, store = accesses(trace, "LDGSTS")
+        load, store = accesses(trace, *COPIES)
         assert (load[2], store[2]) == (0x3FF, 0xFFFF_FFFF)
         if not sliced:
             assert np.array_equal(out, np.pad(NUMBERS[:40], (0, 88)))
 
 
-@pytest.mark.parametrize("architecture", COPYING)
+@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
 @pytest.mark.parametrize("size_bytes", [4, 8, 16])
 def test_a_copy_of_a_part_fills_up_with_zeros(architecture: str, size_bytes: int) -> None:
     """Wrong if the size in the address is misread; a fault if bytes behind the array are read."""
@@ -174,10 +177,10 @@ def test_a_copy_of_a_part_fills_up_with_zeros(architecture: str, size_bytes: int
     for executor in EXECUTORS:
         out, trace = launched(kernel, executor, arrays, whole=0)
         assert np.array_equal(out, expected.view(np.uint32).ravel()), executor
-        widths = Counter(access[1] for access in accesses(trace, "LDGSTS"))
+        widths = Counter(access[1] for access in accesses(trace, *COPIES))
         assert set(widths) == {1, size_bytes}
     full = sum(1 << lane for lane, size in enumerate(sizes) if size == size_bytes)
-    wide = [a for a in accesses(trace, "LDGSTS") if a[:2] == (Space.GLOBAL, size_bytes)]
+    wide = [a for a in accesses(trace, *COPIES) if a[:2] == (Space.GLOBAL, size_bytes)]
     assert [a[2] for a in wide] == [full]
 
 
@@ -241,7 +244,7 @@ def test_a_matrix_in_registers_is_transposed(architecture: str) -> None:
         assert np.array_equal(out[:32], fragments(expected)), executor
 
 
-BULK_COPY = (
+BULK_REDUCTION = (
     HEAD
     + """
 extern "C" __global__ void k(unsigned* in, unsigned* out, int* sizes, int whole) {
@@ -249,7 +252,7 @@ extern "C" __global__ void k(unsigned* in, unsigned* out, int* sizes, int whole)
   for (int i = threadIdx.x; i < 128; i += 32) s[i] = in[i];
   __syncthreads();
   if (threadIdx.x == 0)
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;"
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 512;"
       :: "l"(out), "r"(shared_address(s)) : "memory");
 }
 """
@@ -257,9 +260,9 @@ extern "C" __global__ void k(unsigned* in, unsigned* out, int* sizes, int whole)
 
 
 @pytest.mark.parametrize("sliced", [False, True])
-def test_a_bulk_copy_is_refused(sliced: bool) -> None:
+def test_a_bulk_reduction_is_refused(sliced: bool) -> None:
     """Wrong if its traffic is missing from a trace without a word."""
-    kernel = machine(BULK_COPY, "sm_90")
+    kernel = machine(BULK_REDUCTION, "sm_90")
     arrays = {"in": NUMBERS, "out": np.zeros(128, np.uint32), "sizes": SIZES}
-    with pytest.raises(UnsupportedError, match="UBLKCP"):
+    with pytest.raises(UnsupportedError, match="UBLKRED"):
         launched(kernel, "engine", arrays, sliced=sliced, whole=0)

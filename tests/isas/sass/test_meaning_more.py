@@ -81,7 +81,13 @@ def test_a_product_of_unsigned_and_signed_bytes(architecture: str) -> None:
 SATURATED = Work(("__saturatef(__fmaf_rn(x, y, .25f))",), ("f32", "f32"), "f32")
 LONGS = Work(("(double)(long long)x",), ("u64",), "f64")
 LONGS_TO_SINGLE = Work(("(float)(long long)x",), ("u64",), "f32")
-WORKS = {"saturated": SATURATED, "longs": LONGS, "longs_to_single": LONGS_TO_SINGLE}
+TOWARDS_ZERO = Work(("__uint2float_rz(x)",), ("u32",), "f32")
+WORKS = {
+    "towards_zero": TOWARDS_ZERO,
+    "saturated": SATURATED,
+    "longs": LONGS,
+    "longs_to_single": LONGS_TO_SINGLE,
+}
 
 
 @pytest.mark.parametrize("name", WORKS)

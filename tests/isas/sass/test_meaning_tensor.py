@@ -1,7 +1,7 @@
 """Matrix products of machine code against NumPy.
 
-Neither executor knows `mma` of PTX, so the oracle is the product of whole matrices. Their elements
-are small multiples of a power of two: every sum is exact, in whatever order it is made.
+The oracle is the product of whole matrices. Their elements are small multiples of a power of two:
+every sum is exact, in whatever order it is made.
 """
 
 from __future__ import annotations
@@ -304,43 +304,6 @@ def test_the_profile_of_a_product_has_its_traffic_without_the_product(architectu
         (Space.SHARED, True): 2 * tile * steps,
         (Space.GLOBAL, False): SIZE * SIZE * 4,
     }
-
-
-WARPGROUP_GEMM = """
-extern "C" __global__ void gemm(const unsigned* a, float* c) {
-  __shared__ __align__(1024) unsigned s[2048];
-  for (int i = threadIdx.x; i < 2048; i += 128) s[i] = a[i];
-  asm volatile("fence.proxy.async;" ::: "memory");
-  __syncthreads();
-  unsigned long long at = ((unsigned)__cvta_generic_to_shared(s) >> 4) | (1ull << 62);
-  float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  asm volatile("{.reg .pred p; setp.ne.b32 p, 1, 0;"
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, p, 1, 1, 0, 0;}"
-    : "+f"(d0), "+f"(d1), "+f"(d2), "+f"(d3) : "l"(at), "l"(at + 256));
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  float* mine = c + threadIdx.x * 4;
-  mine[0] = d0; mine[1] = d1; mine[2] = d2; mine[3] = d3;
-}
-"""
-
-
-def test_a_product_of_a_warp_group_is_profiled_but_not_computed() -> None:
-    """Wrong if a product that nobody can compute keeps its kernel from being profiled, or if its
-    results are made up."""
-    kernel = machine_kernels(WARPGROUP_GEMM, "sm_90a")["gemm"]
-    products = [i for i in kernel.instructions if i.opcode == "HGMMA"]
-    assert [i.op_class for i in products] == [OpClass.TENSOR]
-    launch = Launch((1, 1, 1), (128, 1, 1), {"a": Array("u32", (2048,)), "c": Array("f32", (512,))})
-    profile = profile_launch(kernel, launch, Memory.build(kernel, launch))
-    assert traffic(profile) == {
-        (Space.GLOBAL, True): 8192,
-        (Space.SHARED, False): 8192,
-        (Space.GLOBAL, False): 2048,
-    }
-    with pytest.raises(UnsupportedError, match="HGMMA"):
-        execute(kernel, launch, Memory.build(kernel, launch))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ SAMPLE = {
     "table of targets": ("BRX: way", "BREV: first word", "IMAD.HI.U32: first word"),
     "shuffles": ("SHFL: first predicate", "SHFL.IDX: first word"),
     "scaled products": ("FMUL.D4: first word", "I2FP: first word"),
-    "spinning": ("YIELD: wait",),
     "a flag in a loop": ("UISETP: first predicate", "UIADD3: first word"),
     "a lone warp": ("R2UR: first word", "SYNCS: store address", "VOTEU: first predicate"),
     "matrices in empty memory": ("STSM: no store",),

@@ -15,11 +15,12 @@ LANES = range(WARP_LANES)
 
 
 class Builder:
-    """Lines of one function, its stack slots, the declarations it needs, and fresh names."""
+    """Lines of one function, its stack slots, what it declares and calls, and fresh names."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.declarations: set[str] = set()
+        self.functions: dict[str, str] = {}  # of the same module, by name
         self.slots: list[str] = []
         self._names = 0
 
@@ -47,6 +48,13 @@ class Builder:
         name = "%" + self.fresh("slot")
         self.slots.append(f"  {name} = alloca {kind}, align 64")
         return name
+
+    def named_slot(self, name: str, count: int, kind: str) -> str:
+        """A stack slot for an array that all who use this name share."""
+        slot = f"  %{name} = alloca [{count} x {kind}], align 64"
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return f"%{name}"
 
     def value(self, element: str, expression: str) -> Value:
         """An instruction with a lane-vector result."""

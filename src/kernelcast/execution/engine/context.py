@@ -22,6 +22,8 @@ class Slot(IntEnum):
     LOG = auto()  # where the next record goes
     LOG_LIMIT = auto()  # beyond it, drain
     DRAIN = auto()  # the host's function
+    BULK = auto()  # the host's function for bulk copies
+    OPERANDS = auto()  # what it is given: per operand 32 lanes
     BLOCKS = auto()  # linear indices of the blocks to run
     BLOCK_COUNT = auto()
     GRID_X = auto()

@@ -10,6 +10,7 @@ A pause ends the turn of the whole warp, so that lanes meet again where they wou
 from __future__ import annotations
 
 from kernelcast.execution.engine.context import Fault, Slot
+from kernelcast.execution.engine.fairness import exited
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.turn import reduction_pointer
 from kernelcast.ir import BasicBlock, BlockRef, Instruction, Register
@@ -32,14 +33,24 @@ def branch(lw: Lowering, index: int, instruction: Instruction) -> None:
     elif instruction.opcode == "brx":
         _indexed_branch(lw, block, instruction)
     elif instruction.opcode in ("ret", "exit"):
-        if instruction.guard is None:
-            lw.b.line("br label %dispatch")
-        else:
-            _go_if_any(lw, block.successors[0], _others(lw, _guard_mask(lw, instruction)))
+        _exit(lw, block.successors, instruction)
     elif instruction.guard is None:
         go(lw, block.successors[-1], lw.mask)
     else:
         _conditional(lw, block.successors, _guard_mask(lw, instruction))
+
+
+def _exit(lw: Lowering, successors: tuple[int, ...], instruction: Instruction) -> None:
+    taken = lw.mask if instruction.guard is None else _guard_mask(lw, instruction)
+    if not lw.waits.headers:
+        if instruction.guard is None:
+            lw.b.line("br label %dispatch")
+        else:
+            _go_if_any(lw, successors[0], _others(lw, taken))
+        return
+    if instruction.guard is not None:
+        _push_if_any(lw, successors[0], _others(lw, taken))
+    exited(lw, taken)
 
 
 def _others(lw: Lowering, mask: str) -> str:

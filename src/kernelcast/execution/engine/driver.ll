@@ -230,6 +230,25 @@ done:
   ret i32 %released_after
 }
 
+; The first block from %start on in which lanes of %unmoved wait; %count where there is none.
+define internal i32 @next_to_move(ptr %pending, i32 %start, i32 %count, i32 %unmoved) {
+entry:
+  br label %head
+head:
+  %block = phi i32 [ %start, %entry ], [ %next, %look ]
+  %more = icmp ult i32 %block, %count
+  br i1 %more, label %look, label %found
+look:
+  %mask_p = getelementptr i32, ptr %pending, i32 %block
+  %mask = load i32, ptr %mask_p
+  %here = and i32 %mask, %unmoved
+  %none = icmp eq i32 %here, 0
+  %next = add i32 %block, 1
+  br i1 %none, label %head, label %found
+found:
+  ret i32 %block
+}
+
 define internal i32 @drain(ptr %ctx) noinline {
   %f = slot ptr DRAIN
   %r = call i32 %f(ptr %ctx)

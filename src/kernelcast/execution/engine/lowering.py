@@ -11,12 +11,14 @@ from typing import Protocol
 
 from kernelcast.analysis.liveness import live_in
 from kernelcast.analysis.slicing import Needed
+from kernelcast.analysis.waiting import waits_of
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.driver import slot_pointer
 from kernelcast.execution.engine.registers import (
     CARRY,
+    pauses,
     saved_registers,
     stack_registers,
     stack_slot,
@@ -69,7 +71,9 @@ class Lowering:
         self._seen_across = _seen_across_lanes(kernel)
         self._block = 0
         self.on_stack = stack_registers(kernel)
-        self.saved = saved_registers(kernel, self.on_stack)
+        self.waits = waits_of(kernel)
+        self.pauses = bool(self.waits.headers) or pauses(kernel)
+        self.saved = saved_registers(kernel, self.on_stack, everywhere=self.pauses)
         self._loop_headers = _loop_headers(kernel)
 
     def slot(self, slot: Slot, kind: str = "i64") -> str:
@@ -199,14 +203,19 @@ class Lowering:
         self.set_slot(Slot.FAULT, str(int(fault)))
         self.set_slot(Slot.FAULT_INSTRUCTION, str(self.position))
 
-    def start_block(self, index: int) -> None:
-        """Begin a basic block: its mask, its record, and its instructions counted."""
-        block = self.kernel.blocks[index]
+    def enter_block(self, index: int) -> None:
+        """Begin a basic block, before it is settled which lanes run it."""
         self._block = index
         self.forget_values()
         self.b.label(f"block{index}")
-        if index in self._loop_headers:
+        if index in self._loop_headers or index in self.waits.meetings:
+            # Only here do lanes go on below a block that others have run.
             self._drain_if_full()
+
+    def start_block(self, index: int) -> None:
+        """Begin what a basic block does: its mask, its record, and its instructions counted."""
+        block = self.kernel.blocks[index]
+        self.forget_values()
         self.mask = self.b.scalar("load i32, ptr %current")
         self.active = self.b.predicate_of(self.mask)
         self._record_block(index)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from kernelcast.analysis.slicing import Needed
 from kernelcast.execution.engine.control import branch, go, pause, wait_at_barrier
 from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir
+from kernelcast.execution.engine.fairness import gate
 from kernelcast.execution.engine.lowering import InstructionSet, Lowering
-from kernelcast.execution.engine.registers import PAUSE, waits
+from kernelcast.execution.engine.registers import PAUSES, waits
 from kernelcast.execution.engine.turn import begin, dispatch_and_end, state_bytes
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Kernel, OpClass
@@ -39,8 +40,9 @@ def lower_kernel(
     entry, *rest = lw.b.lines
     body = "\n".join((entry, *lw.b.slots, *rest))
     declarations = "\n".join(sorted({*DECLARATIONS, *lw.b.declarations}))
+    functions = "\n".join(lw.b.functions.values())
     ir = (
-        f"{driver_ir()}\n{declarations}\n"
+        f"{driver_ir()}\n{declarations}\n{functions}\n"
         f"define internal i32 @warp(ptr noalias %ctx, i64 %w, i32 %resume) {{\n{body}\n}}\n"
         '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
     )
@@ -49,6 +51,8 @@ def lower_kernel(
 
 def _lower_block(lw: Lowering, index: int) -> None:
     block = lw.kernel.blocks[index]
+    lw.enter_block(index)
+    gate(lw, index)
     lw.start_block(index)
     for position in range(block.start, block.end):
         for step in lw.steps(position):
@@ -58,7 +62,7 @@ def _lower_block(lw: Lowering, index: int) -> None:
                 return
             if waits(step):
                 lw.store_registers()
-                end = pause if step.opcode == PAUSE else wait_at_barrier
+                end = pause if step.opcode in PAUSES else wait_at_barrier
                 end(lw, index, step)
                 return
             lower = lw.isa.opcodes.get(step.opcode)

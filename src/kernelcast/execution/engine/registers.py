@@ -11,12 +11,15 @@ CARRY = "cc"
 """The condition-code register that `add.cc` writes and `addc` reads, one bit per lane."""
 
 
-PAUSE = "pause"
+PAUSES = frozenset(("pause", "nanosleep"))
+"""Steps that end the turn of a warp."""
 
 
 def waits(instruction: Instruction) -> bool:
     """Whether a step makes its lanes wait for other warps: at a barrier of the block, or for their
     next turn."""
+    if instruction.opcode in PAUSES:
+        return True
     return instruction.op_class is OpClass.BARRIER and not (
         "arrive" in instruction.modifiers or "warp" in instruction.modifiers
     )
@@ -28,8 +31,8 @@ def ends_in_wait(kernel: Kernel, position: int) -> bool:
 
 
 def pauses(kernel: Kernel) -> bool:
-    """Whether a turn may end while lanes of the warp are on their way."""
-    return any(s.opcode == PAUSE for i in kernel.instructions for s in kernel.steps(i.index))
+    """Whether a step may end a turn while lanes of the warp are on their way."""
+    return any(s.opcode in PAUSES for i in kernel.instructions for s in kernel.steps(i.index))
 
 
 def block_local_registers(kernel: Kernel) -> frozenset[str]:
@@ -66,9 +69,14 @@ def _uses_carry(instruction: Instruction) -> bool:
     return "cc" in instruction.modifiers or instruction.opcode in ("addc", "subc", "madc")
 
 
-def saved_registers(kernel: Kernel, on_stack: dict[str, str]) -> dict[str, str]:
-    """Those that may be read in a later turn, which a waiting warp has to keep."""
-    if pauses(kernel):
+def saved_registers(
+    kernel: Kernel, on_stack: dict[str, str], *, everywhere: bool
+) -> dict[str, str]:
+    """Those that may be read in a later turn, which a waiting warp has to keep.
+
+    `everywhere` says that a turn may end in any block.
+    """
+    if everywhere:
         return on_stack
     ends = [b for b in kernel.blocks if b.end and ends_in_wait(kernel, b.end - 1)]
     if not ends:

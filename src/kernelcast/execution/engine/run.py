@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import BudgetError, DeadlockError, ExecutionError
 from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
 from kernelcast.execution.engine.jit import MachineCode, machine_code
 from kernelcast.execution.engine.module import LoweredKernel, lower_kernel
 from kernelcast.execution.engine.ptx import Ptx
+from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
 from kernelcast.execution.faults import memory_fault, place
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Progress, Sink
+from kernelcast.execution.trace import Progress, Sink, Words
 from kernelcast.ir import Instruction, Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
@@ -33,6 +35,7 @@ STACK_BYTES = 1 << 30
 there, some KiB for each of its instructions; memory is taken only as far as it is used."""
 
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_BulkCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *(ctypes.c_uint32,) * 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,16 @@ class _Session:
         self.slots = np.zeros(SLOTS, np.uint64)
         self.log = np.zeros((LOG_BYTES + lowered.headroom_bytes) // 8, np.uint64)
         self.drain = _Callback(self._drain)
+        self.bulk = _BulkCallback(self._copy)
+        self.bulk_copies = BulkCopies(kernel, launch, memory)
+        self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
         self._keep: list[NDArray[np.generic]] = []
         self._set_memory()
         self._set_launch(blocks)
         self._set_warps(lowered)
         self.set(Slot.DRAIN, ctypes.cast(self.drain, ctypes.c_void_p).value or 0)
+        self.set(Slot.BULK, ctypes.cast(self.bulk, ctypes.c_void_p).value or 0)
+        self._pointer(Slot.OPERANDS, self.operands)
         self.set(Slot.LOG, self.log.ctypes.data)
         self.set(Slot.LOG_LIMIT, self.log.ctypes.data + LOG_BYTES)
 
@@ -139,7 +147,8 @@ class _Session:
     def _set_memory(self) -> None:
         memory, kernel = self.memory, self.kernel
         self.set(Slot.GLOBAL_DELTA, memory.host_delta)
-        self._pointer(Slot.SHARED, _aligned(max(memory.shared_bytes, 64)))
+        self.shared = _aligned(max(memory.shared_bytes, 64))
+        self._pointer(Slot.SHARED, self.shared)
         self.set(Slot.SHARED_BYTES, memory.shared_bytes)
         self.set(Slot.SHARED_DYNAMIC_BYTES, self.launch.smem_bytes)
         warp_bytes = WARP_LANES * memory.local_bytes
@@ -204,6 +213,36 @@ class _Session:
             self.error = error
             return 1
         return 0
+
+    def _copy(self, _context: int, position: int, number: int, mask: int, moves: int) -> int:
+        """Called by the compiled code for a step of a bulk copy; non-zero stops it."""
+        try:
+            step = self.kernel.steps(position)[number]
+            operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)[: len(step.operands) - 1]
+            shared = self.shared[: self.memory.shared_bytes]
+            first_thread = self.get(Slot.WARP) * WARP_LANES
+            for lane in range(WARP_LANES):
+                if mask >> lane & 1:
+                    where = Where(self.get(Slot.BLOCK_INDEX), first_thread + lane, shared)
+                    values = operands[:, lane].tolist()
+                    self._log(self.bulk_copies.perform(step, values, where, moves=bool(moves)))
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+    def _log(self, records: Words) -> None:
+        """Append records to the log."""
+        start = self.log.ctypes.data
+        end = (self.get(Slot.LOG) - start) // 8 + records.size
+        if 8 * end > LOG_BYTES:
+            self._flush()
+            end = records.size
+        if 8 * end > LOG_BYTES:
+            self.sink(records)
+            return
+        self.log[end - records.size : end] = records
+        self.set(Slot.LOG, start + 8 * end)
 
     def _flush(self) -> None:
         used = (self.get(Slot.LOG) - self.log.ctypes.data) // 8

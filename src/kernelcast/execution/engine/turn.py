@@ -8,11 +8,11 @@ lanes have reached.
 
 from __future__ import annotations
 
+from kernelcast.execution.engine import fairness
 from kernelcast.execution.engine.context import Slot, WarpResult, WarpStatus
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.registers import (
     ends_in_wait,
-    pauses,
     saved_bytes,
     stack_slot,
     waits,
@@ -52,6 +52,8 @@ def begin(lw: Lowering) -> None:
     b.line(f"%state = getelementptr i8, ptr {state}, i64 %state_offset")
     threads = lw.slot(Slot.THREADS, "ptr")
     b.line(f"%threads = getelementptr [3 x [32 x i32]], ptr {threads}, i64 %w")
+    if lw.waits.headers:
+        fairness.begin(lw, _kept_offset(lw))
     b.line("%is_fresh = icmp eq i32 %resume, 0")
     b.line("br i1 %is_fresh, label %fresh, label %resumed")
     b.label("fresh")
@@ -59,6 +61,8 @@ def begin(lw: Lowering) -> None:
         b.line(f"store {vector(element)} zeroinitializer, ptr {stack_slot(name)}")
     if _has_barriers(lw):
         _fill(lw, "%state", _masks_bytes(lw))
+    if lw.waits.headers:
+        b.line(f"store i32 {mask}, ptr {fairness.kept(lw, fairness.Word.ALIVE)}")
     if _uses_local_memory(lw):
         local, local_bytes = lw.slot(Slot.LOCAL, "ptr"), lw.slot(Slot.LOCAL_BYTES)
         total = b.scalar(f"shl i64 {local_bytes}, 5")
@@ -82,7 +86,7 @@ def _fill(lw: Lowering, pointer: str, size_bytes: int) -> None:
 
 
 def _has_barriers(lw: Lowering) -> bool:
-    return any(ends_in_wait(lw.kernel, i.index) for i in lw.kernel.instructions)
+    return lw.pauses or any(ends_in_wait(lw.kernel, i.index) for i in lw.kernel.instructions)
 
 
 def state_bytes(lw: Lowering) -> int:
@@ -115,7 +119,7 @@ def _restore(lw: Lowering) -> None:
         else:
             value = b.value(element, f"load {vector(element)}, ptr {pointer}, align 64")
         b.line(f"store {vector(element)} {value.text}, ptr {stack_slot(name)}")
-    if pauses(lw.kernel):
+    if lw.pauses:
         b.line(f"%was_paused = icmp eq i32 %resume, {WarpStatus.PAUSED}")
         b.line("br i1 %was_paused, label %paused, label %released")
         b.label("paused")
@@ -200,10 +204,17 @@ def reduction_pointer(lw: Lowering, position: int) -> str:
 
 def _masks_bytes(lw: Lowering) -> int:
     """Room for the waiting masks, those of `bar.red`, and what a pause leaves."""
-    size = _paused_offset(lw)
-    if pauses(lw.kernel):
-        size += 4 * (len(lw.kernel.blocks) + 1) + 8 * len(_KEPT_SLOTS)
+    size = _kept_offset(lw)
+    if lw.waits.headers:
+        size += 4 * len(fairness.Word)
     return -(-size // 64) * 64
+
+
+def _kept_offset(lw: Lowering) -> int:
+    size = _paused_offset(lw)
+    if lw.pauses:
+        size += 4 * (len(lw.kernel.blocks) + 1) + 8 * len(_KEPT_SLOTS)
+    return size
 
 
 def _save(lw: Lowering) -> None:
@@ -224,6 +235,8 @@ def dispatch_and_end(lw: Lowering) -> None:
     b.line("store i32 -1, ptr %low")
     b.line("br label %scan")
     b.label("dispatch")
+    if lw.waits.headers:
+        fairness.move_on(lw)
     b.line("%d.low = load i32, ptr %low")
     b.line(f"%d.none = icmp uge i32 %d.low, {count}")
     b.line("br i1 %d.none, label %idle, label %take")
@@ -249,10 +262,17 @@ def dispatch_and_end(lw: Lowering) -> None:
     b.line("br i1 %s.started, label %dispatch, label %jump")
     b.label("jump")
     targets = " ".join(f"i32 {i}, label %block{i}" for i in range(count))
-    b.line(f"switch i32 %s.low, label %stopped [ {targets} ]")
+    if lw.waits.headers:
+        b.line("%j.block = phi i32 [ %s.low, %scanned ], [ %m.block, %sweep_move ]")
+        b.line(f"switch i32 %j.block, label %stopped [ {targets} ]")
+        fairness.sweep(lw)
+    else:
+        b.line(f"switch i32 %s.low, label %stopped [ {targets} ]")
     b.label("idle")
     b.line("%i.log = load i64, ptr %log")
     lw.set_slot(Slot.LOG, "%i.log")
+    if lw.waits.headers:
+        fairness.force(lw)
     if _has_barriers(lw):
         b.line("%i.waiting = load i32, ptr %waiting")
         b.line("%i.done = icmp eq i32 %i.waiting, 0")
@@ -262,8 +282,10 @@ def dispatch_and_end(lw: Lowering) -> None:
         b.line(f"ret i32 {WarpResult.WAITING}")
     else:
         b.line("br label %exited")
-    if pauses(lw.kernel):
+    if lw.pauses:
         b.label("pause")
+        if lw.waits.headers:
+            fairness.move_on(lw)
         b.line("%p.log = load i64, ptr %log")
         lw.set_slot(Slot.LOG, "%p.log")
         _pause(lw)

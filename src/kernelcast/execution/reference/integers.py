@@ -195,6 +195,22 @@ def _dot(instruction: Instruction) -> Semantics:
     )
 
 
+def _byte_differences(instruction: Instruction) -> Semantics:
+    """`vabsdiff4` of unsigned bytes: |a - b| of each, or with `.add` c plus all of them."""
+    found = form(instruction, ("add",))
+    if found.types != ("u32",) * 3:
+        raise UndefinedFormError
+
+    def function(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+        total = c if "add" in found else 0 * c
+        for at in range(0, 32, 8):
+            difference: Lanes = abs(_field(a, at, 8, "u8") - _field(b, at, 8, "u8"))
+            total = total + (difference if "add" in found else difference << at)
+        return total
+
+    return Semantics(("u32",) * 3, ("u32",), function)
+
+
 DEFINITIONS: Definitions = {
     "add": _sum(1),
     "sub": _sum(-1),
@@ -214,4 +230,5 @@ DEFINITIONS: Definitions = {
     "sad": _elementwise(absolute_difference),
     "dp4a": _dot,
     "dp2a": _dot,
+    "vabsdiff4": _byte_differences,
 }

@@ -18,10 +18,13 @@ from kernelcast.execution.reference import (
     floats,
     integers,
     moves,
+    products,
     special_functions,
     warp_ops,
 )
 from kernelcast.execution.reference.barriers import Barrier, barrier, release_complete
+from kernelcast.execution.reference.bulk_copies import bulk_step
+from kernelcast.execution.reference.fairness import Fairness
 from kernelcast.execution.reference.memory_ops import Step, memory_step
 from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Semantics, UndefinedFormError
@@ -29,6 +32,7 @@ from kernelcast.execution.reference.state import Block, Run, Warp, lanes_of
 from kernelcast.execution.reference.values import Lanes, is_float
 from kernelcast.execution.trace import RecordKind, Words
 from kernelcast.ir import BasicBlock, BlockRef, Instruction, Kernel, Launch
+from kernelcast.isas.ptx.steps import BULK
 
 _ANY_TYPE = {
     **integers.DEFINITIONS,
@@ -37,11 +41,12 @@ _ANY_TYPE = {
     **conversions.DEFINITIONS,
     **moves.DEFINITIONS,
     **warp_ops.DEFINITIONS,
+    **products.DEFINITIONS,
 }
 _OF_FLOATS = {**floats.DEFINITIONS, **special_functions.DEFINITIONS}
 _WITHOUT_EFFECT = frozenset(
     (
-        *("membar", "fence", "nanosleep", "griddepcontrol", "prefetch", "prefetchu"),
+        *("membar", "fence", "griddepcontrol", "prefetch", "prefetchu"),
         *("discard", "applypriority", "pmevent", "setmaxnreg"),
     )
 )
@@ -92,7 +97,7 @@ class _Leave:
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """`pause`: the turn of the warp ends, and all its lanes go on in the next round."""
+    """`pause`, `nanosleep`: the turn of the warp ends; its lanes go on in the next round."""
 
 
 _Action = Step | Barrier | _Branch | _Leave | _Pause
@@ -105,6 +110,7 @@ class Program:
         self.run = run
         self.budget = budget
         self.limit = 0
+        self.fairness = Fairness(run)
         self._needed = needed
         self.actions = [
             [(step, self._look_up(step)) for step in self._steps(i.index)]
@@ -127,15 +133,20 @@ class Program:
             release_complete(self.run, block)
 
     def _run_warp(self, warp: Warp) -> None:
-        """Until all lanes wait or have exited, or one pauses; the pending basic block of lowest
-        index first."""
+        """Until all lanes wait or have exited, or one pauses."""
         self.run.record(RecordKind.WARP, warp.index, 0, warp.block.index)
         warp.pauses = False
         while warp.pending and not warp.pauses:
-            index = min(warp.pending)
-            self._run_basic_block(warp, self.run.kernel.blocks[index], warp.pending.pop(index))
+            index = self.fairness.next_block(warp)
+            if self.fairness.lose_patience(warp, index):
+                for other in self.fairness.others(warp, index):
+                    self._run_basic_block(warp, other)
+                warp.pauses = True
+            else:
+                self._run_basic_block(warp, index)
 
-    def _run_basic_block(self, warp: Warp, block: BasicBlock, mask: int) -> None:
+    def _run_basic_block(self, warp: Warp, index: int) -> None:
+        block, mask = self.run.kernel.blocks[index], warp.pending.pop(index)
         self.run.record(RecordKind.BLOCK, block.index, mask)
         self._count(warp, block, mask)
         for index in range(block.start, block.end):
@@ -215,11 +226,15 @@ class Program:
             return lambda warp, mask, active: None
         if opcode in _MEMORY:
             return memory_step(instruction, self.run)
+        if opcode == BULK:
+            return bulk_step(instruction, self.run)
         if opcode in _BARRIERS:
             return barrier(instruction, self.run)
         if opcode in ("exit", "ret"):
             return _Leave()
-        if opcode == "pause":
+        if opcode == "wgmma":
+            return products.group_product_step(instruction, self.run)
+        if opcode in ("pause", "nanosleep"):
             return _Pause()
         if opcode == "trap":
             return self._trap(instruction)
@@ -243,18 +258,22 @@ class Program:
 def unsupported(kernel: Kernel, index: int, needed: Needed | None) -> UnsupportedError:
     """The error for an instruction that cannot be executed, with what needs its result."""
     instruction = kernel.instructions[index]
-    source = f"line {instruction.location}, " if instruction.location else ""
     what = f"instruction {instruction.name} is not supported"
     chain = needed.why(index)[1:] if needed else ()
     if chain:
         user = kernel.instructions[chain[-1]]
-        what += f", and {user.name} of {kernel.isa.upper()} line {user.line} depends on its result"
+        what += f", and {user.name} of {_lines(kernel, user)} depends on its result"
     return UnsupportedError(
         what,
-        where=f"kernel {kernel.label or kernel.name}, {source}"
-        f"{kernel.isa.upper()} line {instruction.line}",
+        where=f"kernel {kernel.label or kernel.name}, {_lines(kernel, instruction)}",
         hint="this version cannot execute the kernel",
     )
+
+
+def _lines(kernel: Kernel, instruction: Instruction) -> str:
+    """Where an instruction stands, in the source if that is known and in the text of its ISA."""
+    source = f"line {instruction.location}, " if instruction.location else ""
+    return f"{source}{kernel.isa.upper()} line {instruction.line}"
 
 
 def definition(instruction: Instruction) -> Semantics:

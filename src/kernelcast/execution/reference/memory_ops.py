@@ -21,12 +21,13 @@ from kernelcast.execution.reference.values import (
 )
 from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Address, Immediate, Instruction, OpClass, Register, Space, Symbol
+from kernelcast.isas.ptx import mbarriers
 
 Step = Callable[[Warp, int, Lanes], None]
 """Executes one instruction of a warp, given its active lanes as a mask and as booleans."""
 
 _SPACES = (
-    *("global", "shared", "shared::cta", "local", "const"),
+    *("global", "shared", "shared::cta", "shared::cluster", "local", "const"),
     *("param", "param::entry"),
 )
 _ORDER = (
@@ -38,12 +39,20 @@ _HINTS = (
     *("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last"),
     *("L1::no_allocate", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
     *("L2::evict_normal", "L2::evict_first", "L2::evict_last"),
+    mbarriers.MARK,
 )
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
 def _swapped(old: Lanes, b: Lanes, c: Lanes) -> Lanes:
     return np.where(old == b, c, old)
+
+
+def _counted(old: Lanes, b: Lanes) -> Lanes:
+    """The word of a barrier; where a phase is over, with the arrivals of the next."""
+    new = old + b
+    again = (new & mbarriers.ARRIVALS_OF_PHASE) << np.uint64(mbarriers.ARRIVAL_BIT - 1)
+    return np.where(new & np.uint64(mbarriers.MISSING) == 0, new + again, new)
 
 
 _ATOMICS: dict[str, Callable[..., Lanes]] = {
@@ -57,6 +66,7 @@ _ATOMICS: dict[str, Callable[..., Lanes]] = {
     "cas": _swapped,
     "inc": lambda old, b: np.where(old >= b, 0, old + 1),
     "dec": lambda old, b: np.where((old == 0) | (old > b), b, old - 1),
+    mbarriers.MARK: _counted,
 }
 """The new value of each operation, from the old one and the operands."""
 
@@ -70,6 +80,7 @@ _ATOMIC_TYPES: dict[str, tuple[str, ...]] = {
     "cas": ("b16", "b32", "b64", "u32", "s32", "u64", "s64"),
     "inc": ("u32",),
     "dec": ("u32",),
+    mbarriers.MARK: ("u64",),
 }
 
 
@@ -174,7 +185,7 @@ Place = tuple[int, memoryview | bytearray, int]
 def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[Place]]:
     """A function that finds, records and checks the addresses of the active lanes."""
     operand = next(o for o in instruction.operands if isinstance(o, Address))
-    read_base = _base(operand, run)
+    read_base = base_reader(operand, run)
     space = instruction.space or Space.GENERIC
     size = instruction.access_bytes
     traced = space is not Space.PARAM
@@ -207,7 +218,8 @@ def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[P
     return locate
 
 
-def _base(operand: Address, run: Run) -> Reader:
+def base_reader(operand: Address, run: Run) -> Reader:
+    """What the base of an address holds."""
     base = operand.base
     if isinstance(base, Register):
         return reader(base, f"u{WIDTHS[base.type]}", run)

@@ -26,6 +26,7 @@ _WINDOWS = {
     "const": 0,
     "shared": SHARED_WINDOW,
     "shared::cta": SHARED_WINDOW,
+    "shared::cluster": SHARED_WINDOW,  # no launch has clusters of several blocks
     "local": LOCAL_WINDOW,
     "param": PARAM_WINDOW,
     "param::entry": PARAM_WINDOW,
@@ -71,7 +72,7 @@ def _cvta(instruction: Instruction) -> Semantics:
 
 def _isspacep(instruction: Instruction) -> Semantics:
     """Whether a generic address lies in a space; the parameters' window is part of global."""
-    found = form(instruction, ("global", "shared", "shared::cta", "local", "param", "param::entry"))
+    found = form(instruction, [w for w in _WINDOWS if w != "const"])
     space = found.words[0]
 
     def inside(window: int, a: Lanes) -> Lanes:

@@ -6,12 +6,14 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.execution.address_map import GLOBAL_BASE, WARP_LANES
+from kernelcast.execution.bulk import BulkCopies
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference.values import Lanes, unsigned, width_of
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind
@@ -42,6 +44,7 @@ class Run:
         self.parameters = memoryview(self.memory.parameters.tobytes())
         self.symbols = self.memory.symbols
         self.global_base = GLOBAL_BASE
+        self.bulk_copies = BulkCopies(self.kernel, self.launch, self.memory)
 
     def record(self, kind: RecordKind, ident: int, mask: int, *words: int) -> None:
         """Append a record to the trace."""
@@ -82,7 +85,8 @@ class Warp:
     """A warp: its registers, its lanes' local memory, and where its lanes are.
 
     `pending` maps a basic block to the mask of lanes that are to enter it; `pauses` tells that it
-    has some because the warp ended its turn early.
+    has some because the warp ended its turn early. `rounds` counts those of loops that wait which
+    the lanes of `patient`, and no others, have begun in succession.
     """
 
     def __init__(self, run: Run, block: Block, index: int) -> None:
@@ -93,6 +97,8 @@ class Warp:
         self.pending: dict[int, int] = {0: (1 << threads) - 1}
         self.waiting: list[Wait] = []
         self.pauses = False
+        self.patient = 0
+        self.rounds = 0
         self.carry = np.zeros(WARP_LANES, bool)
         self.local = [bytearray(run.memory.local_bytes) for _ in range(WARP_LANES)]
         self.registers: dict[str, Lanes] = {}
@@ -102,6 +108,11 @@ class Warp:
     def is_alive(self) -> bool:
         """Whether any lane has not exited."""
         return bool(self.pending or self.waiting)
+
+    @property
+    def alive(self) -> int:
+        """The lanes that have not exited."""
+        return reduce(or_, (*self.pending.values(), *(w.mask for w in self.waiting)), 0)
 
     def register(self, register: Register) -> Lanes:
         """The bits of a register; one that was never written holds zero."""

@@ -226,7 +226,7 @@ class _Flattener:
             what = f"expected {wanted} of {known.opcode}, found {len(operands)}"
         elif known.destinations and not isinstance(operands[0], _DESTINATIONS):
             what = f"expected a register to write to, found {operands[0]}"
-        elif known.space and (wrong := _misplaced(known, operands)):
+        elif known.access_bytes and (wrong := _misplaced(known, operands)):
             what = wrong
         else:
             return

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.errors import ParseError
 from kernelcast.ir import BasicBlock, BlockRef, Instruction
 from kernelcast.isas.ptx.inlining import Draft, Label, Target
+from kernelcast.isas.ptx.meaning import lifted
 from kernelcast.isas.ptx.opcodes import Flow, known_form
 from kernelcast.isas.ptx.operands import Scope
-from kernelcast.isas.ptx.steps import instruction
 
 _Stream = list[Draft | Label]
 
 
-def lay_out(stream: _Stream, source: str) -> tuple[tuple[Instruction, ...], tuple[BasicBlock, ...]]:
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The instructions of a kernel in basic blocks; `meanings` as in `Kernel`."""
+
+    instructions: tuple[Instruction, ...]
+    blocks: tuple[BasicBlock, ...]
+    meanings: tuple[tuple[Instruction, ...], ...]
+
+
+def lay_out(stream: _Stream, source: str) -> Code:
     """Cut a stream into basic blocks, order them and number the instructions.
 
     Raises ParseError, located in `source`, at a branch to a label that does not exist.
@@ -25,6 +36,7 @@ def lay_out(stream: _Stream, source: str) -> tuple[tuple[Instruction, ...], tupl
     order = layout_order(successors)
     place = {body: index for index, body in enumerate(order)}
     instructions: list[Instruction] = []
+    meanings: list[tuple[Instruction, ...]] = []
     blocks = []
     for index, body in enumerate(order):
         start = len(instructions)
@@ -34,13 +46,14 @@ def lay_out(stream: _Stream, source: str) -> tuple[tuple[Instruction, ...], tupl
                 for o in draft.operands
             ]
             form, _, guard, line, location = draft
-            instructions.append(
-                instruction(len(instructions), form, operands, guard, line, location)
-            )
+            for own, steps in lifted(len(instructions), form, operands, guard, line, location):
+                instructions.append(own)
+                meanings.append(steps)
         blocks.append(
             BasicBlock(index, start, len(instructions), tuple(place[s] for s in successors[body]))
         )
-    return tuple(instructions), tuple(blocks)
+    is_plain = all(steps == (own,) for own, steps in zip(instructions, meanings, strict=True))
+    return Code(tuple(instructions), tuple(blocks), () if is_plain else tuple(meanings))
 
 
 def _key(target: Target) -> Label:

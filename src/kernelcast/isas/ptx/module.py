@@ -23,6 +23,7 @@ _HEADER = re.compile(
 )
 _COMMENTS = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _THREADS = re.compile(r"\.(?:maxntid|reqntid)\s+(\d[\d\s,]*)")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(\d[\d\s,]*)")
 _VARIABLE_HEADS = frozenset(
     (".global", ".const", ".shared", ".local", ".visible", ".extern", ".weak", ".common")
 )
@@ -40,6 +41,7 @@ class Function:
     formals: tuple[Declaration, ...]
     body: tuple[Statement, ...] | None
     max_threads: int | None = None
+    cluster_blocks: int = 1
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,8 @@ def _read_function(builder: _Builder, statements: list[Statement], at: int) -> i
         results=_formals(found["results"], header.line, where),
         formals=_formals(found["formals"], header.line, where),
         body=body,
-        max_threads=_max_threads(found["directives"]),
+        max_threads=_product(_THREADS, found["directives"]),
+        cluster_blocks=_product(_CLUSTER, found["directives"]) or 1,
     )
     known = builder.functions.get(function.name)
     if known is None or known.body is None:
@@ -180,8 +183,9 @@ def _formals(text: str | None, line: int, where: str) -> tuple[Declaration, ...]
     return tuple(d for piece in pieces for d in parse_variables(piece, line, where))
 
 
-def _max_threads(directives: str) -> int | None:
-    found = _THREADS.search(directives)
+def _product(directive: re.Pattern[str], directives: str) -> int | None:
+    """The product of the extents that a directive gives; None where it is not there."""
+    found = directive.search(directives)
     if found is None:
         return None
     return math.prod(int(extent) for extent in re.findall(r"\d+", found[1]))

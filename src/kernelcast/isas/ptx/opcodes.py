@@ -46,7 +46,8 @@ class Flow(Enum):
 class Form:
     """One instruction name taken apart.
 
-    It has `fewest` to `most` operands; the first `destinations` (0 or 1) are written.
+    It has `fewest` to `most` operands; the first `destinations` (0 or 1) are written, and read as
+    well where it works `is_in_place`.
     `access_bytes` is what one lane moves, in `elements` values of a vector; 0 for instructions
     without an address.
     """
@@ -61,6 +62,7 @@ class Form:
     space: Space | None
     elements: int
     access_bytes: int
+    is_in_place: bool
 
 
 _BY_TYPE: Mapping[str, OpClass] = {
@@ -90,6 +92,7 @@ class _Rule:
     most: int
     destinations: int
     flow: Flow
+    is_in_place: bool = False
 
 
 def _rules(
@@ -119,7 +122,7 @@ _TABLE: Mapping[str, _Rule] = {
     **_rules("neg abs", _ADDITIVE, 2),
     **_rules("add sub addc subc copysign", _ADDITIVE, 3),
     **_rules("mul mul24", _MULTIPLICATIVE, 3),
-    **_rules("mad fma madc mad24 sad dp4a dp2a", _MULTIPLICATIVE, 4),
+    **_rules("mad fma madc mad24 sad dp4a dp2a vabsdiff4", _MULTIPLICATIVE, 4),
     **_rules("rcp rsqrt sqrt sin cos lg2 ex2 tanh", _SPECIAL, 2),
     **_rules("div rem", _SPECIAL, 3),
     **_rules("not cnot", OpClass.LOGIC, 2),
@@ -151,6 +154,8 @@ _TABLE: Mapping[str, _Rule] = {
     **_rules("bar.cta.red barrier.cta.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
     **_effects("bar.arrive barrier.arrive", OpClass.BARRIER, 2),
     **_effects("bar.cta.arrive barrier.cta.arrive", OpClass.BARRIER, 2),
+    **_effects("barrier.cluster.arrive", OpClass.OTHER, 0),
+    **_effects("barrier.cluster.wait", OpClass.BARRIER, 0, flow=Flow.WAIT),
     # No instruction of PTX but a step of other ISAs: other warps run before this one goes on.
     **_effects("pause", OpClass.BARRIER, 0, flow=Flow.WAIT),
     # It synchronises the lanes of one warp, which no other warp can notice.
@@ -161,13 +166,30 @@ _TABLE: Mapping[str, _Rule] = {
     **_effects("brx.idx", OpClass.BRANCH, 2, _ANY, Flow.TABLE),
     **_effects("ret exit trap", OpClass.BRANCH, 0, flow=Flow.LEAVE),
     **_effects("call", OpClass.BRANCH, 1, _ANY, Flow.CALL),
-    **_rules("mma wmma ldmatrix movmatrix wgmma.mma_async tcgen05.ld", OpClass.TENSOR, 2, _ANY),
-    **_effects("wmma.store stmatrix wgmma tcgen05", OpClass.TENSOR, 0, _ANY),
+    **_rules("mma wmma movmatrix tcgen05.ld", OpClass.TENSOR, 2, _ANY),
+    **_effects("wmma.store tcgen05", OpClass.TENSOR, 0, _ANY),
+    # What keeps products of warp groups in order.
+    **_effects("wgmma", OpClass.OTHER, 0, 1),
+    "wgmma.mma_async": _Rule(OpClass.TENSOR, 4, _ANY, 1, Flow.NEXT, is_in_place=True),
+    **_rules("ldmatrix", OpClass.LOAD, 2),
+    **_effects("stmatrix", OpClass.STORE, 2),
     **_effects("cp st.async st.bulk red.async tensormap", OpClass.ASYNC_COPY, 0, _ANY),
-    **_rules("mbarrier", OpClass.ASYNC_COPY, 1, _ANY),
+    **_effects(
+        "mbarrier.init mbarrier.inval mbarrier.expect_tx mbarrier.complete_tx",
+        OpClass.ASYNC_COPY,
+        1,
+        2,
+    ),
+    **_rules("mbarrier.arrive mbarrier.arrive_drop", OpClass.ASYNC_COPY, 2, 3),
+    **_rules("mbarrier.pending_count", OpClass.ASYNC_COPY, 2),
+    **_rules("mbarrier.try_wait mbarrier.test_wait", OpClass.ASYNC_COPY, 3, 4, flow=Flow.WAIT),
+    # No instructions of PTX but steps of bulk copies; the first operand stands for the data.
+    **_rules("bulk.read", OpClass.LOAD, 4, _ANY),
+    **_effects("bulk.write", OpClass.STORE, 4, _ANY),
     **_rules("createpolicy", OpClass.OTHER, 2, 5),
     **_effects("griddepcontrol brkpt", OpClass.OTHER, 0),
-    **_effects("prefetch prefetchu nanosleep pmevent setmaxnreg", OpClass.OTHER, 1, 2),
+    **_effects("prefetch prefetchu pmevent setmaxnreg", OpClass.OTHER, 1, 2),
+    **_effects("nanosleep", OpClass.OTHER, 1, flow=Flow.WAIT),
     **_effects("applypriority discard", OpClass.OTHER, 2),
 }
 
@@ -199,6 +221,8 @@ def form(name: str) -> Form | None:
         access_bytes = elements * TYPE_BYTES.get(modifiers[-1] if modifiers else "", 0)
         if access_bytes == 0:
             return None
+    elif rule.is_in_place:
+        space = Space.SHARED  # where descriptors lead
     return Form(
         opcode=opcode,
         modifiers=tuple(modifiers),
@@ -210,6 +234,7 @@ def form(name: str) -> Form | None:
         space=space,
         elements=elements,
         access_bytes=access_bytes,
+        is_in_place=rule.is_in_place,
     )
 
 
@@ -230,4 +255,5 @@ def _space(modifiers: list[str]) -> Space:
 
 
 def _elements(modifiers: list[str]) -> int:
-    return next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8")), 1)
+    """Values of a vector, or matrices."""
+    return next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8", "x2", "x4")), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernelcast.analysis.waiting import cut_at_meetings
 from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.ir import Instruction, Kernel, OpClass, Resources, Space, Variable
 from kernelcast.isas.ptx.call_frames import lower_frames
@@ -12,6 +13,7 @@ from kernelcast.isas.ptx.inlining import flatten
 from kernelcast.isas.ptx.layout import lay_out
 from kernelcast.isas.ptx.module import Function, Module, read_module
 from kernelcast.isas.ptx.parameters import place_parameters
+from kernelcast.isas.ptx.products import is_known
 
 _UNSUPPORTED_CLASSES = (OpClass.TENSOR, OpClass.ASYNC_COPY)
 
@@ -74,8 +76,12 @@ def parse_ptx(text: str, source: str = "") -> PtxModule:
 
 
 def unsupported_instructions(kernel: Kernel) -> tuple[Instruction, ...]:
-    """Instructions that no executor runs: warp matrices and asynchronous copies."""
-    return tuple(i for i in kernel.instructions if i.op_class in _UNSUPPORTED_CLASSES)
+    """Instructions that no executor runs: matrices and asynchronous copies of some forms."""
+    return tuple(
+        i
+        for i in kernel.instructions
+        if i.op_class in _UNSUPPORTED_CLASSES and kernel.steps(i.index) == (i,) and not is_known(i)
+    )
 
 
 def _kernel(module: Module, function: Function, source: str) -> Kernel:
@@ -87,15 +93,16 @@ def _kernel(module: Module, function: Function, source: str) -> Kernel:
         )
     flat = flatten(module, function)
     stream, copies = lower_frames(flat.stream, flat.frames)
-    instructions, blocks = lay_out(stream, module.source)
+    code = lay_out(stream, module.source)
     variables = (*_reached_variables(module, flat.symbols), *flat.variables, *copies)
-    return Kernel(
+    kernel = Kernel(
         name=function.name,
         isa="ptx",
         target=module.target,
-        parameters=place_parameters(function.formals, instructions),
-        instructions=instructions,
-        blocks=blocks,
+        parameters=place_parameters(function.formals, code.instructions),
+        instructions=code.instructions,
+        blocks=code.blocks,
+        meanings=code.meanings,
         variables=variables,
         resources=Resources(
             static_shared_bytes=_total_bytes(variables, Space.SHARED),
@@ -107,7 +114,9 @@ def _kernel(module: Module, function: Function, source: str) -> Kernel:
         source=source,
         version=module.version,
         warnings=flat.warnings,
+        cluster_blocks=function.cluster_blocks,
     )
+    return cut_at_meetings(kernel)
 
 
 def _reached_variables(module: Module, symbols: dict[str, str]) -> list[Variable]:

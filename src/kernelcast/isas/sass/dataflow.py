@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from kernelcast.isas.sass.operands import (
     AddressOperand,
     ConstantOperand,
     IndirectOperand,
+    IntegerOperand,
     NameOperand,
     Operand,
     Register,
@@ -21,6 +23,13 @@ from kernelcast.isas.sass.operands import (
 _ALL_PREDICATES = {"PR": RegisterFile.PREDICATE, "UPR": RegisterFile.UNIFORM_PREDICATE}
 _PREDICATES = 7
 _PAIR = 2
+_MATRIX_WORDS = 4
+_DESCRIPTOR = "gdesc"
+_TENSOR_MEMORY = ("LDTM", "STTM")
+_GROUP_SHAPE = re.compile(r"64x(\d+)x\d+")
+_TIMES = re.compile(r"x\d+")
+_SHAPE_WORDS = {"16dp128bit": 2, "16dp256bit": 4}
+_GROUP_PRODUCTS = ("HGMMA", "IGMMA", "QGMMA", "BGMMA")
 _ONE_WORD_SUFFIXES = ("F32", "U32")  # one register, where the opcode takes a pair
 
 
@@ -37,9 +46,15 @@ class Effects:
 
 def effects(instruction: SassInstruction) -> Effects:
     """What an instruction reads and writes; an opcode the table does not know only reads."""
+    if instruction.opcode in _GROUP_PRODUCTS:
+        return _of_group_product(instruction)
     row = opcode(instruction.opcode)
     count = _written(instruction, row) if row else 0
     words = list(row.words_of(instruction.modifiers)) if row else []
+    if _has_two_results(instruction, row):
+        words = _words_of_two(instruction)
+    if instruction.opcode in _TENSOR_MEMORY:
+        words = [_tensor_memory_words(instruction.modifiers)] * len(instruction.operands)
     reads: list[Register] = []
     writes: list[Register] = []
     if instruction.guard:
@@ -53,9 +68,33 @@ def effects(instruction: SassInstruction) -> Effects:
         into = writes if place < count else reads
         if isinstance(operand, AddressOperand):
             reads += _address_registers(operand, wide_address)
+        elif isinstance(operand, NameOperand):
+            into += _masked_predicates(operand, instruction.operands[-1])
         else:
             into += _registers(operand, size)
     return Effects(tuple(reads), tuple(writes))
+
+
+def _of_group_product(instruction: SassInstruction) -> Effects:
+    """Two registers of sums for four columns, one where they are halves; four of matrix a, if it is
+    in registers; and the descriptors of a and b, side by side, or that of b alone. Of sparse ones
+    also the word that says where numbers are."""
+    shape = next(found for m in instruction.modifiers if (found := _GROUP_SHAPE.fullmatch(m)))
+    columns = int(shape[1])
+    sums = columns // 4 if "F16" in instruction.modifiers else columns // 2
+    target, left, *rest = instruction.operands
+    reads = list(_registers(instruction.guard, 1)) if instruction.guard else []
+    reads += _registers(left, _MATRIX_WORDS)
+    widths = [sums]
+    for operand in (left, *rest):
+        if isinstance(operand, AddressOperand):
+            (first,) = operand.registers
+            skipped = 0 if operand is left else _PAIR
+            reads += list(_consecutive(first.register, 2 * _PAIR))[skipped:]
+        elif operand is not left:
+            is_narrow = _is_predicate(operand) or not widths
+            reads += _registers(operand, 1 if is_narrow else widths.pop())
+    return Effects(tuple(reads), tuple(_registers(target, sums)))
 
 
 def _written(instruction: SassInstruction, row: Opcode) -> int:
@@ -67,12 +106,32 @@ def _written(instruction: SassInstruction, row: Opcode) -> int:
         return 1
     if row.writes is Writes.PREDICATES:
         return 2
+    if _has_two_results(instruction, row):
+        return 2
     if row.writes is Writes.VOTE:
         return 1 if _is_predicate(operands[0]) else 2
     count = _predicates_from(operands, 0)
     if count < len(operands) and isinstance(operands[count], RegisterOperand):
         count = _predicates_from(operands, count + 1)
     return count
+
+
+def _has_two_results(instruction: SassInstruction, row: Opcode | None) -> bool:
+    """Whether it is a load of 256 bits to two places."""
+    return row is not None and row.writes is Writes.RESULT and "ENL2" in instruction.modifiers
+
+
+def _words_of_two(instruction: SassInstruction) -> list[int]:
+    """Registers of the high and of the low half: four, or as many as a mask leaves."""
+    last = instruction.operands[-1]
+    mask = last.value if isinstance(last, IntegerOperand) else 0xFF
+    return [(mask >> 4).bit_count(), (mask & 0xF).bit_count()]
+
+
+def _tensor_memory_words(modifiers: tuple[str, ...]) -> int:
+    """Registers that a lane loads or stores: `x4` times those of the shape."""
+    times = next((int(m[1:]) for m in modifiers if _TIMES.fullmatch(m)), 1)
+    return times * next((n for shape, n in _SHAPE_WORDS.items() if shape in modifiers), 1)
 
 
 def _predicates_from(operands: tuple[Operand, ...], start: int) -> int:
@@ -105,11 +164,17 @@ def _registers(operand: Operand, words: int) -> Iterator[Register]:
                 yield from _consecutive(register, 1)
         case IndirectOperand(register_operand):
             yield from _consecutive(register_operand.register, words)
-        case NameOperand(name) if name in _ALL_PREDICATES:
-            for number in range(_PREDICATES):
-                yield Register(_ALL_PREDICATES[name], number)
         case _:
             return
+
+
+def _masked_predicates(operand: NameOperand, mask: Operand) -> Iterator[Register]:
+    """The predicates of `PR` or `UPR` that a mask selects, all where the last operand is none."""
+    if operand.name in _ALL_PREDICATES:
+        selected = mask.value if isinstance(mask, IntegerOperand) else -1
+        for number in range(_PREDICATES):
+            if selected >> number & 1:
+                yield Register(_ALL_PREDICATES[operand.name], number)
 
 
 def _address_registers(operand: AddressOperand, wide: bool) -> Iterator[Register]:
@@ -117,7 +182,7 @@ def _address_registers(operand: AddressOperand, wide: bool) -> Iterator[Register
         yield from _consecutive(operand.descriptor.register, _PAIR)
     for part in operand.registers:
         suffixes = part.decoration.suffixes
-        pair = "64" in suffixes or (wide and "U32" not in suffixes)
+        pair = "64" in suffixes or (wide and "U32" not in suffixes) or operand.space == _DESCRIPTOR
         yield from _consecutive(part.register, _PAIR if pair else 1)
 
 

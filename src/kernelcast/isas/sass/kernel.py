@@ -11,22 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from kernelcast.analysis.cfg import layout_order
+from kernelcast.analysis.waiting import cut_at_meetings
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
+from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
-from kernelcast.isas.sass.meaning.lift import (
-    Code,
-    Lift,
-    UnknownMeaningError,
-    ir_register,
-    is_temporary,
-)
+from kernelcast.isas.sass.meaning.lift import Code, Lift, UnknownMeaningError, ir_register
 from kernelcast.isas.sass.opcodes import Opcode, opcode
 from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
 from kernelcast.isas.sass.operands import Register as SassRegister
@@ -67,7 +62,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     for old in order:
         start = len(instructions)
         for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
-            for steps in _parts(meaning_of(native, len(instructions), code)):
+            for steps in parts(meaning_of(native, len(instructions), code)):
                 index = len(instructions)
                 meanings.append(
                     tuple(s if s.index == index else replace(s, index=index) for s in steps)
@@ -75,7 +70,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
                 instructions.append(_instruction(native, index, steps))
         after = tuple(place[s] for s in successors[old] if s in place)
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
-    return replace(
+    kernel = replace(
         shell,
         isa="sass",
         target=function.target,
@@ -85,6 +80,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         meanings=tuple(meanings),
         constants=block.constants,
     )
+    return cut_at_meetings(kernel)
 
 
 def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruction, ...]:
@@ -98,21 +94,6 @@ def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruc
         return tuple(lift.steps)
     except UnknownMeaningError as unknown:
         return (_unknown(native, index, str(unknown)),)
-
-
-def _parts(steps: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
-    """The steps, cut behind an access that is followed by one in another state space or width.
-
-    An instruction of a kernel accesses one space in one width, so a copy from global to shared
-    memory is a load and a store.
-    """
-    accesses = [
-        (at, (step.space, step.access_bytes))
-        for at, step in enumerate(steps)
-        if step.op_class.is_memory and step.space is not Space.PARAM
-    ]
-    cuts = [0, *(at + 1 for (at, kind), (_, after) in pairwise(accesses) if kind != after)]
-    return [steps[a:b] for a, b in pairwise([*cuts, len(steps)])]
 
 
 def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
@@ -173,7 +154,7 @@ def _waits(instruction: SassInstruction) -> bool:
         return "PHASECHK" in instruction.modifiers
     if instruction.opcode == "BAR":
         return "ARV" not in instruction.modifiers
-    return instruction.opcode in ("YIELD", "NANOSLEEP")
+    return instruction.opcode in ("YIELD", "NANOSLEEP", "UCGABAR_WAIT")
 
 
 def _successors(
@@ -204,13 +185,13 @@ def _instruction(
         operands=tuple(Text(str(o)) for o in native.operands),
         op_class=_op_class(row, access),
         guard=_guard(native),
-        reads=_outer(r for s in steps for r in s.reads),
-        writes=_outer(r for s in steps for r in s.writes),
+        reads=outer(r for s in steps for r in s.reads),
+        writes=outer(r for s in steps for r in s.writes),
         space=access.space if access else row.space if row else None,
         access_bytes=access.access_bytes if access else 0,
         location=native.location,
         line=native.line,
-        address_reads=_address_reads(steps),
+        address_reads=address_reads(steps),
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
     )
@@ -235,29 +216,11 @@ def _op_class(row: Opcode | None, access: Instruction | None) -> OpClass:
     return row.op_class
 
 
-def _outer(registers: Iterable[Register]) -> tuple[Register, ...]:
-    """The registers of the machine, each once: what only the steps know is left out."""
-    return tuple(dict.fromkeys(r for r in registers if not is_temporary(r)))
-
-
 def _guard(native: SassInstruction) -> Guard | None:
     if native.guard is None:
         return None
     register = ir_register(native.guard.register)
     return None if register is None else Guard(register, native.guard.is_inverted)
-
-
-def _address_reads(steps: tuple[Instruction, ...]) -> tuple[Register, ...]:
-    """The registers of the machine that decide on an access, by way of the steps before it: those
-    that make up its address, and those of its guard."""
-    wanted: set[Register] = set()
-    for step in reversed(steps):
-        wanted.update(step.address_reads)
-        if step.op_class.is_memory and step.guard is not None:
-            wanted.add(step.guard.register)
-        if wanted.intersection(step.writes):
-            wanted.update(step.reads)
-    return _outer(sorted(wanted, key=lambda r: r.name))
 
 
 def _unknown(native: SassInstruction, index: int, reason: str) -> Instruction:

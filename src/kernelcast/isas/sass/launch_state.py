@@ -12,11 +12,16 @@ from kernelcast.ir import AddressWord, ConstantBanks, LaunchWord, Parameter
 
 _BANK_ALIGN_BYTES = 256
 _ONE = (1).to_bytes(4, "little")
+_ONE_AS_FLOAT = bytes.fromhex("0000803f")
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchLayout:
-    """Offsets in bank 0, in bytes; three consecutive words for `block` and `grid`."""
+    """Offsets in bank 0, in bytes; three consecutive words for `block` and `grid`.
+
+    Of clusters: `cluster` blocks of one, and `cluster_inverses`, the same as reciprocals, which are
+    floats; `clusters` in the grid, and `cluster_size`, all blocks of one.
+    """
 
     block: int
     grid: int
@@ -24,7 +29,11 @@ class LaunchLayout:
     local_window: int
     parameters: int
     shared_window: int | None = None  # from sm_90 on a special register holds it
-    cluster_blocks: int | None = None
+    parameter_window: int | None = None
+    cluster: int | None = None
+    cluster_inverses: int = 0
+    clusters: int = 0
+    cluster_size: int = 0
 
 
 _UP_TO_89 = LaunchLayout(
@@ -36,9 +45,24 @@ _SM_90 = LaunchLayout(
     stack=0x28,
     local_window=0x20,
     parameters=0x210,
-    cluster_blocks=0x144,
+    parameter_window=0x198,
+    cluster=0x144,
+    cluster_inverses=0x150,
+    clusters=0x15C,
+    cluster_size=0x188,
 )
-_FROM_100 = LaunchLayout(block=0x360, grid=0x370, stack=0x37C, local_window=0x2F8, parameters=0x380)
+_FROM_100 = LaunchLayout(
+    block=0x360,
+    grid=0x370,
+    stack=0x37C,
+    local_window=0x2F8,
+    parameters=0x380,
+    parameter_window=0x348,
+    cluster=0x2A0,  # where SR_CgaSize, by which code finds them, is 0
+    cluster_inverses=0x2B0,
+    clusters=0x2C0,
+    cluster_size=0x2CC,
+)
 
 
 def launch_layout(architecture: int) -> LaunchLayout:
@@ -53,11 +77,13 @@ class CodeBanks:
     """The constant banks that a binary brings along: literals and jump tables of the kernel (2),
     `__constant__` variables (3), and addresses of variables (4).
 
-    `addresses` holds bank, offset, variable and addend of every address to be filled in.
+    `addresses` holds bank, offset, variable and addend of every address to be filled in, and
+    `functions` bank, offset and name where the address of a function belongs.
     """
 
     data: Mapping[int, bytes]
     addresses: tuple[tuple[int, int, str, int], ...] = ()
+    functions: tuple[tuple[int, int, str], ...] = ()
 
 
 NO_BANKS = CodeBanks({})
@@ -80,22 +106,25 @@ def parameter_block(
     placed = tuple(replace(p, offset_bytes=p.offset_bytes + layout.parameters) for p in parameters)
     end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
     offsets = {0: 0}
-    data = []
-    if layout.cluster_blocks is not None:
-        data.append((layout.cluster_blocks, _ONE))  # every block is a cluster of its own
+    data = _cluster_words(layout)
     for bank, content in sorted(banks.data.items()):
         end = -(-end // _BANK_ALIGN_BYTES) * _BANK_ALIGN_BYTES
         offsets[bank] = end
         data.append((end, content))
         end += len(content)
+    vectors = [("ntid", layout.block), ("nctaid", layout.grid)]
+    if layout.cluster is not None:
+        vectors.append(("nctaid", layout.clusters))
     axes = [
         LaunchWord(start + 4 * at, f"{name}.{axis}")
-        for name, start in (("ntid", layout.block), ("nctaid", layout.grid))
+        for name, start in vectors
         for at, axis in enumerate("xyz")
     ]
     words = [LaunchWord(layout.stack, "stack"), LaunchWord(layout.local_window, "local_window")]
     if layout.shared_window is not None:
         words.append(LaunchWord(layout.shared_window, "shared_window"))
+    if layout.parameter_window is not None:
+        words.append(LaunchWord(layout.parameter_window, "param_window", layout.parameters))
     return ParameterBlock(
         placed,
         ConstantBanks(
@@ -109,3 +138,14 @@ def parameter_block(
         ),
         offsets,
     )
+
+
+def _cluster_words(layout: LaunchLayout) -> list[tuple[int, bytes]]:
+    """Every block is a cluster of its own."""
+    if layout.cluster is None:
+        return []
+    return [
+        (layout.cluster, 3 * _ONE),
+        (layout.cluster_inverses, 3 * _ONE_AS_FLOAT),
+        (layout.cluster_size, _ONE),
+    ]

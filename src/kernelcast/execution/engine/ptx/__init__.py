@@ -8,11 +8,13 @@ from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx import (
     barriers,
     bits,
+    bulk_copies,
     conversions,
     floating,
     integer,
     memory,
     moves,
+    products,
     selection,
     special_functions,
     warp,
@@ -41,6 +43,8 @@ _OPCODES: dict[str, Lower] = {
     **conversions.OPCODES,
     **moves.OPCODES,
     **memory.OPCODES,
+    **bulk_copies.OPCODES,
+    **products.OPCODES,
     **warp.OPCODES,
     **barriers.OPCODES,
 }

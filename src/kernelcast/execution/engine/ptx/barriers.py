@@ -9,19 +9,25 @@ from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, resiz
 from kernelcast.ir import Immediate, Instruction, Operand, Register
 
 
-def _scalar(lw: Lowering, operand: Operand) -> str:
-    """A barrier number or thread count as i64 text: the same in all lanes, so lane by lane the
-    value of the lowest active one."""
+def _scalar(lw: Lowering, operand: Operand, mask: str) -> str:
+    """A barrier number or thread count as i64 text: the same in all lanes of a mask, so the value
+    of the lowest one."""
     if isinstance(operand, Immediate):
         return str(operand.value)
     if not isinstance(operand, Register):
         raise lw.unsupported(f"barrier operand {operand}")
     b = lw.b
     value = resize(b, lw.register(operand), "i32")
-    lane = b.call("llvm.cttz.i32", "i32", [("i32", lw.mask), ("i1", "false")])
+    lane = b.call("llvm.cttz.i32", "i32", [("i32", mask), ("i1", "false")])
     lane = b.scalar(f"and i32 {lane}, 31")
     item = b.scalar(f"extractelement <32 x i32> {value.text}, i32 {lane}")
     return b.scalar(f"zext i32 {item} to i64")
+
+
+def _taken(lw: Lowering, i: Instruction) -> str:
+    """The lanes that reach the barrier."""
+    guard = guard_of(lw, i)
+    return lw.mask if guard is None else lw.b.mask_of(guard)
 
 
 def _operands(i: Instruction) -> tuple[Operand, ...]:
@@ -29,26 +35,23 @@ def _operands(i: Instruction) -> tuple[Operand, ...]:
     return i.operands[1:] if "red" in i.modifiers else i.operands
 
 
-def _number_and_count(lw: Lowering, i: Instruction) -> tuple[str, str]:
+def _number_and_count(lw: Lowering, i: Instruction, mask: str) -> tuple[str, str]:
     operands = _operands(i)
     limit = len(operands) - (1 if "red" in i.modifiers else 0)
-    number = _scalar(lw, operands[0])
+    number = _scalar(lw, operands[0], mask)
     if number.isdigit() and int(number) >= BARRIERS:
         raise lw.unsupported(f"barrier {number}")
     if not number.isdigit():
         number = lw.b.scalar(f"and i64 {number}, {BARRIERS - 1}")
-    return number, _scalar(lw, operands[1]) if limit > 1 else "0"
+    return number, _scalar(lw, operands[1], mask) if limit > 1 else "0"
 
 
 def arrive_and_wait(lw: Lowering, i: Instruction) -> tuple[str, str]:
     """Number and count of the barrier; a reducing form adds its lanes' predicates."""
-    number, count = _number_and_count(lw, i)
+    b = lw.b
+    mask = _taken(lw, i)
+    number, count = _number_and_count(lw, i, mask)
     if "red" in i.modifiers:
-        b = lw.b
-        mask = lw.mask
-        guard = guard_of(lw, i)
-        if guard is not None:
-            mask = b.mask_of(guard)
         holds = b.mask_of(read(lw, i.operands[-1], PRED))
         holds = b.scalar(f"and i32 {holds}, {mask}")
         for slot, lanes in ((BarrierArray.POPULATION, holds), (BarrierArray.LANES, mask)):
@@ -93,10 +96,16 @@ def bar(lw: Lowering, i: Instruction) -> None:
     """The forms that do not wait: `bar.arrive`, and `bar.warp.sync`, which has nothing to do."""
     if "warp" in i.modifiers:
         return
-    if i.guard is not None:
-        raise lw.unsupported("a guarded bar.arrive")
-    number, count = _number_and_count(lw, i)
-    lw.b.line(f"call void @arrive(ptr %ctx, i64 {number}, i64 {count})")
+    b = lw.b
+    mask = _taken(lw, i)
+    number, count = _number_and_count(lw, i, mask)
+    arrive, go_on = b.fresh("arrive"), b.fresh("go")
+    some = b.scalar(f"icmp ne i32 {mask}, 0")
+    b.line(f"br i1 {some}, label %{arrive}, label %{go_on}")
+    b.label(arrive)
+    b.line(f"call void @arrive(ptr %ctx, i64 {number}, i64 {count})")
+    b.line(f"br label %{go_on}")
+    b.label(go_on)
 
 
 OPCODES = {"bar": bar, "barrier": bar}

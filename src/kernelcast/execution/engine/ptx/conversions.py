@@ -173,13 +173,13 @@ def _rounding(i: Instruction) -> str:
 def _narrow(lw: Lowering, value: Value, mode: str, to: PtxType) -> Value:
     """An f64 as f32, rounded to odd where 16 bits are to follow."""
     b = lw.b
-    if to.bits == 16:
-        return round_to_odd(lw, value)
     near = b.cast("fptrunc", value, "float")
-    if mode == "rn":
+    if mode == "rn" and to.bits > 16:
         return near
     excess = b.binary("fsub", b.cast("fpext", near, "double"), value)
     positive = b.compare("ogt", value, b.constant("double", 0))
+    if to.bits == 16:
+        return _odd(lw, near, excess, positive)
     return step_to_side(lw, near, excess, positive, mode)
 
 

@@ -219,15 +219,17 @@ def _extreme(lw: Lowering, a: Value, c: Value, name: str) -> Value:
 
 
 def extreme(lw: Lowering, i: Instruction) -> None:
-    """`min` and `max` of two or three operands, `.NaN` and `.xorsign.abs` aside."""
-    if "xorsign" in i.modifiers:
-        raise lw.unsupported(".xorsign")
-    propagate = "NaN" in i.modifiers
+    """`min` and `max` of two or three operands; `.xorsign.abs` of two magnitudes, with the sign of
+    the product."""
+    propagate, of_magnitudes = "NaN" in i.modifiers, "xorsign" in i.modifiers
+    if of_magnitudes != ("abs" in i.modifiers):
+        raise lw.unsupported("this form")
 
     def operation(lw: Lowering, *values: Value) -> Value:
         b = lw.b
-        result = values[0]
-        for value in values[1:]:
+        numbers = [_magnitude(lw, v) for v in values] if of_magnitudes else values
+        result = numbers[0]
+        for value in numbers[1:]:
             number = _extreme(lw, result, value, i.opcode)
             if propagate:
                 either = b.compare("uno", result, value)
@@ -238,9 +240,22 @@ def extreme(lw: Lowering, i: Instruction) -> None:
                 )
                 number = b.select(either, nan, number)
             result = number
-        return result
+        return _with_sign_of_product(lw, result, values) if of_magnitudes else result
 
     lanewise(lw, i, operation)
+
+
+def _magnitude(lw: Lowering, value: Value) -> Value:
+    return lw.b.lanewise("fabs", value.type, value)
+
+
+def _with_sign_of_product(lw: Lowering, magnitude: Value, factors: tuple[Value, ...]) -> Value:
+    b = lw.b
+    bits = b.as_bits(magnitude)
+    signs = b.constant(bits.type, SIGN[magnitude.bits])
+    for factor in factors:
+        bits = b.binary("xor", bits, b.binary("and", b.as_bits(factor), signs))
+    return b.cast("bitcast", bits, magnitude.type)
 
 
 def copysign(lw: Lowering, i: Instruction) -> None:

@@ -112,7 +112,10 @@ def mad(lw: Lowering, i: Instruction) -> None:
     whole = product(lw, i, kind, a, c)
     addend = read(lw, i.operands[3], ptx_type(f"{kind.kind}{element_bits(whole.type)}"))
     if "sat" in i.modifiers:
-        raise lw.unsupported("saturation")
+        if "hi" not in i.modifiers or kind.name != "s32":
+            raise lw.unsupported("saturation")
+        write(lw, i, i.operands[0], lw.b.lanewise("sadd.sat", whole.type, whole, addend))
+        return
     total = lw.b.binary("add", whole, addend)
     if "cc" in i.modifiers:
         lw.set_carry(lw.b.compare("ult", total, whole))
@@ -255,6 +258,24 @@ def dp2a(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], total)
 
 
+def vabsdiff4(lw: Lowering, i: Instruction) -> None:
+    """`vabsdiff4` of unsigned bytes: their differences without sign, side by side, or with `.add`
+    the sum of these and c."""
+    b = lw.b
+    if i.modifiers not in (("u32",) * 3, (*("u32",) * 3, "add")):
+        raise lw.unsupported("this form")
+    a, c, addend = sources(lw, i, ptx_type("b32"))
+    total = addend if "add" in i.modifiers else b.constant("i32", 0)
+    for at in range(0, 32, 8):
+        sides = [_field(lw, value, at, 8, signed=False) for value in (a, c)]
+        greatest, least = (b.lanewise(name, "i32", *sides) for name in ("umax", "umin"))
+        difference = b.binary("sub", greatest, least)
+        if "add" not in i.modifiers:
+            difference = b.binary("shl", difference, b.constant("i32", at))
+        total = b.binary("add", total, difference)
+    write(lw, i, i.operands[0], total)
+
+
 def _field(lw: Lowering, value: Value, position: int, length: int, signed: bool) -> Value:
     """A field of constant place, extended to 32 bits."""
     b = lw.b
@@ -272,6 +293,7 @@ OPCODES = {
     "rem": rem,
     "dp4a": dp4a,
     "dp2a": dp2a,
+    "vabsdiff4": vabsdiff4,
 }
 """Opcodes that act on integers only; those shared with floats are in `arithmetic`."""
 

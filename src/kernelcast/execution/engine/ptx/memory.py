@@ -16,6 +16,7 @@ from kernelcast.execution.engine.ptx.operands import (
 )
 from kernelcast.execution.engine.values import PtxType, Value, element_bits, ptx_type, vector
 from kernelcast.ir import Address, Instruction, Operand, Space, Symbol, Vector
+from kernelcast.isas.ptx import mbarriers
 
 
 def address_of(lw: Lowering, operand: Operand) -> Value:
@@ -179,6 +180,7 @@ ATOMIC_OPERATIONS = {
     "cas",
     "inc",
     "dec",
+    mbarriers.MARK,
 }
 
 
@@ -292,6 +294,8 @@ def _combined(
         wraps = b.scalar(f"or i1 {zero}, {above}")
         less = b.scalar(f"sub {element} {old}, 1")
         return b.scalar(f"select i1 {wraps}, {element} {operand}, {element} {less}")
+    if operation == mbarriers.MARK:
+        return _counted(lw, old, operand)
     if kind.is_float:
         raise lw.unsupported(f"atomic {operation} of {kind.name}")
     if operation in ("min", "max"):
@@ -300,6 +304,18 @@ def _combined(
         first = b.scalar(f"icmp {relation} {element} {old}, {operand}")
         return b.scalar(f"select i1 {first}, {element} {old}, {element} {operand}")
     return b.scalar(f"{_INTEGER_OPERATIONS[operation]} {element} {old}, {operand}")
+
+
+def _counted(lw: Lowering, old: str, operand: str) -> str:
+    """The word of a barrier; where a phase is over, with the arrivals of the next."""
+    b = lw.b
+    new = b.scalar(f"add i64 {old}, {operand}")
+    phase = b.scalar(f"and i64 {new}, {mbarriers.ARRIVALS_OF_PHASE}")
+    again = b.scalar(f"shl i64 {phase}, {mbarriers.ARRIVAL_BIT - 1}")
+    missing = b.scalar(f"and i64 {new}, {mbarriers.MISSING}")
+    is_over = b.scalar(f"icmp eq i64 {missing}, 0")
+    begun = b.scalar(f"add i64 {new}, {again}")
+    return b.scalar(f"select i1 {is_over}, i64 {begun}, i64 {new}")
 
 
 def _float_add(

@@ -17,8 +17,10 @@ from kernelcast.ir import Instruction
 WINDOWS = {
     "shared": SHARED_WINDOW,
     "shared::cta": SHARED_WINDOW,
+    "shared::cluster": SHARED_WINDOW,  # no launch has clusters of several blocks
     "local": LOCAL_WINDOW,
     "param": PARAM_WINDOW,
+    "param::entry": PARAM_WINDOW,
 }
 
 
@@ -43,9 +45,11 @@ def isspacep(lw: Lowering, i: Instruction) -> None:
     """Whether a generic address lies in a space."""
     b = lw.b
     address = read(lw, i.operands[1], ptx_type("u64"))
-    base = next((WINDOWS[m] for m in i.modifiers if m in WINDOWS), 0)
-    if base:
-        inside = _within(b, address, base)
+    (space,) = i.modifiers
+    if space in WINDOWS:
+        inside = _within(b, address, WINDOWS[space])
+    elif space != "global":
+        raise lw.unsupported("this space")
     else:
         windows = (_within(b, address, window) for window in (SHARED_WINDOW, LOCAL_WINDOW))
         inside = b.invert(b.binary("or", *windows))
@@ -82,6 +86,7 @@ OPCODES = {
             "nanosleep",
             "griddepcontrol",
             "pmevent",
+            "setmaxnreg",
         ),
         nothing,
     ),

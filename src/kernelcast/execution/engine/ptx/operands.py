@@ -151,10 +151,10 @@ def write(
 def special(lw: Lowering, name: str) -> Value:
     """A special register."""
     b = lw.b
-    stem, _, dimension = name.partition(".")
+    stem, dot, dimension = name.partition(".")
     if stem == "tid":
         return _thread_index(lw, dimension)
-    slot = _UNIFORM.get(name)
+    slot = _UNIFORM.get(f"{_LIKE.get(stem, stem)}{dot}{dimension}")
     if slot is not None:
         return b.splat(b.scalar(f"trunc i64 {lw.slot(slot)} to i32"), "i32")
     if stem in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
@@ -187,7 +187,17 @@ _UNIFORM = {
     "dynamic_smem_size": Slot.SHARED_DYNAMIC_BYTES,
     "total_smem_size": Slot.SHARED_BYTES,
 }
-_CONSTANT = {"smid": 0, "nsmid": 1, "gridid": 0}
+_LIKE = {"clusterid": "ctaid", "nclusterid": "nctaid"}
+"""Without clusters in the launch every block is a cluster of its own."""
+_CONSTANT = {
+    "smid": 0,
+    "nsmid": 1,
+    "gridid": 0,
+    "cluster_ctarank": 0,
+    "cluster_nctarank": 1,
+    **{f"cluster_ctaid.{axis}": 0 for axis in "xyz"},
+    **{f"cluster_nctaid.{axis}": 1 for axis in "xyz"},
+}
 
 
 def _thread_index(lw: Lowering, dimension: str) -> Value:

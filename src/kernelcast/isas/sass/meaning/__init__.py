@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from kernelcast.isas.sass.meaning import (
     atomics,
     bits,
+    bulk,
     control,
     conversions,
     copies,
@@ -23,6 +24,7 @@ from kernelcast.isas.sass.meaning import (
     predicates,
     special_functions,
     tensor,
+    tensor_memory,
     warp,
 )
 from kernelcast.isas.sass.meaning.lift import Lift
@@ -44,7 +46,9 @@ MEANINGS: Mapping[str, Meaning] = {
     **memory.MEANINGS,
     **matrices.MEANINGS,
     **tensor.MEANINGS,
+    **tensor_memory.MEANINGS,
     **copies.MEANINGS,
+    **bulk.MEANINGS,
     **mbarriers.MEANINGS,
     **control.MEANINGS,
     **warp.MEANINGS,

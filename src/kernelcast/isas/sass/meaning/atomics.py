@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernelcast.ir import Immediate, Operand, Register
+from kernelcast.ir import Address, Immediate, Operand, Register, Vector
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import Lift
-from kernelcast.isas.sass.meaning.memory import address, space_prefix
+from kernelcast.isas.sass.meaning.memory import address, lies_in, space_prefix
 
 _OPERATIONS = {
     **{m: m.lower() for m in ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH")},
@@ -47,39 +47,55 @@ def atomic(x: Lift) -> None:
         x.do(f"red{name}", where, *values, guard=x.guard)
         return
     old = x.temporary("b64" if kind.endswith("64") else "b32")
-    x.do(f"atom{name}", old, where, *values, guard=x.guard)
-    _deliver(x, operation, kind, old, values[0], target, verdict)
+    guard, done = x.guard, None
+    if verdict is not None and x.destination(verdict) is not None and not x.has("CAST"):
+        done = _done(x, operation, where)
+        guard = x.both(guard, done)
+    x.do(f"atom{name}", old, where, *values, guard=guard)
+    if x.has("CAST"):
+        _deliver_success(x, old, values[0], target, verdict)
+        return
+    registers = x.words(target, 2 if old.type == "b64" else 1) if target is not None else None
+    if registers is not None:
+        into = Vector(registers) if len(registers) > 1 else registers[0]
+        x.do(f"mov.{old.type}", into, old, guard=guard)
+    if verdict is not None and done is not None:
+        x.write(verdict, done)
 
 
-def _deliver(
+def _done(x: Lift, operation: str, where: Address) -> Operand:
+    """Where `ATOM P, d, [address], a` does what it says; elsewhere P is false, and the code behind
+    it does that.
+
+    That code has a loop for shared memory, where only exchanges of words are atomic, and takes
+    everything else for local memory.
+    """
+    if x.native.opcode != "ATOM":
+        raise x.refuse("a predicate result")
+    elsewhere = lies_in(x, where, "local")
+    if operation not in ("exch", "cas"):
+        elsewhere = x.let("or.pred", elsewhere, lies_in(x, where, "shared"))
+    return x.let("not.pred", elsewhere)
+
+
+def _deliver_success(
     x: Lift,
-    operation: str,
-    kind: str,
     old: Register,
     compared: Operand,
     target: sass.Operand | None,
     verdict: sass.Operand | None,
 ) -> None:
-    """Write what the instruction gives: the old value, or whether a CAST has written."""
-    wide = kind.endswith("64")
-    if x.has("CAST"):
-        success = x.let(f"setp.eq.u{64 if wide else 32}", old, compared)
-        if verdict is not None:
-            x.write(verdict, success)
-        if target is not None:
-            number = x.let("selp.u32", Immediate(1), Immediate(0), success)
-            if wide:
-                x.write64(target, x.let("cvt.u64.u32", number))
-            else:
-                x.write(target, number)
+    """Write whether a CAST has written."""
+    success = x.let(f"setp.eq.u{old.type[1:]}", old, compared)
+    if verdict is not None:
+        x.write(verdict, success)
+    if target is None:
         return
-    if verdict is not None and x.destination(verdict) is not None:
-        raise x.refuse("a predicate result")
-    if target is not None:
-        if wide:
-            x.write64(target, old)
-        else:
-            x.write(target, old)
+    number = x.let("selp.u32", Immediate(1), Immediate(0), success)
+    if old.type == "b64":
+        x.write64(target, x.let("cvt.u64.u32", number))
+    else:
+        x.write(target, number)
 
 
 def _form(x: Lift) -> tuple[str, str]:

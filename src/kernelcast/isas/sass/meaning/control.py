@@ -12,6 +12,8 @@ BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
 BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
 """Where the result of a reducing barrier waits to be fetched."""
 
+_FAILED_ASSERTION = "__assertfail"
+
 
 def nothing(x: Lift) -> None:
     """Hints, fences, waits for scoreboards, and the convergence barriers, which hold by the order
@@ -21,6 +23,12 @@ def nothing(x: Lift) -> None:
 def pause(x: Lift) -> None:
     """`YIELD`, `NANOSLEEP`: the code waits for what other warps do, so these run first."""
     x.do("pause", guard=x.guard)
+
+
+def meet(x: Lift) -> None:
+    """`WARPSYNC mask`: the lanes of the mask go on together; `.ALL`, or no mask, means all."""
+    mask = Immediate((1 << 32) - 1) if x.has("ALL") or not x.operands else x.b32(x.take())
+    x.do("bar.warp.sync", mask, guard=x.guard)
 
 
 def save_convergence(x: Lift) -> None:
@@ -86,20 +94,49 @@ def call(x: Lift) -> None:
     """
     operand = x.take()
     if isinstance(operand, sass.LabelOperand):
-        x.do("bra", _target(x, operand), guard=x.guard)
-    elif isinstance(operand, sass.IndirectOperand):
-        starts = [a for a in call_targets(x.native, x.code.function) if a in x.code.block_at]
+        if operand.name == _FAILED_ASSERTION:
+            x.do("trap", guard=x.guard)
+        else:
+            x.do("bra", _target(x, operand), guard=x.guard)
+        return
+    starts = [a for a in call_targets(x.native, x.code.function) if a in x.code.block_at]
+    if isinstance(operand, sass.IndirectOperand):
         _go_to_address(x, _indirect_address(x, operand), tuple(starts))
-    elif x.has("ABS"):
-        # Outside the module lie the system's functions, which report failed assertions.
-        x.do("trap", guard=x.guard)
+    elif isinstance(operand, sass.RegisterOperand) and x.has("ABS"):
+        # A function of the system, whose address is a word of a constant bank; it is zero for
+        # those that do not come back, which report failed assertions.
+        address = x.b32(operand)
+        if not starts:
+            x.do("trap", guard=x.guard)
+            return
+        x.do("trap", guard=x.both(x.guard, x.let("setp.eq.u32", address, Immediate(0))))
+        _go_to_address(x, address, tuple(starts))
     else:
         raise x.refuse(f"call of {operand}")
 
 
+def stop(x: Lift) -> None:
+    """`BPT.TRAP n`: the kernel ends with an error."""
+    x.only("TRAP")
+    x.do("trap", guard=x.guard)
+
+
+def load_place(x: Lift) -> None:
+    """`LEPC d, label`: the address of an instruction, its own where none is named, from which
+    follows where a function of the system returns to."""
+    target, place = x.take(), x.native.address
+    if x.operands:
+        operand = x.take()
+        labels = x.code.function.labels
+        if not isinstance(operand, sass.LabelOperand) or operand.name not in labels:
+            raise x.refuse(f"operand {operand}")
+        place = labels[operand.name]
+    x.write64(target, Immediate(place))
+
+
 def indexed_branch(x: Lift) -> None:
-    """`BRX Rn offset`: to the next instruction's address plus the offset plus Rn, which comes out
-    of a table."""
+    """`BRX Rn offset`, `BRXU`: to the next instruction's address plus the offset plus Rn, which
+    comes out of a table."""
     operand = x.take()
     if not isinstance(operand, sass.IndirectOperand):
         raise x.refuse(f"operand {operand}")
@@ -129,7 +166,8 @@ def _indirect_address(x: Lift, operand: sass.IndirectOperand) -> Operand:
             raise x.refuse(f"target {base}")
         return x.let("add.u32", low, Immediate(start)) if start else low
     if isinstance(base, sass.IntegerOperand):
-        return x.let("add.u32", low, Immediate(x.native.address + INSTRUCTION_BYTES + base.value))
+        start = 0 if x.has("ABS") else x.native.address + INSTRUCTION_BYTES
+        return x.let("add.u32", low, Immediate(start + base.value))
     raise x.refuse(f"target {base}")
 
 
@@ -193,22 +231,31 @@ def barrier_result(x: Lift) -> None:
         x.write(target, BARRIER_COUNT)
 
 
+def cluster_barrier(x: Lift) -> None:
+    """`UCGABAR_WAIT`: every block is a cluster of its own; the arrival before says nothing more."""
+    x.do("bar.sync", Immediate(0), guard=x.guard)
+
+
 MEANINGS = {
     **dict.fromkeys(
         (
-            *("NOP", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE"),
+            *("NOP", "BSSY", "BSYNC", "BREAK", "ENDCOLLECTIVE"),
             *("DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "FENCE"),
-            *("PREEXIT", "ACQBULK"),
+            *("PREEXIT", "ACQBULK", "UCGABAR_ARV"),
         ),
         nothing,
     ),
     **dict.fromkeys(("YIELD", "NANOSLEEP"), pause),
+    "WARPSYNC": meet,
     "BRA": branch,
     "EXIT": leave,
     "CALL": call,
+    "BPT": stop,
+    "LEPC": load_place,
     "RET": leave_function,
-    "BRX": indexed_branch,
+    **dict.fromkeys(("BRX", "BRXU"), indexed_branch),
     "BAR": barrier,
+    "UCGABAR_WAIT": cluster_barrier,
     "B2R": barrier_result,
     "BMOV": save_convergence,
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.floating import flag, plain, rounding, suffixes
+from kernelcast.isas.sass.meaning.floating import flag, plain, rounding, suffixes, undecorated
 from kernelcast.isas.sass.meaning.lift import Lift
 
 _INTEGERS = {f"{kind}{bits}": f"{kind.lower()}{bits}" for kind in "SU" for bits in (8, 16, 32, 64)}
@@ -18,6 +18,7 @@ _FLOATS = {name: name.lower() for name in ("F16", "BF16", "F32", "F64")}
 _TYPES = _INTEGERS | _FLOATS
 _TO_INTEGRAL = {"TRUNC": "rzi", "FLOOR": "rmi", "CEIL": "rpi"}
 _DIRECTIONS = ("RM", "RP", "RZ")
+_HALF_SIGN = 0x8000
 _PARTS = {"H0": (0, 16), "H1": (16, 16), **{f"B{n}": (8 * n, 8) for n in range(4)}}
 """Parts of a register by the suffix that selects them: first bit, and bits."""
 
@@ -71,13 +72,15 @@ def integer_to_integer(x: Lift) -> None:
 
 
 def packed_integers(x: Lift) -> None:
-    """`I2IP.U8.S32.SAT d, a, b, c`: a and b clamped side by side, below them what c holds."""
+    """`I2IP.U8.S32.SAT d, a, b, c`: a and b clamped side by side, above them the low half of c, or
+    the one that a suffix of c selects."""
     x.only("S16", "U16", "S8", "U8", "S32", "SAT")
     narrow = [_INTEGERS[m] for m in x.native.modifiers if m in ("S16", "U16", "S8", "U8")]
     if len(narrow) != 1 or not x.has("S32") or not x.has("SAT"):
         raise x.refuse("the types")
     target = x.take()
-    a, b, c = (x.u32(plain(x, x.take())) for _ in range(3))
+    a, b = (x.u32(plain(x, x.take())) for _ in range(2))
+    c = number(x, x.take(), "b16")
     x.done()
     if narrow[0].endswith("8"):
         x.set(target, f"cvt.pack.sat.{narrow[0]}.s32.b32", a, b, c)
@@ -133,6 +136,8 @@ def _convert(x: Lift, name: str, result: str, source: str) -> None:
 def number(x: Lift, operand: sass.Operand, type: str) -> Operand:
     """An operand as a number of a type; a suffix selects a part of it."""
     selected = [s for s in suffixes(operand) if s != "reuse"]
+    if type.endswith("f16"):
+        return _half(x, operand, selected, type)
     if selected:
         return _part(x, operand, selected, type)
     if type == "f64":
@@ -142,6 +147,19 @@ def number(x: Lift, operand: sass.Operand, type: str) -> Operand:
     if type.endswith("64"):
         return x.u64(operand)
     return x.u32(operand) if type in ("s32", "u32") else x.b32(operand)
+
+
+def _half(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) -> Operand:
+    """A number of 16 bits in the low half of a word, or in the one that a suffix selects."""
+    if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
+        return x.b32(operand)
+    bare = undecorated(x, operand)
+    value = _part(x, bare, selected, type) if selected else x.b32(bare)
+    if operand.decoration.is_absolute:
+        value = x.let("and.b32", value, Immediate(_HALF_SIGN - 1))
+    if operand.decoration.prefix == "-":
+        value = x.let("xor.b32", value, Immediate(_HALF_SIGN))
+    return value
 
 
 def _part(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) -> Operand:
@@ -169,7 +187,7 @@ MEANINGS = {
     **dict.fromkeys(("F2I", "UF2I"), float_to_integer),
     **dict.fromkeys(("I2F", "I2FP", "UI2F", "UI2FP"), integer_to_float),
     **dict.fromkeys(("F2F", "UF2F"), float_to_float),
-    "FRND": to_integral,
+    **dict.fromkeys(("FRND", "UFRND"), to_integral),
     "F2FP": packed_floats,
     "I2I": integer_to_integer,
     "I2IP": packed_integers,

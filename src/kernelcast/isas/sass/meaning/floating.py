@@ -54,6 +54,16 @@ def single(x: Lift) -> Operand:
     return x.f32(plain(x, x.take()))
 
 
+def magnitude(x: Lift) -> Operand:
+    """The next operand, which is `|a|`, without its bars."""
+    operand = plain(x, x.take())
+    number = undecorated(x, operand)
+    assert isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
+    if operand.decoration.prefix or not operand.decoration.is_absolute:
+        raise x.refuse(f"operand {operand}")
+    return x.f32(number)
+
+
 def arithmetic(x: Lift) -> None:
     """`FADD d, a, b`, `FMUL`, and `FFMA d, a, b, c`: a * b + c, rounded once."""
     if x.has(*_DIVISORS):
@@ -127,14 +137,17 @@ def _elements(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
 
 
 def extreme(x: Lift) -> None:
-    """`FMNMX d, a, b, P`: the minimum where P holds, else the maximum; `FMNMX3` of three."""
-    x.only("FTZ", "NAN")
+    """`FMNMX d, a, b, P`: the minimum where P holds, else the maximum; `FMNMX3` of three.
+
+    `.XORSIGN d, |a|, |b|, P` is negative where one of a and b is, the other not.
+    """
+    x.only("FTZ", "NAN", "XORSIGN")
     target = x.take()
     count = 3 if x.native.opcode.endswith("3") else 2
-    sources = [single(x) for _ in range(count)]
+    sources = [magnitude(x) if x.has("XORSIGN") else single(x) for _ in range(count)]
     is_least = x.predicate(x.take())
     x.done()
-    name = f"{flag(x, 'FTZ')}{flag(x, 'NAN', 'NaN')}.f32"
+    name = f"{flag(x, 'FTZ')}{flag(x, 'NAN', 'NaN')}{flag(x, 'XORSIGN', 'xorsign.abs')}.f32"
     if isinstance(is_least, Immediate):
         x.set(target, ("min" if is_least.value else "max") + name, *sources)
         return

@@ -12,15 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from kernelcast.ir import Address, Guard, Immediate, Instruction, Operand, Register, Vector
+from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
-from kernelcast.isas.ptx.steps import step
+from kernelcast.isas.ptx.steps import Steps
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 
 _SIGN_BIT = {"b16": 0x8000, "b32": 0x8000_0000, "b64": 1 << 63}
 _WORD = (1 << 32) - 1
-_TEMPORARY = "t"
 _WITHOUT_EFFECT = {"reuse"}
 """Suffixes of an operand that say nothing about its value."""
 
@@ -44,8 +43,8 @@ class Code:
     returns: tuple[int, ...]
 
 
-class Lift:
-    """The steps of one instruction as they are written.
+class Lift(Steps):
+    """The steps of one instruction of machine code as they are written.
 
     Attributes
     ----------
@@ -53,23 +52,15 @@ class Lift:
         The instruction itself.
     operands:
         Its operands that have not been taken yet.
-    index:
-        Its place in the kernel.
     code:
         What it shares with the other instructions of the kernel.
-    steps:
-        What it does, so far.
-    guard:
-        The lanes in which it has an effect, for steps that need it.
     """
 
     def __init__(self, native: SassInstruction, index: int, code: Code) -> None:
+        super().__init__(index, None, native.line, native.location)
         self.native = native
-        self.index = index
         self.code = code
         self.operands = list(native.operands)
-        self.steps: list[Instruction] = []
-        self._temporaries = 0
         self.guard = self._guard()
 
     def has(self, *modifiers: str) -> bool:
@@ -156,51 +147,6 @@ class Lift:
 
     # Steps.
 
-    def do(self, name: str, *operands: Operand, guard: Guard | None = None) -> None:
-        """Add a step, unguarded unless `guard` is given."""
-        self.steps.append(
-            step(
-                self.index,
-                name,
-                operands,
-                guard,
-                self.native.line,
-                self.native.location,
-            )
-        )
-
-    def let(self, name: str, *sources: Operand, type: str = "") -> Register:
-        """Add a step into a fresh temporary and return it.
-
-        Its type is `type`; else what the name says: a predicate for `setp`, the first type of a
-        `cvt`, the last type of others, its bits doubled where the name says `wide`.
-        """
-        target = self.temporary(type or _result_type(name))
-        self.do(name, target, *sources)
-        return target
-
-    def temporary(self, type: str) -> Register:
-        """A register that no other instruction uses."""
-        self._temporaries += 1
-        return Register(f"{_TEMPORARY}{self.index}.{self._temporaries}", type)
-
-    def carried(self, type: str) -> Register:
-        """A register that also the next part of the instruction knows, where it has several."""
-        self._temporaries += 1
-        return Register(f"COPY.{type}.{self._temporaries}", type)
-
-    def both(self, guard: Guard | None, condition: Operand) -> Guard:
-        """The lanes in which a guard holds, and a condition as well."""
-        if isinstance(condition, Immediate):
-            condition = self.let("mov.pred", condition)
-        assert isinstance(condition, Register)
-        if guard is None:
-            return Guard(condition)
-        holds: Operand = guard.register
-        if guard.negated:
-            holds = self.let("not.pred", holds)
-        return Guard(self.let("and.pred", holds, condition))
-
     def set(self, target: sass.Operand, name: str, *sources: Operand) -> None:
         """Add a step that computes 32 bits, or a predicate, straight into a destination."""
         register = self.destination(target)
@@ -235,12 +181,6 @@ class Lift:
         """Two 32-bit values as one of 64 bits, the first one lowest."""
         parts = tuple(self._as_register(w) for w in words)
         return self.let("mov.b64", Vector(parts))
-
-    def halves(self, value: Operand) -> tuple[Register, Register]:
-        """The low and high word of 64 bits."""
-        low, high = self.temporary("b32"), self.temporary("b32")
-        self.do("mov.b64", Vector((low, high)), value)
-        return low, high
 
     def constant(self, operand: sass.ConstantOperand, type: str) -> Register:
         """What stands in a constant bank, as a `type` of PTX."""
@@ -331,11 +271,6 @@ class Lift:
         return value
 
 
-def is_temporary(register: Register) -> bool:
-    """Whether a register is one that only the steps of one instruction know."""
-    return register.name.startswith(_TEMPORARY)
-
-
 def is_predicate(operand: sass.Operand | None) -> TypeGuard[sass.RegisterOperand]:
     """Whether an operand is a predicate register, PT and UPT among them."""
     return isinstance(operand, sass.RegisterOperand) and operand.register.file.is_predicate
@@ -355,15 +290,3 @@ def consecutive(register: sass.Register, count: int) -> tuple[Register, ...] | N
     return tuple(
         Register(f"{register.file}{register.number + word}", "b32") for word in range(count)
     )
-
-
-def _result_type(name: str) -> str:
-    opcode, *modifiers = name.split(".")
-    types = [m for m in modifiers if m in TYPE_BYTES]
-    if opcode in ("setp", "isspacep", "testp"):
-        return "pred"
-    type_ = types[0] if opcode in ("cvt", "set") else types[-1]
-    if type_ == "pred":
-        return type_
-    size = TYPE_BYTES[type_] * (2 if "wide" in modifiers else 1)
-    return f"b{8 * size}"

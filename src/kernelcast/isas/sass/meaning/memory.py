@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelcast.ir import Address, Immediate, Operand, Register, Vector
 from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.bits import immediate
 from kernelcast.isas.sass.meaning.lift import Lift, consecutive, ir_register
 
 _SPACES = {
@@ -16,6 +17,7 @@ _SPACES = {
 
 _NARROW = {"U8": "u8", "S8": "s8", "U16": "u16", "S16": "s16"}
 _WORDS = {"64": 2, "128": 4}
+_WORDS_OF_256, _ALL_OF_256 = 8, 0xFF
 
 
 def space_prefix(x: Lift) -> str:
@@ -66,6 +68,9 @@ def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
 def load(x: Lift) -> None:
     """`LDG d, [address]`: 32 bits, `.64` and `.128` into consecutive registers, or a narrow
     integer, extended."""
+    if x.has("256"):
+        _load_256(x)
+        return
     for predicate in x.take_predicates():
         if x.destination(predicate) is not None:
             raise x.refuse("a predicate result")
@@ -74,8 +79,6 @@ def load(x: Lift) -> None:
     name = f"ld{space_prefix(x)}"
     narrow = [m for m in _NARROW if x.has(m)]
     words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
-    if x.has("256"):
-        raise x.refuse("256 bits")
     registers = x.words(target, words) or tuple(x.temporary("b32") for _ in range(words))
     if narrow:
         x.do(f"{name}.{_NARROW[narrow[0]]}", registers[0], where, guard=x.guard)
@@ -89,15 +92,48 @@ def load(x: Lift) -> None:
             x.do("mov.b64", Vector(registers[2 * at : 2 * at + 2]), pair, guard=x.guard)
 
 
+def _load_256(x: Lift) -> None:
+    """`LDG.E.ENL2.256 d, e, [address], mask`: the four low words to e and the registers behind it,
+    the high ones to d. Without those that a mask leaves out the others move together."""
+    if not x.has("ENL2"):
+        raise x.refuse("256 bits")
+    high, low, where = x.take(), x.take(), address(x, x.take())
+    mask = immediate(x, x.take()) if x.operands else _ALL_OF_256
+    x.done()
+    words = tuple(x.temporary("b32") for _ in range(_WORDS_OF_256))
+    pairs = tuple(x.temporary("b64") for _ in range(_WORDS_OF_256 // 2))
+    x.do(f"ld{space_prefix(x)}.v4.b64", Vector(pairs), where, guard=x.guard)
+    for at, pair in enumerate(pairs):
+        x.do("mov.b64", Vector(words[2 * at : 2 * at + 2]), pair)
+    for target, places in ((low, range(4)), (high, range(4, 8))):
+        kept = [words[n] for n in places if mask >> n & 1]
+        for register, word in zip(x.words(target, len(kept)) or (), kept, strict=False):
+            x.do("mov.b32", register, word, guard=x.guard)
+
+
+def _store_256(x: Lift) -> None:
+    """`STG.E.ENL2.256 [address], a, b`: the four registers from a on, then those from b on."""
+    if not x.has("ENL2"):
+        raise x.refuse("256 bits")
+    where = address(x, x.take())
+    pairs: list[Register | Immediate] = []
+    for source in (x.take(), x.take()):
+        words = x.words(source, 4)
+        pairs += [Immediate(0)] * 2 if words is None else [x.pack(words[:2]), x.pack(words[2:])]
+    x.done()
+    x.do(f"st{space_prefix(x)}.v4.b64", where, Vector(tuple(pairs)), guard=x.guard)
+
+
 def store(x: Lift) -> None:
     """`STG [address], a`: the counterpart of a load."""
+    if x.has("256"):
+        _store_256(x)
+        return
     where = address(x, x.take())
     source = x.take()
     name = f"st{space_prefix(x)}"
     narrow = [m for m in _NARROW if x.has(m)]
     words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
-    if x.has("256"):
-        raise x.refuse("256 bits")
     if narrow:
         x.do(f"{name}.{_NARROW[narrow[0]]}", where, x.b32(source), guard=x.guard)
         return
@@ -114,17 +150,25 @@ def store(x: Lift) -> None:
 
 def query_space(x: Lift) -> None:
     """`QSPC.G P, d, [address]`: whether a generic address lies in global (G), shared (S) or local
-    (L) memory."""
-    spaces = {"G": "global", "S": "shared", "L": "local"}
+    (L) memory; D is the shared memory of other blocks, of which no launch has any."""
+    spaces = {"G": "global", "S": "shared", "L": "local", "D": "other"}
     (space,) = (name for m, name in spaces.items() if x.has(m))
     (verdict,) = x.take_predicates()
     if x.destination(x.take()) is not None:
         raise x.refuse("a result in a register")
+    if space == "other":
+        x.write(verdict, Immediate(0))
+        return
     where = address(x, x.take())
+    x.write(verdict, lies_in(x, where, space))
+
+
+def lies_in(x: Lift, where: Address, space: str) -> Operand:
+    """Whether a generic address lies in a space."""
     place: Operand = where.base if isinstance(where.base, Register) else Immediate(0)
     if where.offset:
         place = x.let("add.u64", place, Immediate(where.offset))
-    x.write(verdict, x.let(f"isspacep.{space}", place))
+    return x.let(f"isspacep.{space}", place)
 
 
 MEANINGS = {

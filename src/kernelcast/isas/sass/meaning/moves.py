@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelcast.ir import Immediate, Operand, SpecialRegister
+from kernelcast.ir import Immediate, Operand, Register, SpecialRegister
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import Lift
 
@@ -31,8 +31,11 @@ _SPECIAL = {
 _WIDE = {"SR_CLOCKLO": "clock64", "SR_GLOBALTIMERLO": "globaltimer"}
 """Those that a move of 64 bits reads together with their high word."""
 
-_ZERO = frozenset({"SRZ", "SR_CgaCtaId", "SR_CTAID_IN_CGA"})
-"""Without clusters in the launch every block is the first of its own cluster."""
+_ZERO = frozenset({"SRZ", "SR_CgaCtaId", "SR_CTAID_IN_CGA", "SR_CgaSize"})
+"""Without clusters in the launch every block is the first of its own cluster, and the words about
+clusters stand where `SR_CgaSize` is 0 (`launch_state.py`)."""
+
+_RETURN_ADDRESS = {f"Rpc.{part}": Register(f"RPC.{part}", "b32") for part in ("LO", "HI")}
 
 
 def move(x: Lift) -> None:
@@ -65,6 +68,21 @@ def wide_special(x: Lift) -> None:
     x.write64(target, value)
 
 
+def return_address(x: Lift) -> None:
+    """`RPCMOV.32 Rpc.LO, a` and back: a word beside the registers, where code keeps what it needs
+    again."""
+    x.only("32")
+    target, source = x.take(), x.take()
+    x.done()
+    match target, source:
+        case sass.NameOperand(name), _ if name in _RETURN_ADDRESS:
+            x.do("mov.b32", _RETURN_ADDRESS[name], x.b32(source), guard=x.guard)
+        case _, sass.NameOperand(name) if name in _RETURN_ADDRESS:
+            x.write(target, _RETURN_ADDRESS[name])
+        case _:
+            raise x.refuse(f"operand {source}")
+
+
 def load_constant(x: Lift) -> None:
     """`LDC d, c[bank][address]`, and the same into uniform registers."""
     target, source = x.take(), x.take()
@@ -87,17 +105,15 @@ def load_constant(x: Lift) -> None:
 
 
 def to_uniform(x: Lift) -> None:
-    """`R2UR P, ur, r`: a value that is the same in all active lanes, so each lane keeps its own;
-    P, where r differs from it, is false.
+    """`R2UR P, ur, r`: a value that is the same in all active lanes, so each lane keeps its own.
 
-    Under a guard it is the value of the first lane in which that holds, for all lanes.
+    Under a guard, or with a P, it is the value of the first lane in which the guard holds, for all
+    lanes. P says where r differs from it; with `.OR` it stays true where it was.
     """
-    for predicate in x.take_predicates():
-        x.write(predicate, Immediate(0))
+    predicates = x.take_predicates()
     target, source = x.take(), x.b32(x.take())
     x.done()
-    register = x.destination(target)
-    if x.guard is None or register is None:
+    if x.guard is None and not predicates:
         x.write(target, source)
         return
     holds = x.both(x.guard, Immediate(1)).register
@@ -105,7 +121,15 @@ def to_uniform(x: Lift) -> None:
     below = x.let("sub.u32", x.let("and.b32", lanes, x.let("neg.s32", lanes)), Immediate(1))
     first = x.let("popc.b32", below)
     value = x.let("shfl.sync.idx.b32", source, first, Immediate(31), _ALL_LANES)
-    x.do("selp.b32", register, value, register, x.let("setp.ne.u32", lanes, Immediate(0)))
+    for predicate in predicates:
+        differs = x.let("setp.ne.u32", source, value)
+        if x.has("OR"):
+            differs = x.let("or.pred", differs, x.predicate(predicate))
+        x.write(predicate, differs)
+    register = x.destination(target)
+    if register is not None:
+        some = x.let("setp.ne.u32", lanes, Immediate(0))
+        x.do("selp.b32", register, value, register, some)
 
 
 def _name(x: Lift, operand: sass.Operand) -> str:
@@ -131,6 +155,7 @@ MEANINGS = {
     **dict.fromkeys(("MOV", "UMOV", "MOV32I"), move),
     **dict.fromkeys(("S2R", "S2UR"), special),
     "CS2R": wide_special,
+    "RPCMOV": return_address,
     **dict.fromkeys(("LDC", "ULDC", "LDCU"), load_constant),
     "R2UR": to_uniform,
 }

@@ -1,41 +1,21 @@
-"""Products of matrix fragments: `HMMA` of half precision, `IMMA` of bytes, `DMMA` of doubles.
+"""Products of matrices: `HMMA` of halves, `QMMA` and `IMMA` of bytes and `DMMA` of doubles are
+`mma` of PTX; `HGMMA`, `QGMMA` and `IGMMA` are `wgmma.mma_async`.
 
-`xMMA.MNK d, a, b, c` adds the product of a (M x K) and b (K x 8) to c (M x 8). A *word* is what one
-register holds along k: two halves, four bytes, a TF32 number, or in two registers a double. With
-g = lane / 4 and t = lane mod 4, the words of a lane are
-
-    a   row g, and for M = 16 also row g + 8; word t of every four along k
-    b   column g; word t of every four along k
-    c   row g, and for M = 16 also row g + 8; columns 2 t and 2 t + 1
-
-in the order: all rows, then the next four words along k. (PTX ISA 9.0, section 9.7.14, has the same
-fragments.)
-
-Sums of floats are computed in order of k, each product added by one fused operation of single
-precision. The hardware adds several products at once and rounds in its own way, so sums that are
-not exact differ in their last bits.
+Fragments in registers are those of PTX (`isas/ptx/products.py`). Sums of floats are computed in
+order of the depth, each product added by one fused operation. The hardware adds several products at
+once and rounds in its own way, so sums that are not exact differ in their last bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 
-from kernelcast.ir import Immediate, Operand, Register, SpecialRegister
+from kernelcast.ir import Immediate, Operand, Register, Vector
+from kernelcast.isas.ptx.products import NUMBER_BYTES, Product, warp_product
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.control import nothing
-from kernelcast.isas.sass.meaning.lift import Lift
-
-_ALL_LANES = Immediate((1 << 32) - 1)
-_LAST_LANE = Immediate(31)
-_WITHIN_ROWS = Immediate(0x1C1F)
-"""Shuffles between the four lanes of equal g."""
-
-_ACROSS_ROWS = Immediate(0x031F)
-"""Shuffles between the eight lanes of equal t."""
-
-_LANES_OF_ROW = 4
-_ROWS_OF_LANES = 8
-_COLUMNS_OF_LANE = 2
+from kernelcast.isas.sass.meaning.lift import Lift, consecutive
 
 _SHAPES = {
     "884": (8, 4),
@@ -49,177 +29,202 @@ _SHAPES = {
     "16x8x8": (16, 8),
     "16x8x16": (16, 16),
 }
-"""Rows of a, and its length along k."""
+"""Rows of a, and the depth."""
 
-_BYTES = {"S8": "s32", "U8": "u32"}
+_GROUP_SHAPE = re.compile(r"64x(\d+)x(\d+)")
+_SUMS = {"F16": "f16", "F32": "f32"}
+_HALVES = {"BF16": "bf16", "TF32": "tf32"}
+_EIGHT_BIT_FLOATS = {"E4M3": "e4m3", "E5M2": "e5m2"}
+_BYTES = {"S8": "s8", "U8": "u8"}
 
-Numbers = Callable[[Lift, Operand], Sequence[Operand]]
-"""Takes a word apart into what is multiplied, in order of k."""
+_LAYOUT = {"ROW", "COL", "reuse"}
+"""Suffixes of operands that say what is always so."""
+
+_DESCRIPTORS = "gdesc"
+_GROUP = "gsb0"
+"""The name of the scoreboard that products of a group take until they are done."""
 
 
 def half_product(x: Lift) -> None:
     """`HMMA.16816.F32.BF16 d, a, b, c`: c in single or in half precision; a and b in f16 unless
     `.BF16` or `.TF32` stands there."""
-    x.only(*_SHAPES, "F32", "F16", "BF16", "TF32")
-    if x.has("F32") == x.has("F16"):
-        raise x.refuse("the types")
-    numbers, count = _f16_numbers, 2
-    if x.has("BF16"):
-        numbers = _bf16_numbers
-    elif x.has("TF32"):
-        numbers, count = _tf32_number, 1
-    rows, parts = _shape(x, count)
-    target = x.take()
-    a, b = _registers(x, parts * rows // _ROWS_OF_LANES), _registers(x, parts)
-    if x.has("F32"):
-        c = _registers(x, _sums(rows))
-        _write(x, target, product(x, "fma.rn.f32", numbers, a, b, c))
-        return
-    packed = _registers(x, _sums(rows) // 2)
-    c = [number for word in packed for number in _f16_numbers(x, word)]
-    sums = product(x, "fma.rn.f32", numbers, a, b, c)
-    pairs = zip(sums[::2], sums[1::2], strict=True)
-    _write(x, target, [x.let("cvt.rn.f16x2.f32", high, low) for low, high in pairs])
+    x.only(*_SHAPES, *_SUMS, *_HALVES)
+    number = _one(x, _HALVES, "f16")
+    _warp_product(x, _one(x, _SUMS), number, number)
+
+
+def eight_bit_product(x: Lift) -> None:
+    """`QMMA.16832.F32.E4M3.E5M2 d, a, b, c`: the types of c, a and b."""
+    x.only(*_SHAPES, *_SUMS, *_EIGHT_BIT_FLOATS)
+    _warp_product(x, _one(x, _SUMS), *_two(x, _EIGHT_BIT_FLOATS))
 
 
 def byte_product(x: Lift) -> None:
     """`IMMA.16832.S8.U8 d, a, b, c`: the types of a and b; sums wrap around."""
     x.only(*_SHAPES, *_BYTES)
-    types = [_BYTES[m] for m in x.native.modifiers if m in _BYTES]
-    if len(types) != 2:
-        raise x.refuse("the types")
-    rows, parts = _shape(x, 4)
-    target = x.take()
-    a, b = _registers(x, parts * rows // _ROWS_OF_LANES), _registers(x, parts)
-    c = _registers(x, _sums(rows))
-    _write(x, target, product(x, f"dp4a.{types[0]}.{types[1]}", _whole_word, a, b, c))
+    _warp_product(x, "s32", *_two(x, _BYTES))
 
 
 def double_product(x: Lift) -> None:
     """`DMMA.8x8x4 d, a, b, c`."""
     x.only(*_SHAPES)
-    rows, parts = _shape(x, 1)
-    target = x.take()
-    a, b = _pairs(x, parts * rows // _ROWS_OF_LANES), _pairs(x, parts)
-    c = _pairs(x, _sums(rows))
-    sums = product(x, "fma.rn.f64", _whole_word, a, b, c)
-    _write(x, target, [word for total in sums for word in x.halves(total)])
+    _warp_product(x, "f64", "f64", "f64")
 
 
-def product(
-    x: Lift,
-    multiply: str,
-    numbers: Numbers,
-    a: Sequence[Operand],
-    b: Sequence[Operand],
-    c: Sequence[Operand],
-) -> list[Operand]:
-    """The fragment a * b + c.
-
-    For each number along k every lane takes those of its rows of a and of its columns of b from
-    the lanes that hold them.
-    """
-    sums = list(c)
-    groups = len(a) // len(b)
-    for part, word in enumerate(b):
-        of_a = [numbers(x, a[groups * part + group]) for group in range(groups)]
-        of_b = numbers(x, _turned(x, word))
-        for t in range(_LANES_OF_ROW):
-            for at, number in enumerate(of_b):
-                right = [
-                    _shuffled(x, number, _LANES_OF_ROW * (_LANES_OF_ROW * odd + t), _ACROSS_ROWS)
-                    for odd in range(_COLUMNS_OF_LANE)
-                ]
-                for group in range(groups):
-                    left = _shuffled(x, of_a[group][at], t, _WITHIN_ROWS)
-                    for odd in range(_COLUMNS_OF_LANE):
-                        n = _COLUMNS_OF_LANE * group + odd
-                        sums[n] = x.let(multiply, left, right[odd], sums[n])
-    return sums
+def half_group_product(x: Lift) -> None:
+    """`HGMMA.64x128x16.F32.BF16 d, a, gdesc[UR4], c, P, gsb0`: types as those of `HMMA`."""
+    number = _one(x, _HALVES, "f16")
+    _group_product(x, (*_SUMS, *_HALVES), _one(x, _SUMS), number, number)
 
 
-def _turned(x: Lift, word: Operand) -> Operand:
-    """What lane 8 t + g holds, in lane 4 g + t: so the columns 2 t and 2 t + 1 that a lane needs
-    are in lanes of its own t."""
-    lane = x.let("mov.b32", SpecialRegister("laneid"))
-    t = x.let("and.b32", lane, Immediate(_LANES_OF_ROW - 1))
-    g = x.let("shr.u32", lane, Immediate(2))
-    return _shuffled(x, word, x.let("mad.lo.u32", t, Immediate(_ROWS_OF_LANES), g), _LAST_LANE)
+def eight_bit_group_product(x: Lift) -> None:
+    """`QGMMA.64x128x32.F32.E4M3.E5M2 d, a, gdesc[UR4], c, P, gsb0`."""
+    types = _two(x, _EIGHT_BIT_FLOATS)
+    _group_product(x, (*_SUMS, *_EIGHT_BIT_FLOATS), _one(x, _SUMS), *types)
 
 
-def _shuffled(x: Lift, value: Operand, lane: Register | int, segments: Immediate) -> Operand:
-    """The value of another lane, given by its number in the segment."""
-    if isinstance(value, Immediate):
-        return value
-    assert isinstance(value, Register)
-    if value.type == "b64":
-        return x.pack([_shuffled(x, half, lane, segments) for half in x.halves(value)])
-    target = x.temporary("b32")
-    source = Immediate(lane) if isinstance(lane, int) else lane
-    x.do("shfl.sync.idx.b32", target, value, source, segments, _ALL_LANES)
-    return target
+def byte_group_product(x: Lift) -> None:
+    """`IGMMA.64x128x32.S8.U8 d, a, gdesc[UR4], c, P, gsb0`."""
+    _group_product(x, tuple(_BYTES), "s32", *_two(x, _BYTES))
 
 
-def _whole_word(_: Lift, word: Operand) -> Sequence[Operand]:
-    return (word,)
-
-
-def _f16_numbers(x: Lift, word: Operand) -> Sequence[Operand]:
-    high = x.let("shr.u32", word, Immediate(16))
-    return x.let("cvt.f32.f16", word), x.let("cvt.f32.f16", high)
-
-
-def _bf16_numbers(x: Lift, word: Operand) -> Sequence[Operand]:
-    """Such a number is the upper half of one in single precision."""
-    return x.let("shl.b32", word, Immediate(16)), x.let("and.b32", word, Immediate(0xFFFF_0000))
-
-
-def _tf32_number(x: Lift, word: Operand) -> Sequence[Operand]:
-    """One in single precision whose last 13 bits are not looked at."""
-    return (x.let("and.b32", word, Immediate(0xFFFF_E000)),)
-
-
-def _shape(x: Lift, numbers_of_word: int) -> tuple[int, int]:
-    """The rows of a, and the words that a lane holds of a column of b."""
+def _warp_product(x: Lift, sums: str, a: str, b: str) -> None:
     shapes = [_SHAPES[m] for m in x.native.modifiers if m in _SHAPES]
     if len(shapes) != 1:
         raise x.refuse("the shape")
     ((rows, depth),) = shapes
-    parts, rest = divmod(depth, _LANES_OF_ROW * numbers_of_word)
-    if not parts or rest:
+    modifiers = ("sync", "aligned", f"m{rows}n8k{depth}", "row", "col", sums, a, b, sums)
+    kind = warp_product(modifiers)
+    if kind is None:
         raise x.refuse("the shape")
-    return rows, parts
+    target = x.take()
+    counts = (kind.a_registers, kind.b_registers, kind.sum_registers)
+    sources = [_words(x, n, is_wide=sums == "f64") for n in counts]
+    x.done()
+    name = ".".join(("mma", *modifiers))
+    if sums == "f64":
+        _double_results(x, name, target, kind, sources)
+        return
+    results = x.words(target, kind.sum_registers) or (None,) * kind.sum_registers
+    x.do(name, Vector(results), *sources, guard=x.guard)
 
 
-def _sums(rows: int) -> int:
-    """The numbers of c that a lane holds."""
-    return rows // _ROWS_OF_LANES * _COLUMNS_OF_LANE
+def _double_results(
+    x: Lift, name: str, target: sass.Operand, kind: Product, sources: Sequence[Vector]
+) -> None:
+    """Each result is split into a pair of registers."""
+    results = tuple(x.temporary("b64") for _ in range(kind.sum_registers))
+    x.do(name, Vector(results), *sources)
+    words = x.words(target, 2 * kind.sum_registers)
+    if words is not None:
+        for at, result in enumerate(results):
+            x.do("mov.b64", Vector(words[2 * at : 2 * at + 2]), result, guard=x.guard)
 
 
-def _registers(x: Lift, count: int) -> Sequence[Operand]:
-    """The words of the next operand, zeros for RZ."""
+def _group_product(x: Lift, known: Sequence[str], sums: str, a: str, b: str) -> None:
+    """The descriptor of b is in the two uniform registers behind those of a, wherever a is; the old
+    sums count unless they are RZ, and where a predicate, if one stands there, holds."""
+    shape = _GROUP_SHAPE.fullmatch(x.native.modifiers[0])
+    if shape is None:
+        raise x.refuse("the shape")
+    x.only(x.native.modifiers[0], *known)
+    columns, depth = map(int, shape.groups())
+    kind = Product(16, columns, depth, a, b, sums)
+    results = x.words(x.take(), kind.sum_registers)
+    if results is None or depth * NUMBER_BYTES[a] != 32 or columns % 8:
+        raise x.refuse("this form of product")
+    left, scales = _left(x, kind)
+    right, suffixes = _descriptors(x)
+    if not isinstance(left, Vector):
+        left, scales = right[0], (-1 if "negA" in suffixes else 1,)
+    old = x.take()
+    if not isinstance(old, sass.RegisterOperand) or old.decoration.prefix:
+        raise x.refuse(f"operand {old}")
+    is_zero = old.register.number is None
+    if not is_zero and x.words(old, 1) != results[:1]:
+        raise x.refuse(f"operand {old}")
+    keeps = x.predicate(x.take()) if x.takes_predicate() else Immediate(1)
+    if x.operands and str(x.operands[0]) == _GROUP:
+        x.take()
+    x.done()
+    immediates = (*scales, -1 if "negB" in suffixes else 1) if sums != "s32" else ()
+    if NUMBER_BYTES[a] == 2:
+        across = ("tnspB",) if isinstance(left, Vector) else ("tnspA", "tnspB")
+        immediates += tuple(int(word in suffixes) for word in across)
+    x.do(
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k{depth}.{sums}.{a}.{b}",
+        Vector(results),
+        left,
+        right[1],
+        Immediate(0) if is_zero else keeps,
+        *map(Immediate, immediates),
+        guard=x.guard,
+    )
+
+
+def _left(x: Lift, kind: Product) -> tuple[Operand, tuple[int, ...]]:
+    """Matrix a where it is in registers, with its scale: `R4`, `-R4`."""
+    operand = x.operands[0]
+    if not isinstance(operand, sass.RegisterOperand):
+        return None, ()
+    x.take()
+    words = x.words(operand, kind.a_registers)
+    if words is None or operand.decoration.prefix not in ("", "-"):
+        raise x.refuse(f"operand {operand}")
+    return Vector(words), (-1 if operand.decoration.prefix else 1,)
+
+
+def _descriptors(x: Lift) -> tuple[tuple[Register, Register], tuple[str, ...]]:
+    """Those of a and b, `gdesc[UR4].negA.tnspB`, and what follows them."""
+    operand = x.take()
+    if not isinstance(operand, sass.AddressOperand) or operand.space != _DESCRIPTORS:
+        raise x.refuse(f"operand {operand}")
+    suffixes = operand.decoration.suffixes
+    words = consecutive(operand.registers[0].register, 4) if len(operand.registers) == 1 else None
+    if words is None or operand.offset or set(suffixes) - {"negA", "negB", "tnspA", "tnspB"}:
+        raise x.refuse(f"operand {operand}")
+    return (x.pack(words[:2]), x.pack(words[2:])), suffixes
+
+
+def _one(x: Lift, types: dict[str, str], default: str = "") -> str:
+    """The type that stands among the modifiers."""
+    found = [types[m] for m in x.native.modifiers if m in types]
+    if len(found) > 1 or not (found or default):
+        raise x.refuse("the types")
+    return found[0] if found else default
+
+
+def _two(x: Lift, types: dict[str, str]) -> tuple[str, str]:
+    found = [types[m] for m in x.native.modifiers if m in types]
+    if len(found) != 2:
+        raise x.refuse("the types")
+    return found[0], found[1]
+
+
+def _words(x: Lift, count: int, *, is_wide: bool) -> Vector:
+    """The words of the next operand, of 64 bits if they are wide; zeros for RZ."""
     operand = x.take()
     if not isinstance(operand, sass.RegisterOperand) or operand.decoration.prefix:
         raise x.refuse(f"operand {operand}")
-    return x.words(operand, count) or (Immediate(0),) * count
-
-
-def _pairs(x: Lift, count: int) -> Sequence[Operand]:
-    """The doubles of the next operand."""
-    words = _registers(x, 2 * count)
-    return [x.pack(words[at : at + 2]) for at in range(0, 2 * count, 2)]
-
-
-def _write(x: Lift, target: sass.Operand, words: Sequence[Operand]) -> None:
-    x.done()
-    for register, word in zip(x.words(target, len(words)) or (), words, strict=False):
-        x.do("mov.b32", register, word, guard=x.guard)
+    if set(operand.decoration.suffixes) - _LAYOUT:
+        raise x.refuse(f"operand {operand}")
+    if x.words(operand, 1) is None:
+        return Vector((Immediate(0),) * count)
+    words = x.words(operand, 2 * count if is_wide else count)
+    assert words is not None
+    if is_wide:
+        return Vector(tuple(x.pack(words[at : at + 2]) for at in range(0, 2 * count, 2)))
+    return Vector(words)
 
 
 MEANINGS = {
     "HMMA": half_product,
+    "QMMA": eight_bit_product,
     "IMMA": byte_product,
     "DMMA": double_product,
+    "HGMMA": half_group_product,
+    "QGMMA": eight_bit_group_product,
+    "IGMMA": byte_group_product,
     # Warps that multiply together wait for one another and for their products.
     "WARPGROUP": nothing,
 }

@@ -1,0 +1,165 @@
+"""Lanes of a warp that wait for each other in loops: the others move when they lose patience.
+
+Only kernels with a waiting loop (`analysis/waiting.py`) have any of this. `%sweep` is 0 but while
+the others move: then it is one more than the last block that moved, `%unmoved` holds the lanes that
+have not, and `%low` is 0, so that no branch is direct and every block ends at `dispatch`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from kernelcast.analysis.waiting import PATIENCE
+from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.ir import Immediate, Register
+
+
+class Word(IntEnum):
+    """What a warp of such a kernel keeps from turn to turn, one word each."""
+
+    ALIVE = 0  # lanes that have not exited
+    PATIENT = 1  # lanes that began the last round of a waiting loop
+    ROUNDS = 2  # how many such rounds they have begun in succession
+
+
+def kept(lw: Lowering, word: Word) -> str:
+    """Pointer to a word."""
+    return lw.b.scalar(f"getelementptr i32, ptr %kept, i64 {int(word)}")
+
+
+def begin(lw: Lowering, offset: int) -> None:
+    """At the start of a turn; `offset` says where in its state a warp keeps the words."""
+    b = lw.b
+    for name in ("%sweep", "%unmoved", "%forced"):
+        b.line(f"{name} = alloca i32")
+        b.line(f"store i32 0, ptr {name}")
+    b.line(f"%kept = getelementptr i8, ptr %state, i64 {offset}")
+
+
+def gate(lw: Lowering, index: int) -> None:
+    """Where a block begins: lanes that have to meet others wait; lanes that lose patience let the
+    others move."""
+    if index in lw.waits.meetings:
+        _meet(lw, index, lw.waits.meetings[index])
+    if index in lw.waits.headers:
+        _lose_patience(lw, index)
+
+
+def _meet(lw: Lowering, index: int, lanes: Register | Immediate) -> None:
+    b = lw.b
+    place = b.scalar(f"getelementptr i32, ptr %pending, i64 {index}")
+    here = b.scalar(f"or i32 {b.scalar(f'load i32, ptr {place}')}, {_load(lw, '%current')}")
+    absent = b.scalar(f"xor i32 {here}, -1")
+    absent = b.scalar(f"and i32 {absent}, {_load(lw, kept(lw, Word.ALIVE))}")
+    missing = b.scalar(f"and i32 {absent}, {_mask(lw, lanes, here)}")
+    forced = b.scalar(f"icmp ne i32 {_load(lw, '%forced')}, 0")
+    complete = b.scalar(f"icmp eq i32 {missing}, 0")
+    goes_on = b.scalar(f"or i1 {complete}, {forced}")
+    met, wait = b.fresh("met"), b.fresh("wait")
+    b.line(f"br i1 {goes_on}, label %{met}, label %{wait}")
+    b.label(wait)
+    b.line(f"store i32 {here}, ptr {place}")
+    b.line("br label %dispatch")
+    b.label(met)
+    b.line(f"store i32 0, ptr {place}")
+    b.line("store i32 0, ptr %forced")
+    b.line(f"store i32 {here}, ptr %current")
+
+
+def _mask(lw: Lowering, lanes: Register | Immediate, here: str) -> str:
+    """The mask that the lowest lane names; it is the same in all."""
+    if isinstance(lanes, Immediate):
+        return str(lanes.value & 0xFFFF_FFFF)
+    lane = lw.b.call("llvm.cttz.i32", "i32", [("i32", here), ("i1", "true")])
+    lw.forget_values()
+    return lw.b.scalar(f"extractelement <32 x i32> {lw.register(lanes).text}, i32 {lane}")
+
+
+def _lose_patience(lw: Lowering, index: int) -> None:
+    b = lw.b
+    count, go_on, sweep = b.fresh("count"), b.fresh("go"), b.fresh("sweep")
+    moving = b.scalar(f"icmp ne i32 {_load(lw, '%sweep')}, 0")
+    b.line(f"br i1 {moving}, label %{go_on}, label %{count}")
+    b.label(count)
+    mask, patient, rounds = _load(lw, "%current"), kept(lw, Word.PATIENT), kept(lw, Word.ROUNDS)
+    same = b.scalar(f"icmp eq i32 {mask}, {b.scalar(f'load i32, ptr {patient}')}")
+    more = b.scalar(f"add i32 {b.scalar(f'load i32, ptr {rounds}')}, 1")
+    begun = b.scalar(f"select i1 {same}, i32 {more}, i32 0")
+    lost = b.scalar(f"icmp uge i32 {begun}, {PATIENCE}")
+    left = b.scalar(f"select i1 {lost}, i32 {PATIENCE - 2}, i32 {begun}")
+    b.line(f"store i32 {mask}, ptr {patient}")
+    b.line(f"store i32 {left}, ptr {rounds}")
+    b.line(f"br i1 {lost}, label %{sweep}, label %{go_on}")
+    b.label(sweep)
+    place = b.scalar(f"getelementptr i32, ptr %pending, i64 {index}")
+    b.line(f"store i32 {mask}, ptr {place}")
+    b.line(f"store i32 {b.scalar(f'xor i32 {mask}, -1')}, ptr %unmoved")
+    b.line("store i32 0, ptr %low")
+    b.line("br label %sweep_from_start")
+    b.label(go_on)
+
+
+def exited(lw: Lowering, mask: str) -> None:
+    """Lanes have exited: who waits to meet them need not any more."""
+    b = lw.b
+    alive = kept(lw, Word.ALIVE)
+    left = b.scalar(f"xor i32 {mask}, -1")
+    left = b.scalar(f"and i32 {left}, {b.scalar(f'load i32, ptr {alive}')}")
+    b.line(f"store i32 {left}, ptr {alive}")
+    b.line("br label %look_again")
+
+
+def move_on(lw: Lowering) -> None:
+    """While the others move, a block that is over is followed by the next of them."""
+    go_on = lw.b.fresh("go")
+    moving = lw.b.scalar(f"icmp ne i32 {_load(lw, '%sweep')}, 0")
+    lw.b.line(f"br i1 {moving}, label %sweep_next, label %{go_on}")
+    lw.b.label(go_on)
+
+
+def force(lw: Lowering) -> None:
+    """Where lanes are left that wait to meet others, and nobody runs who may come, they go on."""
+    b = lw.b
+    waiting = b.scalar(f"xor i32 {_load(lw, '%waiting')}, -1")
+    left = b.scalar(f"and i32 {waiting}, {_load(lw, kept(lw, Word.ALIVE))}")
+    none, some, go_on = b.scalar(f"icmp eq i32 {left}, 0"), b.fresh("forced"), b.fresh("go")
+    b.line(f"br i1 {none}, label %{go_on}, label %{some}")
+    b.label(some)
+    b.line("store i32 1, ptr %forced")
+    b.line("br label %scan_from_start")
+    b.label(go_on)
+
+
+def sweep(lw: Lowering) -> None:
+    """The blocks in which the others move, one after the other; then the turn ends."""
+    b = lw.b
+    count = len(lw.kernel.blocks)
+    b.label("look_again")
+    moving = b.scalar(f"icmp ne i32 {_load(lw, '%sweep')}, 0")
+    b.line(f"br i1 {moving}, label %sweep_next, label %scan_from_start")
+    b.label("sweep_from_start")
+    b.line("store i32 0, ptr %sweep")
+    b.line("br label %sweep_next")
+    b.label("sweep_next")
+    start, unmoved = _load(lw, "%sweep"), _load(lw, "%unmoved")
+    b.line(
+        f"%m.block = call i32 @next_to_move(ptr %pending, i32 {start}, i32 {count}, i32 {unmoved})"
+    )
+    b.line(f"store i32 {b.scalar('add i32 %m.block, 1')}, ptr %sweep")
+    b.line(f"%m.none = icmp eq i32 %m.block, {count}")
+    b.line("br i1 %m.none, label %sweep_done, label %sweep_move")
+    b.label("sweep_move")
+    place = b.scalar("getelementptr i32, ptr %pending, i32 %m.block")
+    mask = b.scalar(f"load i32, ptr {place}")
+    b.line(f"store i32 0, ptr {place}")
+    b.line(f"store i32 {mask}, ptr %current")
+    left = b.scalar(f"and i32 {unmoved}, {b.scalar(f'xor i32 {mask}, -1')}")
+    b.line(f"store i32 {left}, ptr %unmoved")
+    b.line("br label %jump")
+    b.label("sweep_done")
+    b.line("store i32 0, ptr %sweep")
+    b.line("br label %pause")
+
+
+def _load(lw: Lowering, pointer: str) -> str:
+    return lw.b.scalar(f"load i32, ptr {pointer}")

@@ -1,0 +1,128 @@
+"""Bulk copies, which a unit of its own carries out: `UBLKCP`, `UTMALDG`, `UTMASTG`.
+
+They are executed once for a warp, whichever of its lanes are active: the first one stands for all.
+Prefetches and the waits for copies are of no effect, since copies are done at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernelcast.ir import Address, Guard, Immediate, Register, Vector
+from kernelcast.isas.ptx.bulk import UNIT_BYTES, copy, copy_tile, tile_bytes
+from kernelcast.isas.ptx.mbarriers import bring
+from kernelcast.isas.sass import operands as sass
+from kernelcast.isas.sass.meaning.lift import Lift
+
+_ALL_LANES = Immediate((1 << 32) - 1)
+_UNITS = Immediate(0xFFFF)
+"""The bits of a size that count units of 16 bytes; those above are the blocks of a multicast."""
+
+_RANKS = {f"{n}D": n for n in range(1, 6)}
+_SPACES = {"S": "shared", "G": "global"}
+
+
+def copy_bytes(x: Lift) -> None:
+    """`UBLKCP.S.G [to, barrier], [from], size` and `.G.S [to], [from], size`, in units of 16 bytes;
+    an address in global memory is a pair of registers."""
+    x.only("S", "G", "MULTICAST")
+    ends = [m for m in x.native.modifiers if m in _SPACES]
+    if ends not in (["S", "G"], ["S", "S"], ["G", "S"]):
+        raise x.refuse()
+    brings = ends[0] == "S"
+    to, source, size = _address(x), _address(x), x.take()
+    _policy(x)
+    guard = _first_lane(x)
+    units = x.let("and.b32", x.b32(size), _UNITS)
+    size_bytes = x.let("mul.lo.u32", units, Immediate(UNIT_BYTES))
+    into, out_of = (_SPACES[end] for end in ends)
+    copy(x, (into, out_of), _place(x, to, into), _place(x, source, out_of), size_bytes, guard)
+    if brings:
+        bring(x, Address(_words(x, to, 2)[1]), size_bytes, guard)
+
+
+def load_tile(x: Lift) -> None:
+    """`UTMALDG.2D [to, barrier, x, y], [map]`."""
+    x.only("MULTICAST", *_RANKS)
+    rank = _rank(x)
+    block, tensor = _address(x), _address(x)
+    if x.has("MULTICAST"):
+        x.take()
+    _policy(x)
+    guard = _first_lane(x)
+    to, barrier, *coordinates = _words(x, block, 2 + rank)
+    place = Address(x.pack(_words(x, tensor, 2)))
+    copy_tile(x, ("shared", "global"), place, Address(to), coordinates, guard)
+    # The place of the map once more, for a part of its own.
+    place = Address(x.pack(_words(x, tensor, 2)))
+    bring(x, Address(barrier), tile_bytes(x, place, guard), guard)
+
+
+def store_tile(x: Lift) -> None:
+    """`UTMASTG.2D [from, x, y], [map]`."""
+    x.only(*_RANKS)
+    rank = _rank(x)
+    block, tensor = _address(x), _address(x)
+    _policy(x)
+    guard = _first_lane(x)
+    source, *coordinates = _words(x, block, 1 + rank)
+    place = Address(x.pack(_words(x, tensor, 2)))
+    copy_tile(x, ("global", "shared"), place, Address(source), coordinates, guard)
+
+
+def nothing(x: Lift) -> None:
+    """Prefetches of memory and of tensor maps; the end of a group of copies."""
+
+
+def _first_lane(x: Lift) -> Guard:
+    lane, chosen = x.temporary("b32"), x.temporary("pred")
+    x.do("mov.pred", chosen, Immediate(0))
+    x.do("elect.sync", Vector((lane, chosen)), _ALL_LANES, guard=x.guard)
+    return Guard(chosen)
+
+
+def _rank(x: Lift) -> int:
+    (rank,) = (n for m, n in _RANKS.items() if x.has(m))
+    return rank
+
+
+def _address(x: Lift) -> sass.RegisterOperand:
+    """The first of the registers that an operand in brackets stands for."""
+    operand = x.take()
+    if (
+        not isinstance(operand, sass.AddressOperand)
+        or operand.space
+        or operand.descriptor
+        or operand.offset
+        or len(operand.registers) != 1
+    ):
+        raise x.refuse(f"operand {operand}")
+    return operand.registers[0]
+
+
+def _policy(x: Lift) -> None:
+    """`desc[UR4]` at the end says how the caches should treat the bytes."""
+    if x.operands and str(x.operands[0]).startswith("desc["):
+        x.take()
+    x.done()
+
+
+def _words(x: Lift, operand: sass.RegisterOperand, count: int) -> Sequence[Register]:
+    words = x.words(operand, count)
+    if words is None:
+        raise x.refuse(f"operand {operand}")
+    return words
+
+
+def _place(x: Lift, operand: sass.RegisterOperand, space: str) -> Address:
+    if space == "shared":
+        return Address(_words(x, operand, 1)[0])
+    return Address(x.pack(_words(x, operand, 2)))
+
+
+MEANINGS = {
+    "UBLKCP": copy_bytes,
+    "UTMALDG": load_tile,
+    "UTMASTG": store_tile,
+    **dict.fromkeys(("UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH"), nothing),
+}
