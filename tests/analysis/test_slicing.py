@@ -398,7 +398,7 @@ def opcodes(kernel: Kernel, chain: tuple[int, ...]) -> str:
         (COMPACTION, "red", "red"),
         (CARRY, "add.cc.u32 %r2", "add addc ld"),
         (INDICES_FROM_MATRICES, "mma", "mma stmatrix ld add ld"),
-        (INDICES_FROM_MATRICES, "st.global", "st cp ld add ld"),
+        (INDICES_FROM_MATRICES, "st.global", "st cp cp ld add ld"),  # a copy: a load and a store
     ],
 )
 def test_why_an_instruction_is_needed(text: str, line: str, chain: str) -> None:
