@@ -7,6 +7,7 @@ from listings import listing
 
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.dataflow import effects
+from kernelcast.isas.sass.meaning import MEANINGS
 from kernelcast.isas.sass.opcodes import Latency, Meaning, coverage, opcode, opcode_table
 
 
@@ -102,3 +103,9 @@ def test_what_is_written_and_read(text, writes, reads):
     found = effects(instruction(text))
     assert " ".join(map(str, found.writes)) == writes
     assert " ".join(map(str, found.reads)) == reads
+
+
+def test_what_counts_as_proved_has_a_meaning():
+    proved = {name for name, row in opcode_table().items() if row.meaning is Meaning.PROVED}
+    assert proved <= set(MEANINGS)
+    assert set(MEANINGS) <= set(opcode_table())
