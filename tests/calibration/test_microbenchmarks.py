@@ -382,8 +382,12 @@ def test_the_chains_of_a_thread_are_its_instructions_and_one_wait(name):
         assert len({str(i.operands[2]) for i in matrix}) == 1, "not one accumulator"
 
 
-def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path):
-    """The stand-in answers like L2 where an earlier launch has loaded what is asked for."""
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path, monkeypatch, is_late):
+    """The stand-in answers like L2 where an earlier launch has loaded what is asked for, such as
+    one that is repeated because it was handed over too late."""
+    if is_late:
+        monkeypatch.setattr(measure, "_HELD_NS", 1)
     chip = known_chip()
     chip.l2_bytes = 64 << 20  # far more than a chase touches
     session = measure.Session(Gpu(declared(FakeGpu(chip).driver())), empty_pack(tmp_path), True)

@@ -17,7 +17,6 @@ from comparison import differences
 from native_oracle import COMPILER, MISSING, native_module
 from operands import sow
 
-from kernelcast.errors import KernelcastError, UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends import LaunchFlags, LoadedModule, check_launch, load, read_workload
@@ -53,17 +52,11 @@ one of them, once for either side: exp2f 2 ulps, tanf and acoshf 4, powf 4, tgam
 
 PTX_ONLY: Mapping[str, str] = {
     "swapped_halves": "machine code swaps 16 bits by swapping 32 in a loop: lanes take turns",
-    "absolute_differences": "the oracle needs the kernel as PTX, whose vabsdiff4 is not known",
 }
 """Kernels that leave something else as machine code, and why."""
 
 LACKING = {("sm_75", "warp")}
 """Architectures without an instruction that a file of kernels uses (`redux`)."""
-
-GAPS: Mapping[tuple[str, str], tuple[type[KernelcastError], str]] = {
-    ("ptx", "absolute_differences"): (UnsupportedError, "vabsdiff4"),
-}
-"""What is known not to be executed, by code and kernel; a test that passes all the same fails."""
 
 SIZES: Mapping[str, tuple[str, ...]] = {
     "histogram": ("n=20000",),
@@ -119,10 +112,8 @@ def cases() -> list[Any]:
             for launch in launches(file):
                 if code != "ptx" and launch.kernel in PTX_ONLY:
                     continue
-                error, reason = GAPS.get((code, launch.kernel), (None, ""))
-                gap = [pytest.mark.xfail(raises=error, reason=reason, strict=True)] if error else []
                 name = f"{code}-{file.stem}-{launch.kernel}"
-                made.append(pytest.param(Case(code, file, launch), marks=gap, id=name))
+                made.append(pytest.param(Case(code, file, launch), id=name))
     return made
 
 

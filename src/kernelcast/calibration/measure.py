@@ -14,8 +14,8 @@ import argparse
 import ctypes
 import sys
 import time
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +114,16 @@ class Session:
         arguments: Sequence[Any],
         shared_bytes: int = 0,
         times: int = 1,
+        before: Callable[[], None] | None = None,
     ) -> float:
-        """Seconds of launches on the GPU, which is held busy until all have been handed over."""
+        """Seconds of launches on the GPU, which is held busy until all have been handed over.
+
+        They are launched again where that took too long, each time after `before`.
+        """
         held_ns = _HELD_NS + times * _HELD_NS_A_LAUNCH
         for _ in range(_HOLDS):
+            if before is not None:
+                before()
             begin_ns = time.perf_counter_ns()
             hold = [self._ticks, ctypes.c_int64(held_ns)]
             self.gpu.enqueue(self.kernel("launch", "clock_rate"), 1, 1, hold)
@@ -154,10 +160,11 @@ class Session:
         clocks = self.gpu.allocate(16 * warps)
         sink = self.gpu.allocate(8 * grid * block)
         sample: Sample = {"warp_cycles": [], "span_cycles": [], "seconds": []}
+        evict = partial(self._evict, others, sink) if others else None
         for repeat in range(self.repeats + 1):
-            if others:
-                self._evict(others, sink)
-            taken_s = self.seconds(function, grid, block, [clocks, sink, *arguments], shared_bytes)
+            taken_s = self.seconds(
+                function, grid, block, [clocks, sink, *arguments], shared_bytes, before=evict
+            )
             if repeat == 0:
                 continue
             values = list(self.gpu.read(clocks, (ctypes.c_int64 * (2 * warps))()))

