@@ -95,3 +95,11 @@ def test_bytes_are_packed_above_the_half_that_a_suffix_selects() -> None:
 def test_what_is_not_known_is_refused(text: str) -> None:
     (step,) = meaning(text)
     assert step.startswith("unknown")
+
+
+def test_the_words_of_the_shared_window() -> None:
+    """Compilers before CUDA 12 read both of them; the lower one differs from the upper."""
+    low, high = (meaning(f"S2UR UR4, {name}") for name in ("SR_SWINLO", "SR_SWINHI"))
+    assert low[:2] == high[:2], "the same address is taken apart"
+    assert "cvta.shared.u64" in low[0]
+    assert low[-1] != high[-1]

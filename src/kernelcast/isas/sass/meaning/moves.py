@@ -37,6 +37,8 @@ clusters stand where `SR_CgaSize` is 0 (`launch_state.py`)."""
 
 _RETURN_ADDRESS = {f"Rpc.{part}": Register(f"RPC.{part}", "b32") for part in ("LO", "HI")}
 
+_SHARED_WINDOW = ("SR_SWINLO", "SR_SWINHI")
+
 
 def move(x: Lift) -> None:
     """`MOV d, a`: a copy; `.64` of a pair."""
@@ -142,10 +144,10 @@ def _special(x: Lift, operand: sass.Operand) -> Operand:
     name = _name(x, operand)
     if name in _ZERO:
         return Immediate(0)
-    if name == "SR_SWINHI":
-        # The high word of generic addresses of shared memory: offset 0 of it, made generic.
-        _, high = x.halves(x.let("cvta.shared.u64", Immediate(0), type="b64"))
-        return high
+    if name in _SHARED_WINDOW:
+        # The words of generic addresses of shared memory: of offset 0 of it, made generic.
+        window = x.halves(x.let("cvta.shared.u64", Immediate(0), type="b64"))
+        return window[_SHARED_WINDOW.index(name)]
     if name not in _SPECIAL:
         raise x.refuse(f"special register {name}")
     return SpecialRegister(_SPECIAL[name])
