@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from kernelcast.errors import InputError
-from kernelcast.frontends.cubin_data import constant_banks, global_variables
+from kernelcast.frontends.cubin_data import CubinData
 from kernelcast.ir import Kernel, Parameter, Resources, Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
 
@@ -76,21 +76,21 @@ def _read(elf: ELFFile, name: str, maker: str) -> Cubin:
     architecture = _architecture(elf)
     sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
     _check_extents(elf)
-    symbols = [symbol.name for symbol in sections[".symtab"].iter_symbols()]
+    data = CubinData(elf)
+    symbols = data.symbol_names
     module: dict[int, dict[str, int]] = {}
     if ".nv.info" in sections:
         for attribute, value in _attributes(sections[".nv.info"].data()):
             if len(value) == 8:
                 index, number = struct.unpack("<II", value)
                 module.setdefault(attribute, {})[symbols[index]] = number
-    variables = global_variables(elf)
     # Functions that kernels share have sections of code too, but no parameters from the driver.
     kernels = {
-        kernel: _kernel(kernel, architecture, sections, module, variables, name, maker)
+        kernel: _kernel(kernel, architecture, sections, module, data.variables, name, maker)
         for kernel in (s.removeprefix(".text.") for s in sections if s.startswith(".text."))
         if kernel in module.get(_REGISTERS, {}) and f".nv.constant0.{kernel}" in sections
     }
-    banks = {kernel: constant_banks(elf, kernel) for kernel in kernels}
+    banks = {kernel: data.constant_banks(kernel) for kernel in kernels}
     return Cubin(f"sm_{architecture}", kernels, banks)
 
 

@@ -18,61 +18,66 @@ _BANK_OF_KERNEL = 2
 _OBJECTS = ("STT_OBJECT", "STT_LOPROC")  # the second is how relocatable code marks variables
 
 
-def global_variables(elf: ELFFile) -> tuple[Variable, ...]:
-    """The `__device__` variables of the module."""
-    found = []
-    for section_name in _GLOBAL_SECTIONS:
-        section = elf.get_section_by_name(section_name)
-        if section is None:
-            continue
-        index = elf.get_section_index(section_name)
-        is_filled = section["sh_type"] != "SHT_NOBITS"
-        for symbol in _objects(elf, index):
-            start, size = symbol["st_value"], symbol["st_size"]
-            initial = section.data()[start : start + size] if is_filled else b""
-            found.append(Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial))
-    return tuple(found)
+class CubinData:
+    """What a cubin holds besides code; its table of symbols is read once."""
 
+    def __init__(self, elf: ELFFile) -> None:
+        self._elf = elf
+        table: Any = elf.get_section_by_name(".symtab")
+        self._symbols = tuple(table.iter_symbols())
+        self.variables = tuple(self._global_variables())
+        self._known = frozenset(v.name for v in self.variables)
+        self._of_module = [self._bank(n, f".nv.constant{n}") for n in _BANKS_OF_MODULE]
 
-def constant_banks(elf: ELFFile, kernel: str) -> CodeBanks:
-    """What a kernel reads from the banks behind its parameters."""
-    names = {bank: f".nv.constant{bank}" for bank in _BANKS_OF_MODULE}
-    names[_BANK_OF_KERNEL] = f".nv.constant{_BANK_OF_KERNEL}.{kernel}"
-    data = {}
-    addresses, functions = [], []
-    known = {v.name for v in global_variables(elf)}
-    for bank, name in names.items():
-        section = elf.get_section_by_name(name)
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """Names in the order of the table."""
+        return tuple(symbol.name for symbol in self._symbols)
+
+    def constant_banks(self, kernel: str) -> CodeBanks:
+        """What a kernel reads from the banks behind its parameters."""
+        own = self._bank(_BANK_OF_KERNEL, f".nv.constant{_BANK_OF_KERNEL}.{kernel}")
+        banks = [bank for bank in (*self._of_module, own) if bank is not None]
+        return CodeBanks(
+            data={n: data for bank in banks for n, data in bank.data.items()},
+            addresses=tuple(a for bank in banks for a in bank.addresses),
+            functions=tuple(f for bank in banks for f in bank.functions),
+        )
+
+    def _global_variables(self) -> Iterator[Variable]:
+        """The `__device__` variables of the module."""
+        for name in _GLOBAL_SECTIONS:
+            section = self._elf.get_section_by_name(name)
+            if section is None:
+                continue
+            index = self._elf.get_section_index(name)
+            content = section.data() if section["sh_type"] != "SHT_NOBITS" else b""
+            for symbol in self._symbols:
+                is_object = symbol["st_info"]["type"] in _OBJECTS
+                if is_object and symbol["st_shndx"] == index and symbol["st_size"]:
+                    start, size = symbol["st_value"], symbol["st_size"]
+                    initial = content[start : start + size]
+                    yield Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial)
+
+    def _bank(self, number: int, section_name: str) -> CodeBanks | None:
+        """One bank; None where there is no such section."""
+        section = self._elf.get_section_by_name(section_name)
         if section is None:
-            continue
-        data[bank] = section.data()
-        for offset, symbol, addend in _relocations(elf, name):
-            if symbol.name in known:
-                addresses.append((bank, offset, symbol.name, addend))
+            return None
+        addresses, functions = [], []
+        for offset, symbol, addend in self._relocations(section_name):
+            if symbol.name in self._known:
+                addresses.append((number, offset, symbol.name, addend))
             elif symbol["st_info"]["type"] == "STT_FUNC":
-                functions.append((bank, offset, symbol.name))
-    return CodeBanks(data, tuple(addresses), tuple(functions))
+                functions.append((number, offset, symbol.name))
+        return CodeBanks({number: section.data()}, tuple(addresses), tuple(functions))
 
-
-def _relocations(elf: ELFFile, section_name: str) -> Iterator[tuple[int, Any, int]]:
-    """Offset, symbol and addend of the addresses that stand in a section."""
-    symbols = list(_symbols(elf))
-    for prefix in (".rel", ".rela"):
-        section: Any = elf.get_section_by_name(prefix + section_name)
-        if section is None:
-            continue
-        for relocation in section.iter_relocations():
-            addend = relocation["r_addend"] if relocation.is_RELA() else 0
-            yield relocation["r_offset"], symbols[relocation["r_info_sym"]], addend
-
-
-def _symbols(elf: ELFFile) -> Iterator[Any]:
-    table: Any = elf.get_section_by_name(".symtab")
-    yield from table.iter_symbols()
-
-
-def _objects(elf: ELFFile, section_index: int | None) -> Iterator[Any]:
-    for symbol in _symbols(elf):
-        is_object = symbol["st_info"]["type"] in _OBJECTS
-        if is_object and symbol["st_shndx"] == section_index and symbol["st_size"]:
-            yield symbol
+    def _relocations(self, section_name: str) -> Iterator[tuple[int, Any, int]]:
+        """Offset, symbol and addend of the addresses that stand in a section."""
+        for prefix in (".rel", ".rela"):
+            section: Any = self._elf.get_section_by_name(prefix + section_name)
+            if section is None:
+                continue
+            for relocation in section.iter_relocations():
+                addend = relocation["r_addend"] if relocation.is_RELA() else 0
+                yield relocation["r_offset"], self._symbols[relocation["r_info_sym"]], addend
