@@ -192,6 +192,7 @@ def _parameters(kernel: str, attributes: list[tuple[int, bytes]]) -> tuple[Param
     return tuple(
         Parameter(
             name=f"{kernel}_param_{ordinal}",
+            label=f"param_{ordinal}",
             type=f"b{size * 8}" if size in (1, 2, 4, 8) else "b8",
             size_bytes=size,
             offset_bytes=offset,
