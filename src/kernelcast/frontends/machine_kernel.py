@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from kernelcast.frontends.cubin import Cubin
 from kernelcast.ir import Kernel, Parameter, Space
@@ -27,8 +28,7 @@ def machine_kernel(
     `described` is the same kernel from another source, PTX for example, which knows the names and
     types of its parameters. Raises ToolError without a disassembler.
     """
-    module = parse_sass(disassemble(data, cache, name=name), f"listing of {name}")
-    kernel = linked_kernel(module, cubin, mangled)
+    kernel = linked_kernel(listed(data, name=name, cache=cache), cubin, mangled)
     if described is None:
         return kernel
     return replace(
@@ -39,6 +39,19 @@ def machine_kernel(
         source=described.source,
         warnings=described.warnings,
     )
+
+
+def listed(data: bytes, *, name: str, cache: Cache | None = None) -> SassModule:
+    """The code of a cubin, whose bytes are `data`. Raises ToolError without a disassembler.
+
+    The last one is kept: kernels of one file are asked for one after the other.
+    """
+    return _parsed(disassemble(data, cache, name=name), f"listing of {name}")
+
+
+@lru_cache(maxsize=1)
+def _parsed(listing: str, source: str) -> SassModule:
+    return parse_sass(listing, source)
 
 
 def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:

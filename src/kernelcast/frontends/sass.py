@@ -12,13 +12,13 @@ from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel, read_file
+from kernelcast.frontends.machine_kernel import listed
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.ptx import assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import Kind, recognise
 from kernelcast.ir import Kernel, Resources
 from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvdisasm import disassemble
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
 
 
@@ -112,7 +112,7 @@ def _from_cubin(
     chosen = _chosen(kernel, labels, name) if kernel else tuple(cubin.kernels)
     if not chosen:
         choose_kernel("", labels, where=name)  # says that there is none
-    module = parse_sass(disassemble(data, cache, name=name), f"listing of {name}")
+    module = listed(data, name=name, cache=cache)
     return tuple(
         MachineCode(name, labels[m], module.function(m), cubin.kernels[m].resources) for m in chosen
     )
