@@ -17,7 +17,7 @@ import ctypes
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,14 +283,24 @@ def main() -> int:
 
 
 def measured(pack: Pack, options: argparse.Namespace) -> int:
-    """Run what the file does not hold yet, a process for each kernel; the exit status."""
+    """Time what the file does not hold yet; the exit status."""
+    return run_kernels(pack, options, SCHEMA, __file__)
+
+
+def run_kernels(
+    pack: Pack, options: argparse.Namespace, schema: str, script: str, more: Sequence[str] = ()
+) -> int:
+    """Run what the file does not hold yet, a process of a script for each kernel; the exit status.
+
+    `more` are options of the script besides those that all have.
+    """
     tail = ["--device", str(options.device)] + (["--quick"] if options.quick else [])
     return run(
         pack.folder,
         options,
-        RawKind(SCHEMA, pack.table["suite"], "kernels"),
+        RawKind(schema, pack.table["suite"], "kernels"),
         options.only or pack.names(options.quick),
-        lambda name: [sys.executable, __file__, "--child", name, *tail],
+        lambda name: [sys.executable, script, "--child", name, *tail, *more],
         pack.code,
     )
 

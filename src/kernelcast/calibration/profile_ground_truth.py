@@ -32,8 +32,9 @@ if TYPE_CHECKING or __package__:
         Bench,
         Launched,
         launch_record,
+        run_kernels,
     )
-    from kernelcast.calibration.runner import DEVICE, RawKind, answer, arguments, now, run
+    from kernelcast.calibration.runner import DEVICE, answer, arguments, now
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from gpu_driver import GpuError
@@ -45,8 +46,9 @@ else:  # in a folder of its own, whose files Python need not look for by itself
         Bench,
         Launched,
         launch_record,
+        run_kernels,
     )
-    from runner import DEVICE, RawKind, answer, arguments, now, run
+    from runner import DEVICE, answer, arguments, now
 
 SCHEMA = "kernelcast/ground-truth-profile/1"
 SECTIONS = (
@@ -189,16 +191,8 @@ def main() -> int:
         return answer(lambda: launched(pack, options))
     if options.child:
         return answer(lambda: child(pack, options))
-    tail = ["--device", str(options.device)] + (["--quick"] if options.quick else [])
-    tail += ["--ncu", options.ncu] if options.ncu else []
-    return run(
-        pack.folder,
-        options,
-        RawKind(SCHEMA, pack.table["suite"], "kernels"),
-        options.only or pack.names(options.quick),
-        lambda name: [sys.executable, __file__, "--child", name, *tail],
-        pack.code,
-    )
+    more_options = ["--ncu", options.ncu] if options.ncu else []
+    return run_kernels(pack, options, SCHEMA, __file__, more_options)
 
 
 if __name__ == "__main__":
