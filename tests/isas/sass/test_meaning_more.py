@@ -13,11 +13,8 @@ import pytest
 import test_meaning_tensor as tensor
 from float_kernels import Work, differences
 from integer_kernels import executors_on
-from small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small, fill, words
-from tests.execution.machine_code import disagreements, kernels
-
-from kernelcast.execution.execute import execute
-from kernelcast.execution.memory import Memory
+from small_checks import check_by_numpy, check_by_ptx
+from small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,31 +32,13 @@ def cases(table: Mapping[str, Small]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("name", "architecture"), cases(SMALL))
 def test_a_small_kernel_does_what_its_ptx_does(name: str, architecture: str) -> None:
     """Wrong if one of the opcodes that it holds is executed wrongly."""
-    small = SMALL[name]
-    _, kernel = kernels(small.source, architecture)
-    assert small.is_held_by(kernel), "the test tests nothing"
-    assert not disagreements(
-        small.source,
-        small.launch,
-        architectures=[architecture],
-        executors=executors_on(architecture),
-        prepare=fill,
-    )
+    check_by_ptx(SMALL[name], architecture)
 
 
 @pytest.mark.parametrize(("name", "architecture"), cases(WAITING))
 def test_a_small_kernel_does_what_numpy_says(name: str, architecture: str) -> None:
     """Wrong if a warp does not let others run, a barrier never ends, or words lie elsewhere."""
-    small = WAITING[name]
-    _, kernel = kernels(small.source, architecture)
-    assert small.is_held_by(kernel), "the test tests nothing"
-    assert small.expected is not None
-    expected = small.expected(words())
-    for executor in executors_on(architecture):
-        memory = Memory.build(kernel, small.launch)
-        fill(memory)
-        execute(kernel, small.launch, memory, executor=executor, budget=100_000)
-        assert np.array_equal(memory.array("o")[: expected.size], expected), executor
+    check_by_numpy(WAITING[name], architecture, budget=100_000)
 
 
 @pytest.mark.parametrize("architecture", FROM_SM_80)

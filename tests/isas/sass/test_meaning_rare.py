@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from integer_kernels import executors_on
 from listings import listing
 from rare_kernels import BEYOND_PTX, RARE
-from small_kernels import fill, words
-from tests.execution.machine_code import disagreements, kernels
+from small_checks import check_by_numpy, check_by_ptx
 
-from kernelcast.execution.execute import execute
-from kernelcast.execution.memory import Memory
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import meaning_of
 from kernelcast.isas.sass.meaning.lift import Code
@@ -30,16 +25,7 @@ def _quick_code():
 )
 def test_a_rare_form_does_what_its_ptx_does(name: str, architecture: str) -> None:
     """Wrong if one of the opcodes that it holds is executed wrongly."""
-    small = RARE[name]
-    _, kernel = kernels(small.source, architecture)
-    assert small.is_held_by(kernel), "the test tests nothing"
-    assert not disagreements(
-        small.source,
-        small.launch,
-        architectures=[architecture],
-        executors=executors_on(architecture),
-        prepare=fill,
-    )
+    check_by_ptx(RARE[name], architecture)
 
 
 @pytest.mark.parametrize(
@@ -48,16 +34,7 @@ def test_a_rare_form_does_what_its_ptx_does(name: str, architecture: str) -> Non
 )
 def test_what_ptx_does_not_define_is_what_numpy_says(name: str, architecture: str) -> None:
     """Wrong if an atomic operation that the hardware leaves to code is done twice or not at all."""
-    small = BEYOND_PTX[name]
-    _, kernel = kernels(small.source, architecture)
-    assert small.is_held_by(kernel), "the test tests nothing"
-    assert small.expected is not None
-    expected = small.expected(words())
-    for executor in executors_on(architecture):
-        memory = Memory.build(kernel, small.launch)
-        fill(memory)
-        execute(kernel, small.launch, memory, executor=executor)
-        assert np.array_equal(memory.array("o")[: expected.size], expected), executor
+    check_by_numpy(BEYOND_PTX[name], architecture)
 
 
 def meaning(text: str) -> list[str]:
