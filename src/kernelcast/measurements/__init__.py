@@ -1,0 +1,1 @@
+"""What was observed on real GPUs, and the readers of the files it is published in."""

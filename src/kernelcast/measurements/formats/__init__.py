@@ -1,0 +1,1 @@
+"""One module per file format: `recognises` looks at a file's beginning, `read` makes values of it."""
