@@ -80,8 +80,8 @@ def test_json_holds_every_launch_and_the_cache_that_was_asked_for(run, raw):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ((), "no measurements"),
-        (("RAW",), "which GPU was measured is not said"),
+        ((), "Missing argument 'RAW.json'"),
+        (("RAW",), "Missing option '--gpu'"),
         (("RAW", "--gpu", "h100-sxm,a100"), "one GPU expected"),
         (("RAW", "--gpu", "h100-sxm", "--only", "reduce_tre"), "did you mean reduce_tree"),
         (("nothing.json", "--gpu", "h100-sxm"), "No such file"),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 import click
 
+from kernelcast.cli.groups import CommandsByFile
 from kernelcast.errors import (
     CompileError,
     KernelcastError,
-    NotFoundError,
     ParseError,
     ToolError,
     UnsupportedError,
@@ -31,52 +26,6 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 
-@cache
-def command_summaries() -> dict[str, str]:
-    """Sub-commands with one line each: the modules beside this one that define `command`.
-
-    They are read, not imported, so that help costs no import of the package's libraries.
-    """
-    found = {}
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        module = ast.parse(file.read_bytes())
-        functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
-        if "command" in functions:
-            summary = (ast.get_docstring(module) or "").partition("\n")[0]
-            found[file.stem.replace("_", "-")] = summary
-    return found
-
-
-class CommandsByFile(click.Group):
-    """A group whose sub-commands are the modules of this folder, imported when called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all sub-commands."""
-        return list(command_summaries())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The sub-command of that name; imports its module alone."""
-        if cmd_name not in command_summaries():
-            return None
-        module: Any = import_module(f"kernelcast.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but an unknown name answers with the nearest ones."""
-        name = args[0]
-        if not name.startswith("-") and name not in command_summaries():
-            raise NotFoundError("command", name, command_summaries())
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List sub-commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(command_summaries().items()))
-
-
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
@@ -88,6 +37,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.group(
     cls=CommandsByFile,
+    package="kernelcast.cli",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

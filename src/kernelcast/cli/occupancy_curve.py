@@ -15,10 +15,10 @@ from kernelcast.cli.options import (
     gpu_options,
     launch_options,
     output_options,
+    parse_numbers,
     sampling_options,
     source_options,
 )
-from kernelcast.cli.validate import parse_numbers
 
 
 @click.command("occupancy-curve")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -49,6 +50,21 @@ def split_names(_: click.Context, parameter: click.Parameter, text: str) -> tupl
     if not names:
         raise click.BadParameter("expected at least one name", param=parameter)
     return names
+
+
+def parse_numbers(
+    _: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[float, ...] | None:
+    """`a,b,c` as numbers; `inf` is one."""
+    if text is None:
+        return None
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = (math.nan,)
+    if any(math.isnan(n) for n in numbers):
+        raise click.BadParameter(f"{text!r} is not a list of numbers", param=parameter)
+    return numbers
 
 
 def complete_list(known: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:
@@ -121,16 +137,20 @@ class GpuFlags:
         return self.machines()[0]
 
 
-def gpu_options(default: str = DEFAULT_GPU) -> Decorator:
-    """`--gpu NAME[,NAME...]` and `--set PATH=VALUE`, as `gpus: GpuFlags`."""
+def gpu_options(default: str = DEFAULT_GPU, *, required: bool = False) -> Decorator:
+    """`--gpu NAME[,NAME...]` and `--set PATH=VALUE`, as `gpus: GpuFlags`.
+
+    `required` is for commands that no GPU of ours can be assumed for.
+    """
     return gathered(
         "gpus",
         GpuFlags,
         click.option(
             "--gpu",
             metavar="NAME[,NAME...]",
-            default=default,
-            show_default=True,
+            default=None if required else default,
+            required=required,
+            show_default=not required,
             callback=split_names,
             shell_complete=complete_list(known_gpus),
             help="GPUs to predict for; `kernelcast gpus` lists them.",

@@ -45,7 +45,8 @@ class LaunchFlags:
     """What the command line says of a launch; None and empty where it says nothing.
 
     `args` are `NAME=VALUE`. Over a written launch, a flag replaces what is written: an argument
-    replaces the name of that name, else the argument.
+    replaces the name of that name, else the argument. `parameters` are names that hold before all
+    others and keep their value where the file writes another.
     """
 
     kernel: str = ""
@@ -53,6 +54,7 @@ class LaunchFlags:
     block: str | None = None
     smem: str | None = None
     args: tuple[str, ...] = ()
+    parameters: Mapping[str, Number] = field(default_factory=dict)
 
 
 NO_FLAGS = LaunchFlags()
@@ -120,7 +122,7 @@ def parse_workload(
         raise InputError("source stands in workload files only", where=written.line("source"))
     launches = _chosen(launches, flags.kernel, file)
     from_flags = _override(table, launches, flags, file)
-    names = _names(table, written, from_flags)
+    names = _names(table, written, from_flags, flags.parameters)
     if not launches:
         return _from_flags(source, names, flags, base_dir)
     made = [_launch(t, names, written, from_flags) for t in launches]
@@ -248,9 +250,16 @@ def _arguments(table: _Table, where: str) -> Mapping[str, Any]:
     return arguments
 
 
-def _names(table: Mapping[str, Any], written: _Written, from_flags: set[str]) -> dict[str, Number]:
-    names: dict[str, Number] = {}
+def _names(
+    table: Mapping[str, Any],
+    written: _Written,
+    from_flags: set[str],
+    parameters: Mapping[str, Number],
+) -> dict[str, Number]:
+    names = dict(parameters)
     for name, value in table.items():
+        if name in parameters:
+            continue
         where = "--arg" if name in from_flags else written.line(name)
         if not name.isidentifier() or name in FUNCTIONS:
             raise InputError(f"{name!r} cannot be a name", where=where, hint="choose another one")

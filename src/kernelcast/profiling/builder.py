@@ -128,7 +128,9 @@ class ProfileBuilder:
         warps = np.zeros(len(self._kernel.instructions))
         threads = np.zeros(len(self._kernel.instructions))
         for block, row in zip(self._kernel.blocks, self._blocks, strict=True):
-            warps[block.start : block.end] = row[c.WARPS]
+            together = block.end if row[c.MEETING] < 0 else block.start + row[c.MEETING]
+            warps[block.start : together] = row[c.ARRIVALS]
+            warps[together : block.end] = row[c.WARPS]
             threads[block.start : block.end] = row[c.THREADS]
         return warps, threads
 

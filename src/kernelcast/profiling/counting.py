@@ -28,9 +28,13 @@ A generic instruction has a row for each of the spaces it can lead to, any other
 """
 READS, WRITES = 1, 2
 
-LENGTH, IS_BRANCH, WARPS, THREADS, DIVERGENT, BLOCK_COLUMNS = range(6)
-"""Columns of `blocks`: instructions, whether lanes can part at its end; counts of warps and lanes
-that entered it and of warps that parted."""
+LENGTH, IS_BRANCH, NEXT, MEETING = range(4)
+"""Columns of `blocks`: instructions, whether lanes can part at its end, the block that follows
+where they do not branch or -1, and how many instructions come before lanes that arrived one by one
+go on together: 0 where they meet at the start, -1 where they do not meet."""
+ARRIVALS, WARPS, THREADS, DIVERGENT, PASSED, BLOCK_COLUMNS = range(4, 10)
+"""Counts of a block: groups of lanes that came to it, groups that went on after the meeting, lanes,
+groups that parted at its end, and lanes that went on to the block that follows."""
 
 INDEX, PATH_SLOT, EXECUTED_COLUMNS = range(3)
 """Columns of `executed`: index of a block in the grid, slot of its first warp in the path log."""
@@ -70,10 +74,12 @@ STATE = np.dtype(
         ("logged", np.int64),  # entries of the path log
         ("is_logged", np.int64, MAX_SLOTS),
         ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
-        # Lanes that have left a branch and not yet reappeared, and the basic block of the branch.
-        ("open_count", np.int64, MAX_WARPS),
-        ("open_mask", np.int64, (MAX_WARPS, WARP_LANES + 1)),
-        ("open_block", np.int64, (MAX_WARPS, WARP_LANES + 1)),
+        # Lanes that a warp executes together, the basic block that they were last in, and whether
+        # some of them have gone on from there.
+        ("group_count", np.int64, MAX_WARPS),
+        ("group_mask", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        ("group_parted", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         # Requests seen before: shape, pattern and mask, -1 at first; their counts and lines.
         ("memo_key", np.int64, (MEMO_ENTRIES, 3)),
         ("memo_delta", np.int64, (MEMO_ENTRIES, WARP_LANES)),
@@ -432,30 +438,71 @@ def _record_access(instruction, mask, is_affine, base, stride, accesses, regions
 
 
 @inlined
-def _enter_block(block, mask, blocks, warp_instructions, state):
-    """Count one BLOCK record and close the branches whose lanes reappear in it."""
+def _take(group, came, block, masks, last, parted, blocks):
+    """Some lanes of a group go from the block that they were in to another."""
+    left = last[group]
+    if left >= 0 and blocks[left, IS_BRANCH]:
+        blocks[left, DIVERGENT] += came != masks[group] and not parted[group]
+        blocks[left, PASSED] += _popcount(came) * (blocks[left, NEXT] == block)
+    parted[group] = 1
+    masks[group] &= ~came
+
+
+@inner
+def _regroup(block, mask, blocks, state):
+    """Lanes of several groups, or some of one, come to a block; return how many groups they are.
+
+    Where they meet in the block they are one group from then on, else they stay what they are.
+    """
     warp = state.warp
-    open_mask, open_block = state.open_mask[warp], state.open_block[warp]
-    blocks[block, WARPS] += 1
-    blocks[block, THREADS] += _popcount(mask)
-    warp_instructions[state.ordinal, warp] += blocks[block, LENGTH]
-    count = state.open_count[warp]
-    i = 0
-    while i < count:
-        left = open_mask[i]
-        if left & mask == 0:
-            i += 1
-            continue
-        if left & mask != left:
-            blocks[open_block[i], DIVERGENT] += 1
-        count -= 1
-        open_mask[i] = open_mask[count]
-        open_block[i] = open_block[count]
-    if blocks[block, IS_BRANCH]:
-        open_mask[count] = mask
-        open_block[count] = block
+    masks, last = state.group_mask[warp], state.group_block[warp]
+    parted = state.group_parted[warp]
+    known = state.group_count[warp]
+    count = known
+    unseen = mask
+    for group in range(known):
+        came = masks[group] & mask
+        if came:
+            _take(group, came, block, masks, last, parted, blocks)
+            unseen &= ~came
+            masks[count], last[count], parted[count] = came, block, 0
+            count += 1
+    if unseen:
+        masks[count], last[count], parted[count] = unseen, block, 0
         count += 1
-    state.open_count[warp] = count
+    arrivals = count - known
+    if blocks[block, MEETING] >= 0:
+        count = known + 1
+        masks[known] = mask
+    kept = 0
+    for group in range(count):
+        if masks[group]:
+            masks[kept], last[kept], parted[kept] = masks[group], last[group], parted[group]
+            kept += 1
+    state.group_count[warp] = kept
+    return arrivals
+
+
+@inlined
+def _enter_block(block, mask, blocks, warp_instructions, state):
+    """Count one BLOCK record."""
+    warp = state.warp
+    arrivals = np.int64(1)
+    if state.group_count[warp] == 1 and state.group_mask[warp, 0] == mask:
+        left = state.group_block[warp, 0]
+        blocks[left, PASSED] += _popcount(mask) * (blocks[left, NEXT] == block)
+        state.group_block[warp, 0] = block
+        state.group_parted[warp, 0] = 0
+    else:
+        arrivals = _regroup(block, mask, blocks, state)
+    meeting = blocks[block, MEETING]
+    apart = meeting if meeting >= 0 else blocks[block, LENGTH]
+    together = np.int64(1) if meeting >= 0 else arrivals
+    blocks[block, ARRIVALS] += arrivals
+    blocks[block, WARPS] += together
+    blocks[block, THREADS] += _popcount(mask)
+    executed = apart * arrivals + (blocks[block, LENGTH] - apart) * together
+    warp_instructions[state.ordinal, warp] += executed
 
 
 @inner
@@ -476,7 +523,7 @@ def _enter_warp(warp, index, executed, warps, state):
             return False
         state.ordinal = low
         for i in range(warps):
-            state.open_count[i] = 0
+            state.group_count[i] = 0
     state.warp = warp
     slot = executed[state.ordinal, PATH_SLOT] + warp
     state.slot = slot if slot >= warp and state.is_logged[slot] else -1

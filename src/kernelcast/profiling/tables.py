@@ -17,7 +17,7 @@ from kernelcast.execution.address_map import (
     WINDOW_BYTES,
 )
 from kernelcast.execution.memory import Memory
-from kernelcast.ir import Instruction, Kernel, OpClass, Space
+from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Space
 from kernelcast.profiling import counting as c
 
 Table = NDArray[np.int64]
@@ -36,6 +36,7 @@ _CODES = {
     Space.GENERIC: c.GENERIC,
 }
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
+_MEETINGS = ("BSYNC", "WARPSYNC")
 _EFFECTS = {OpClass.LOAD: c.READS, OpClass.STORE: c.WRITES, OpClass.ATOMIC: c.READS | c.WRITES}
 
 
@@ -77,13 +78,31 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
 def block_table(kernel: Kernel) -> Table:
     """`counting.BLOCK_COLUMNS` for every basic block.
 
-    Lanes can part at the end of a block that goes on in more than one place.
+    Lanes can part at the end of a block that goes on in more than one place. Those that did meet
+    again where machine code says so, behind the instruction that every group of them executes on
+    its own; in PTX, which leaves that to the assembler, wherever they come together.
     """
     table = np.zeros((len(kernel.blocks), c.BLOCK_COLUMNS), np.int64)
     for block in kernel.blocks:
         table[block.index, c.LENGTH] = block.end - block.start
         table[block.index, c.IS_BRANCH] = len(set(block.successors)) > 1
+        table[block.index, c.NEXT] = block.successors[0] if _passes(kernel, block) else -1
+        table[block.index, c.MEETING] = _meeting(kernel, block)
     return table
+
+
+def _passes(kernel: Kernel, block: BasicBlock) -> bool:
+    """Whether lanes for which the block's last instruction is switched off go on behind it."""
+    return block.end > block.start and kernel.instructions[block.end - 1].guard is not None
+
+
+def _meeting(kernel: Kernel, block: BasicBlock) -> int:
+    """Instructions up to and with the last one at which lanes wait for each other."""
+    if kernel.isa != "sass":
+        return 0
+    body = kernel.instructions[block.start : block.end]
+    meetings = [at for at, one in enumerate(body, 1) if one.opcode in _MEETINGS]
+    return meetings[-1] if meetings else -1
 
 
 def executed_table(blocks: Sequence[int]) -> Table:

@@ -10,12 +10,8 @@ from rich.text import Text
 
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import bullets, columns, section, spaced
-from kernelcast.validation.ground_truth import (
-    KernelScore,
-    mean_error,
-    mean_ratio,
-    mean_tau,
-)
+from kernelcast.validation.accuracy import mean_factor, mean_ratio
+from kernelcast.validation.ground_truth import KernelScore, mean_tau
 
 Scores = Mapping[str, Sequence[KernelScore]]
 """The scores of every kernel, by model."""
@@ -59,7 +55,7 @@ def _model(kernels: Sequence[KernelScore]) -> dict[str, Any]:
     every = [c for kernel in kernels for c in kernel.comparisons]
     return {
         "ratio": mean_ratio(every),
-        "error": mean_error(every),
+        "error": mean_factor(every),
         "tau": mean_tau(kernels),
         "kernels": {
             score.kernel: {
@@ -84,7 +80,7 @@ def _model(kernels: Sequence[KernelScore]) -> dict[str, Any]:
 def _row(kernels: Sequence[KernelScore]) -> list[str]:
     every = [c for kernel in kernels for c in kernel.comparisons]
     tau = mean_tau(kernels)
-    return [str(len(every)), digits(mean_ratio(every)), f"{mean_error(every):.0%}", _tau(tau)]
+    return [str(len(every)), digits(mean_ratio(every)), f"{mean_factor(every):.0%}", _tau(tau)]
 
 
 def _kernels(kernels: Sequence[KernelScore]) -> RenderableType:

@@ -1,1 +1,1 @@
-"""One module per file format: `recognises` looks at a file's beginning, `read` makes values of it."""
+"""One module per file format: `recognises` looks at the beginning, `read` makes values of all."""

@@ -1,0 +1,81 @@
+"""The kernels with known results: forecasts beside the times that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    ModelFlags,
+    Output,
+    gpu_options,
+    model_options,
+    output_options,
+)
+from kernelcast.cli.validate.judging import Question, judge
+from kernelcast.errors import InputError, NotFoundError
+
+if TYPE_CHECKING:
+    from kernelcast.calibration.ground_truth_raw import GroundTruth, Measured
+
+
+@click.command("ground-truth")
+@click.argument("file", metavar="RAW.json", type=click.Path())
+@gpu_options(required=True)
+@model_options()
+@click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
+@click.option(
+    "--l2",
+    type=click.Choice(["cold", "warm"]),
+    default="cold",
+    show_default=True,
+    help="What the L2 cache held when the launch was timed: nothing of it, or its arrays.",
+)
+@output_options
+def command(
+    file: str, gpus: GpuFlags, models: ModelFlags, only: tuple[str, ...], l2: str, output: Output
+) -> None:
+    """Predicted beside measured times of the kernels with known results.
+
+    RAW.json is what `kernelcast measure --ground-truth` wrote, on the GPU called NAME.
+    """
+    from kernelcast.calibration.ground_truth_raw import read_ground_truth
+    from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.validation.ground_truth import kernel_scores
+
+    found = read_ground_truth(file)
+    chosen = _chosen(found, only, file)
+    chip = gpus.machine()
+    answers = judge([_question(one, l2) for one in chosen], chip, models, output)
+    scores = {model: kernel_scores(own) for model, own in answers.compared.items() if own}
+    missing = answers.missing
+    if not scores:
+        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
+    if not only:
+        missing = [*found.missing, *missing]
+    title = f"{chip.title}, predicted, beside {found.device['name']}, measured; {l2} L2 cache"
+    output.show(
+        render_ground_truth(scores, title, missing, detail=not output.quiet),
+        ground_truth_dict(scores, found.device, chip.name, l2, missing),
+    )
+
+
+def _chosen(found: GroundTruth, only: Sequence[str], file: str) -> list[Measured]:
+    known = dict.fromkeys(m.kernel for m in found.measured)
+    for name in only:
+        if name not in known:
+            raise NotFoundError("kernel", name, known, where=file)
+    return [m for m in found.measured if not only or m.kernel in only]
+
+
+def _question(one: Measured, l2: str) -> Question:
+    from kernelcast import api
+    from kernelcast.calibration.ground_truth.suite import kernel_named
+
+    source = kernel_named(one.kernel).source
+    work = api.Workload(source, {}, (one.launch,), source.parent)
+    times = one.cold if l2 == "cold" else one.warm
+    return Question(one.kernel, one.configuration, str(one.launch), times.median, work)

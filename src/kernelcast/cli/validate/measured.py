@@ -1,0 +1,144 @@
+"""Launches that others timed on a GPU: forecasts beside their times, and counters where known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    ModelFlags,
+    Output,
+    gpu_options,
+    model_options,
+    output_options,
+)
+from kernelcast.cli.validate.judging import Question, judge
+from kernelcast.errors import InputError, NotFoundError
+
+if TYPE_CHECKING:
+    from kernelcast.measurements.observation import Measurements, Observation
+
+_SEED = 2026
+"""The same configurations are drawn in every run."""
+
+
+@click.command("measured")
+@click.argument("file", metavar="DATA", type=click.Path())
+@click.option(
+    "--workload",
+    metavar="FILE",
+    required=True,
+    type=click.Path(),
+    help="The kernel with its launch, which the parameters of DATA complete.",
+)
+@gpu_options(required=True)
+@model_options()
+@click.option(
+    "--configurations",
+    "count",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Predict so many, drawn at random, the same in every run.",
+)
+@click.option(
+    "--longer-than",
+    "least_us",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="US",
+    help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
+)
+@click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
+@click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro.")
+@click.option(
+    "-I", "include_dirs", metavar="DIR", multiple=True, help="Search DIR for included files."
+)
+@output_options
+def command(
+    file: str,
+    workload: str,
+    gpus: GpuFlags,
+    models: ModelFlags,
+    count: int,
+    least_us: float,
+    only: tuple[str, ...],
+    defines: tuple[str, ...],
+    include_dirs: tuple[str, ...],
+    output: Output,
+) -> None:
+    """Predicted beside measured times of one kernel in many configurations.
+
+    \b
+    DATA      a cache of Kernel Tuner, an output of KTT, a table of nvbench, ...
+    --workload  a source or workload file: its launch may use the parameters of DATA as names,
+              its code uses them as macros
+    --gpu     the GPU that was measured; --set clock.sm=1.56e9 where its clock was fixed
+    """
+    from kernelcast.measurements.reading import read_measurements
+    from kernelcast.reporting.measured import measured_dict, render_measured
+    from kernelcast.validation.measured import Score, same_code
+
+    found = read_measurements(file)
+    chip = gpus.machine()
+    chosen = _chosen(found, only, least_us * 1e-6, count, file)
+    questions = [_question(at, one, workload, defines, include_dirs) for at, one in chosen.items()]
+    answers = judge(questions, chip, models, output)
+    scores = {model: Score(tuple(own)) for model, own in answers.compared.items() if own}
+    if not scores:
+        missing = answers.missing
+        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
+    pairs = [(found.observations[at], cases) for (_, at), cases in answers.cases.items()]
+    code = same_code(pairs)
+    title = f"{chip.title}, predicted, beside {found.device}, measured"
+    output.show(
+        render_measured(
+            scores, title, len(found.observations), code, answers.missing, detail=not output.quiet
+        ),
+        measured_dict(scores, found, chip.name, code, answers.missing),
+    )
+
+
+def _chosen(
+    found: Measurements, only: Sequence[str], least_s: float, count: int, file: str
+) -> dict[int, Observation]:
+    """Observations by their place in the file."""
+    known = dict.fromkeys(o.kernel for o in found.observations)
+    for name in only:
+        if name not in known:
+            raise NotFoundError("kernel", name, known, where=file)
+    fitting = [
+        at
+        for at, one in enumerate(found.observations)
+        if one.time_s >= least_s and (not only or one.kernel in only)
+    ]
+    if not fitting:
+        raise InputError(f"nothing took {least_s:g} s or longer", where=file)
+    drawn = random.Random(_SEED).sample(fitting, min(count, len(fitting)))
+    return {at: found.observations[at] for at in sorted(drawn)}
+
+
+def _question(
+    at: int,
+    one: Observation,
+    workload: str,
+    defines: Sequence[str],
+    include_dirs: Sequence[str],
+) -> Question:
+    from kernelcast import api
+
+    numbers = {
+        name: value
+        for name, value in one.parameters.items()
+        if name.isidentifier() and not isinstance(value, str)
+    }
+    work = api.workload(workload, api.LaunchFlags(parameters=numbers))
+    macros = tuple(f"{name}={value}" for name, value in numbers.items())
+    options = api.CompileOptions((*macros, *defines), tuple(map(Path, include_dirs)))
+    return Question(one.kernel, at, str(one), one.time_s, work, api.Build(options))

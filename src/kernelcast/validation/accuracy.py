@@ -1,0 +1,88 @@
+"""How far predicted times are from measured ones, and whether they rank configurations alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One configuration of a kernel: what a model predicts and what a GPU took."""
+
+    kernel: str
+    configuration: int
+    launch: str
+    predicted_s: float
+    measured_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over measured time."""
+        return self.predicted_s / self.measured_s
+
+    @property
+    def error(self) -> float:
+        """|predicted - measured| / measured."""
+        return abs(self.ratio - 1)
+
+
+Comparisons = Sequence[Comparison]
+
+
+def mean_ratio(comparisons: Comparisons) -> float:
+    """exp(mean(ln r)), r = predicted / measured."""
+    return math.exp(sum(math.log(c.ratio) for c in comparisons) / len(comparisons))
+
+
+def mean_factor(comparisons: Comparisons) -> float:
+    """exp(mean(|ln r|)) - 1: the factor by which a time is off, in either direction, less one."""
+    return math.exp(sum(abs(math.log(c.ratio)) for c in comparisons) / len(comparisons)) - 1
+
+
+def mean_error(comparisons: Comparisons) -> float:
+    """The mean of |predicted - measured| / measured."""
+    return sum(c.error for c in comparisons) / len(comparisons)
+
+
+def error_quantile(comparisons: Comparisons, share: float) -> float:
+    """The error that `share` of the comparisons do not exceed."""
+    errors = sorted(c.error for c in comparisons)
+    return errors[max(0, math.ceil(share * len(errors)) - 1)]
+
+
+def regret(comparisons: Comparisons) -> float:
+    """Measured time of the configuration predicted to be the fastest, over that of the fastest,
+    less one: what following the predictions costs."""
+    chosen = min(comparisons, key=lambda c: c.predicted_s)
+    return chosen.measured_s / min(c.measured_s for c in comparisons) - 1
+
+
+def worst(comparisons: Comparisons, count: int) -> Comparisons:
+    """Those that are off by the largest factor, in either direction."""
+    return sorted(comparisons, key=lambda c: -abs(math.log(c.ratio)))[:count]
+
+
+def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """M. G. Kendall's tau-b, which allows for ties; None where one side has no two values.
+
+    tau = (concordant - discordant) / sqrt((n - ties in x) (n - ties in y)), n pairs of pairs
+    """
+    values = np.array(pairs, np.float64)
+    agreeing = untied_x = untied_y = 0
+    for at, own in enumerate(values):
+        x, y = np.sign(own - values[at + 1 :]).T
+        agreeing += int(x @ y)
+        untied_x += int(np.count_nonzero(x))
+        untied_y += int(np.count_nonzero(y))
+    if not untied_x or not untied_y:
+        return None
+    return agreeing / math.sqrt(untied_x * untied_y)
+
+
+def order_tau(comparisons: Comparisons) -> float | None:
+    """Kendall's tau of the order of the configurations; None where no two of them differ."""
+    return kendall_tau([(c.predicted_s, c.measured_s) for c in comparisons])
