@@ -26,7 +26,6 @@ CUDA_H = {
     "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
     "cuProfilerStart": [],
     "cuProfilerStop": [],
-    "cuFuncGetAttribute": [POINTER(c_int), c_int, c_void_p],
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
 }
 """As cuda.h declares them, with those that the microbenchmarks need."""

@@ -47,13 +47,16 @@ CUDA_H = {
     "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
     "cuModuleGetGlobal_v2": [POINTER(c_uint64), POINTER(c_size_t), c_void_p, c_char_p],
     "cuFuncSetAttribute": [c_void_p, c_int, c_int],
+    "cuFuncGetAttribute": [POINTER(c_int), c_int, c_void_p],
     "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), POINTER(c_void_p)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
     "cuEventRecord": [c_void_p, c_void_p],
     "cuEventSynchronize": [c_void_p],
     "cuEventElapsedTime": [POINTER(c_float), c_void_p, c_void_p],
 }
-INVALID_VALUE, INVALID_HANDLE, NOT_FOUND = 1, 400, 500
+INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, TOO_MANY_RESOURCES = 1, 400, 500, 701
+REGISTERS, REGISTERS_AT_ONCE = 65536, 256
+DEFAULT_SHARED_BYTES = 48 << 10
 SIGNATURE_OF = {
     "chase_fill": "plllli",
     "chase": "pppllliii",
@@ -100,12 +103,16 @@ class Truth(MoreTruth):
 
 @dataclass
 class FakeGpu(Kernels):
-    """`driver()` is the library; `fails` maps names of functions to the status they return."""
+    """`driver()` is the library; `fails` maps names of functions to the status they return.
+
+    `registers` of a thread are those of the compiled kernels, where they are known.
+    """
 
     truth: Truth
     noise: float = 0.001
     fails: dict[str, int] = field(default_factory=dict)
     kernels: list[str] = field(default_factory=list)
+    registers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._random = np.random.default_rng(7)
@@ -117,11 +124,17 @@ class FakeGpu(Kernels):
         self._shared_bytes = 0
         self._constants = b""
         self._loaded: set[int] = set()
+        self._allowed: dict[int, int] = {}
 
     @property
     def busy_s(self) -> float:
         """How long the GPU has worked."""
         return self._time_s
+
+    @property
+    def allocated(self) -> set[int]:
+        """Where memory is held."""
+        return set(self._memory)
 
     def driver(self) -> SimpleNamespace:
         self._library = SimpleNamespace()
@@ -232,7 +245,20 @@ class FakeGpu(Kernels):
         self._handle(f"kernel {name.decode()}", out)
 
     def cuFuncSetAttribute(self, function, attribute, value):  # noqa: N802
-        return 0 if self._handles[function].startswith("kernel") else INVALID_HANDLE
+        if not self._handles[function].startswith("kernel") or attribute != 8:
+            return INVALID_HANDLE
+        self._allowed[function] = value
+        return 0
+
+    def cuFuncGetAttribute(self, out, attribute, function):  # noqa: N802
+        assert attribute == 0
+        out[0] = self._most_threads(self._handles[function].removeprefix("kernel "))
+
+    def _most_threads(self, kernel):
+        """A warp takes its registers in units of 256; the file has 65536."""
+        each = -(-32 * self.registers.get(kernel, 32) // REGISTERS_AT_ONCE) * REGISTERS_AT_ONCE
+        # A quarter of the warps lies on each part of the SM.
+        return min(1024, REGISTERS // 4 // each * 4 * 32)
 
     def cuEventCreate(self, out, flags):  # noqa: N802
         self._handle("event", out)
@@ -255,6 +281,10 @@ class FakeGpu(Kernels):
             return INVALID_VALUE
         if not 1 <= bx <= 1024 or gx < 1:
             return INVALID_VALUE
+        if shared > self._allowed.get(function, DEFAULT_SHARED_BYTES):
+            return INVALID_VALUE
+        if bx > self._most_threads(name):
+            return TOO_MANY_RESOURCES
         family = self._family(name)
         values = [
             CTYPE[letter].from_address(parameters[i]).value

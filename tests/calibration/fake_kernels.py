@@ -106,8 +106,10 @@ class Kernels:
 
     def cuModuleGetGlobal_v2(self, out, size, module, name):  # noqa: N802
         assert self._handles[module] == "module constants" and name == b"ring"
-        self.cuMemAlloc_v2(out, 65536)
-        self._ring = out[0]
+        if not hasattr(self, "_ring"):
+            self.cuMemAlloc_v2(out, 65536)
+            self._ring = out[0]
+        out[0] = self._ring
 
     def cuMemAllocHost_v2(self, out, size):  # noqa: N802
         self._handle("host memory", out)

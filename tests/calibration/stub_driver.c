@@ -97,7 +97,7 @@ Result cuFuncSetAttribute(void* function, int attribute, int value) {
   return allowed_shared = value, 0;
 }
 Result cuFuncGetAttribute(int* out, int attribute, void* function) {
-  return *out = attribute, !function;
+  return *out = attribute ? attribute : 1024, !function;
 }
 Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void* function, int threads,
                                                    size_t shared) {

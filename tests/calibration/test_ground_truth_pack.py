@@ -269,14 +269,32 @@ def test_the_declared_types_are_those_of_cuda_h():
 # The raw file.
 
 
+def workers(entry):
+    """What stands for processes; `entry` makes one of a name."""
+
+    class Here:
+        count = 0
+
+        def __init__(self, command, *, is_lasting): ...
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_): ...
+
+        def entry(self, name, timeout_s):
+            return entry(name)
+
+    return Here
+
+
 @pytest.fixture(scope="module")
 def written(made, tmp_path_factory) -> Path:
     """What the folder's program writes about two kernels; full launches only take their time."""
     folder, code = made
     fake = ExecutingGpu(code, spoils=("stream_add",))
 
-    def isolated(command, timeout_s):
-        name = command[command.index("--child") + 1]
+    def entry(name):
         gpu = device(fake)
         if name == processes.DEVICE:
             return {"status": "done", "samples": [], **gpu.properties}
@@ -288,7 +306,7 @@ def written(made, tmp_path_factory) -> Path:
         out=out, quick=True, only=only, device=0, timeout=9.0, minutes=None
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "isolated", isolated)
+        patch.setattr(processes, "Workers", workers(entry))
         assert runner.measured(Pack(folder), options) == processes.EXIT_INCOMPLETE
     return out
 
@@ -372,12 +390,12 @@ def test_no_kernel_is_begun_after_the_minutes_given(made, tmp_path, monkeypatch)
     folder, code = made
     begun = []
 
-    def isolated(command, timeout_s):
-        begun.append(command[command.index("--child") + 1])
+    def entry(name):
+        begun.append(name)
         gpu = device(ExecutingGpu(code))
         return {"status": "done", "samples": [], **gpu.properties}
 
-    monkeypatch.setattr(processes, "isolated", isolated)
+    monkeypatch.setattr(processes, "Workers", workers(entry))
     options = argparse.Namespace(
         out=tmp_path / "raw.json", quick=False, only=None, device=0, timeout=9.0, minutes=1e-9
     )

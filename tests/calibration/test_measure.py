@@ -13,9 +13,9 @@ from tests.calibration.fake_gpu import CTYPE, CUDA_H, SIGNATURE_OF, FakeGpu, emp
 
 from kernelcast.calibration import gpu_driver as d
 from kernelcast.calibration import measure as m
-from kernelcast.calibration import runner
+from kernelcast.calibration import runner, worker
 from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
-from kernelcast.calibration.pack import compile_benchmark, source_files
+from kernelcast.calibration.pack import TARGETS, compile_benchmark, source_files
 from kernelcast.frontends.cubin import read_cubin
 
 
@@ -120,6 +120,32 @@ def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, pro
     assert fake.busy_s + process_s * len(m.BENCHMARKS) < 60 * minutes
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_block_that_is_launched_fits_the_registers_of_the_chip(target, tmp_path):
+    """Else the driver refuses the launch, which costs the benchmark."""
+    fake = FakeGpu(known_chip(divmod(int(target.removeprefix("sm_")), 10)))
+    for file in source_files():
+        cubin = read_cubin(compile_benchmark(file, target).cubin, name=file.name)
+        fake.registers |= {name: k.resources.registers for name, k in cubin.kernels.items()}
+    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=False)
+    for name in m.BENCHMARKS:
+        samples = list(m.BENCHMARKS[name](session))
+        if name.startswith("tensor.") and samples:
+            assert max(s["warps"] for s in samples) >= 16
+            assert max(s["chains"] for s in samples if s["warps"] >= 8) == 4
+
+
+def test_a_benchmark_leaves_no_memory_behind(tmp_path):
+    """The next one runs in the same process, and some take nearly all that is free."""
+    fake = FakeGpu(known_chip())
+    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=True)
+    session.clock_hz()
+    own = fake.allocated
+    for name in m.BENCHMARKS:
+        m.run_benchmark(session, name)
+        assert fake.allocated - own <= {session.variable("constants", "ring").value}, name
+
+
 def test_arguments_fit_the_kernels_parameters(compiled_kernels):
     """The sizes the stand-in reads are those that the compiled kernels have."""
     for kernel in compiled_kernels:
@@ -203,17 +229,69 @@ def test_a_file_of_another_measurement_is_not_added_to(tmp_path, change):
     ("program", "why"),
     [
         ("import time; time.sleep(60)", "hangs: no result after 0.5 s"),
-        ("import sys; print('error: busy', file=sys.stderr); sys.exit(2)", "busy"),
-        ("import os; os.abort()", "status -6"),
-        ("print('no json')", "wrote no result"),
-        ("print('[]')", "wrote no result"),
+        ("import sys; print('error: busy: x', file=sys.stderr); sys.exit(2)", "busy: x"),
+        ("import sys; sys.exit(3)", "crashed: the process ended with status 3"),
+        ("import os; os.abort()", "crashed: the process ended with status -6"),
+        (
+            "import os, sys; print('Segfault', file=sys.stderr, flush=True); os.abort()",
+            "crashed: the process ended with status -6",
+        ),
+        ("1 / 0", "failed: ZeroDivisionError: division by zero"),
+        ("pass", "failed: the process wrote no result"),
+        ("print('no json')", "failed: the process wrote no result"),
+        ("print('[]')", "failed: the process wrote no result"),
+        ("print('{}')", "failed: the process wrote no result"),
     ],
 )
 def test_a_process_that_fails_becomes_an_entry_that_says_why(program, why):
     timeout_s = 0.5 if "sleep" in program else 30
-    entry = runner.isolated([sys.executable, "-c", program], timeout_s)
+    with worker.Workers([sys.executable, "-c", program]) as workers:
+        entry = workers.entry("chase", timeout_s)
     assert (entry["status"], entry["samples"]) == ("failed", [])
-    assert why in entry["error"]
+    assert entry["error"] == why
+
+
+ANSWERING = """
+import json, os, sys
+for line in sys.stdin:
+    status = "failed" if line.strip() == "bad" else "done"
+    if line.strip() == "dies":
+        os.abort()
+    print(json.dumps({"status": status, "process": os.getpid()}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_lasting", "names", "processes"),
+    [
+        (True, ("a", "b", "c"), 1),
+        (True, ("a", "bad", "c", "d"), 2),
+        (True, ("a", "dies", "c", "dies", "e"), 3),
+        (False, ("a", "b"), 2),
+    ],
+)
+def test_a_process_makes_entries_until_one_fails(is_lasting, names, processes):
+    """One that failed may have spoiled the GPU's context; the start of one may take seconds."""
+    command = [sys.executable, "-S", "-c", ANSWERING]
+    with worker.Workers(command, is_lasting=is_lasting) as workers:
+        entries = {name: workers.entry(name, 30) for name in names}
+        assert workers.count == int(is_lasting)
+    found = [entry["process"] for entry in entries.values() if "process" in entry]
+    assert len(set(found)) == processes
+    assert all(e["status"] == "done" for n, e in entries.items() if n not in ("bad", "dies"))
+    assert not any(Path(f"/proc/{process}").exists() for process in found)
+
+
+def test_a_process_that_nobody_asks_any_more_ends_by_itself():
+    """Else one whose parent was killed would hold the GPU."""
+    code = f"""
+import subprocess, sys
+sys.path.insert(0, {str(Path(m.__file__).parent)!r})
+import worker
+sys.exit(worker.answer(lambda: lambda name: {{"status": "done"}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=b"a\nb\n", capture_output=True)
+    assert (done.returncode, done.stdout.count(b"done")) == (0, 2)
 
 
 def test_the_runner_needs_only_the_standard_library():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,17 @@ class Calibration:
 
 def calibrate(raw: Raw) -> Calibration:
     """Fit every number that the file has samples for; those that it has not are gaps."""
+    return fitted(raw, rules((raw.device["major"], raw.device["minor"])), _stated(raw))
+
+
+def fitted(raw: Raw, found_by: Iterable[Rule], stated: Iterable[Finding] = ()) -> Calibration:
+    """Fit by these rules; `stated` are numbers that need no fit."""
     order = {path: place for place, path in enumerate(ENTRIES)}
     clock = _clock(raw)
-    findings = [f for f in _stated(raw) if clock is None or f.path != clock.path]
+    findings = [f for f in stated if clock is None or f.path != clock.path]
     findings += [clock] if clock else []
     gaps = []
-    for rule in rules((raw.device["major"], raw.device["minor"])):
+    for rule in found_by:
         found = _apply(rule, raw)
         if isinstance(found, Finding):
             findings.append(found)
@@ -102,14 +107,24 @@ def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
         ENTRIES[rule.path].check(found.value, rule.path)
     except InputError as error:
         return gap(error.what, found.picture)
-    source = (
-        f"kernelcast microbenchmarks {raw.suite}, {rule.benchmark} on {raw.device['name']}"
-        f"{_at(entry.get('clock_before_hz'))}, driver {_driver(raw.device)}, "
-        f"{str(entry.get('date') or raw.date)[:10]}: {rule.method}; residual {found.residual:.2%}"
+    file = f" ({entry['file']})" if "file" in entry else ""
+    source = _source(
+        f"{raw.origin}, {rule.benchmark}{file} on {raw.device['name']}"
+        f"{_at(entry.get('clock_before_hz'))}",
+        raw,
+        str(entry.get("date") or raw.date),
+        f"{rule.method}; residual {found.residual:.2%}",
     )
     source = "; ".join([source, *_disturbances(entry)])
     quantity = Quantity(found.value, unit, rule.kind, source)
     return Finding(rule.path, quantity, found.residual, rule.benchmark, rule.method, found.picture)
+
+
+def _source(what: str, raw: Raw, date: str, how: str) -> str:
+    """What was measured, with which driver and when, where that is known, and how."""
+    driver = _driver(raw.device)
+    parts = [what, f"driver {driver}" if driver else "", date[:10]]
+    return f"{', '.join(part for part in parts if part)}: {how}"
 
 
 def _at(clock_hz: object) -> str:
@@ -117,10 +132,10 @@ def _at(clock_hz: object) -> str:
 
 
 def _driver(device: Mapping[str, Any]) -> str:
-    """The driver's version; where nobody saw it, the CUDA version that it is for."""
+    """The driver's version; where nobody saw it, the CUDA version that it is for, or nothing."""
     nvml = device.get("nvml")
     version = nvml.get("driver_version") if isinstance(nvml, dict) else None
-    return str(version or device.get("driver", "?"))
+    return str(version or device.get("driver", ""))
 
 
 def _stated(raw: Raw) -> Iterator[Finding]:
@@ -145,20 +160,18 @@ def _stated(raw: Raw) -> Iterator[Finding]:
 
 def _clock(raw: Raw) -> Finding | None:
     """The clock at which the SMs ran, where that was the same all along; cycles are of it."""
-    found = [entry.get("clock_before_hz") for entry in raw.benchmarks.values()]
-    clocks_hz = [float(hz) for hz in found if isinstance(hz, (int, float)) and hz > 0]
+    seen = [entry.get("clock_before_hz") for entry in raw.benchmarks.values()]
+    clocks_hz = [float(hz) for hz in seen if isinstance(hz, (int, float)) and hz > 0]
     if not clocks_hz:
         return None
-    fitted = constant(clocks_hz, "Hz")
-    if fitted.residual > MAX_RESIDUAL:
+    found = constant(clocks_hz, "Hz")
+    if found.residual > MAX_RESIDUAL:
         return None
     path, method = "clock.sm", "median of the clock before every benchmark"
-    source = (
-        f"kernelcast microbenchmarks {raw.suite} on {raw.device['name']}, "
-        f"driver {_driver(raw.device)}, {raw.date[:10]}: {method}; residual {fitted.residual:.2%}"
-    )
-    quantity = Quantity(fitted.value, ENTRIES[path].unit, Kind.MEASURED, source)
-    return Finding(path, quantity, fitted.residual, "all", method, fitted.picture)
+    how = f"{method}; residual {found.residual:.2%}"
+    source = _source(f"{raw.origin} on {raw.device['name']}", raw, raw.date, how)
+    quantity = Quantity(found.value, ENTRIES[path].unit, Kind.MEASURED, source)
+    return Finding(path, quantity, found.residual, "all", method, found.picture)
 
 
 def _remarks(raw: Raw) -> Iterator[str]:
@@ -187,6 +200,8 @@ def _disturbances(entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"the GPU was shared with {others} other programs"
     if late := entry.get("late_launches"):
         yield f"{late} launches may hold time in which the GPU waited for the host"
+    if entry.get("is_cut"):
+        yield "its last line is cut off, and left out"
 
 
 def machine_toml(calibration: Calibration) -> str:
@@ -195,7 +210,7 @@ def machine_toml(calibration: Calibration) -> str:
     capability = (device["major"], device["minor"])
     identity = {
         "schema": SCHEMA,
-        "version": f"measured {calibration.raw.date[:10]}",
+        "version": f"measured {calibration.raw.date[:10]}".rstrip(),
         "title": device["name"],
         "vendor": "NVIDIA",
         "chip": "not named by the driver",

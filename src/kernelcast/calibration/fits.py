@@ -164,10 +164,11 @@ def two_levels(values: Values) -> TwoLevels:
 
 
 def knee(sizes: Values, latencies: Values, share: float) -> Knee:
-    """The size from which on the latency rises: from where it has gained `share` of all it gains.
+    """The size from which on the latency has gained at least `share` of all it gains.
 
     Saavedra and Smith 1995: a chase stays at the latency of a cache up to the cache's size. The
-    lower and the upper level are the medians of the first and of the last three points.
+    lower and the upper level are the medians of the first and of the last three points. A point
+    that was disturbed, and lies higher than larger ones, is none of those that count.
     """
     xs, ys = _arrays(sizes, latencies)
     if len(xs) < 2 * _ENDS or xs.min() <= 0:
@@ -177,9 +178,12 @@ def knee(sizes: Values, latencies: Values, share: float) -> Knee:
     low, high = float(np.median(ys[:_ENDS])), float(np.median(ys[-_ENDS:]))
     if high < 1.1 * low:
         raise UnfitError("the latency does not rise")
-    above = int(np.argmax(ys > low + share * (high - low)))
-    if above == 0:
+    below_share = np.flatnonzero(ys <= low + share * (high - low))
+    if below_share.size == 0:
         raise UnfitError("the latency has risen before the first size")
+    above = int(below_share[-1]) + 1
+    if above == len(xs):
+        raise UnfitError("the latency has not risen at the last size")
     below, first = float(xs[above - 1]), float(xs[above])
     size = (below * first) ** 0.5
     return Knee(size, low, high, (first - below) / 2 / size)

@@ -43,6 +43,7 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuModuleGetFunction": (_OUT_HANDLE, _HANDLE, ctypes.c_char_p),
     "cuModuleGetGlobal_v2": (ctypes.POINTER(_POINTER), _OUT_SIZE, _HANDLE, ctypes.c_char_p),
     "cuFuncSetAttribute": (_HANDLE, ctypes.c_int, ctypes.c_int),
+    "cuFuncGetAttribute": (_OUT_INT, ctypes.c_int, _HANDLE),
     "cuLaunchKernel": (_HANDLE, *[_U] * 6, _U, _HANDLE, _OUT_HANDLE, _OUT_HANDLE),
     "cuEventCreate": (_OUT_HANDLE, _U),
     "cuEventRecord": (_HANDLE, _HANDLE),
@@ -75,7 +76,7 @@ _KINDS: Mapping[int, str] = {
     804: "no driver",  # a compatibility package for other GPUs
 }
 """What a status means for who measures; all others are "failed"."""
-_MAX_DYNAMIC_SHARED = 8
+_MAX_THREADS_PER_BLOCK, _MAX_DYNAMIC_SHARED = 0, 8
 _FOLDERS = (
     "",
     "/usr/local/nvidia/lib64/",
@@ -232,6 +233,12 @@ class Gpu:
     def allow_shared(self, function: ctypes.c_void_p, size_bytes: int) -> None:
         """Let a kernel have more dynamic shared memory than the default."""
         self._call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, size_bytes)
+
+    def most_threads(self, function: ctypes.c_void_p) -> int:
+        """The threads that a block of a kernel can have: fewer where it needs many registers."""
+        value = ctypes.c_int()
+        self._call("cuFuncGetAttribute", ctypes.byref(value), _MAX_THREADS_PER_BLOCK, function)
+        return value.value
 
     def allocate(self, size_bytes: int) -> ctypes.c_uint64:
         """Device memory, all zero."""

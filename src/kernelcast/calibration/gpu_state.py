@@ -116,8 +116,8 @@ class Monitor:
         }
         return {key: value for key, value in found.items() if value is not None}
 
-    def programs(self) -> int | None:
-        """Programs that compute on the GPU; None where that is unknown.
+    def programs(self, own: int = 0) -> int | None:
+        """Programs that compute on the GPU, besides `own` ones; None where that is unknown.
 
         One that has just ended may be listed for a moment: the least of some readings.
         """
@@ -129,10 +129,10 @@ class Monitor:
             status = self._status(name, ctypes.byref(count), None)
             if status not in (_SUCCESS, _INSUFFICIENT_SIZE):
                 return None
-            if count.value == 0:
+            if count.value <= own:
                 break
             time.sleep(_LINGERING_S)
-        return count.value
+        return max(0, count.value - own)
 
     def _violations(self) -> dict[str, int]:
         found = {}

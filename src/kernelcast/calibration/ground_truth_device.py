@@ -35,7 +35,6 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuMemcpyDtoD_v2": (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t),
     "cuProfilerStart": (),
     "cuProfilerStop": (),
-    "cuFuncGetAttribute": (ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_void_p),
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": (
         ctypes.POINTER(ctypes.c_int),
         ctypes.c_void_p,

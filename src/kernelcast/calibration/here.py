@@ -15,7 +15,8 @@ from kernelcast.calibration import ground_truth_pack
 from kernelcast.calibration.ground_truth.suite import kernels
 from kernelcast.calibration.microbenchmarks import BENCHMARKS
 from kernelcast.calibration.pack import RUNNER, make_pack
-from kernelcast.calibration.runner import DEVICE, EXIT_FAILED, isolated
+from kernelcast.calibration.runner import DEVICE
+from kernelcast.calibration.worker import EXIT_FAILED, Workers
 from kernelcast.errors import InputError, NotFoundError, ToolError
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import choose_architecture
@@ -60,8 +61,9 @@ class Wanted:
 def probe(ordinal: int = 0) -> dict[str, Any]:
     """Properties of this machine's GPU; ToolError where it is missing, busy or has no driver."""
     runner = Path(__file__).with_name(RUNNER)
-    command = [sys.executable, str(runner), "--child", DEVICE, "--device", str(ordinal)]
-    device = isolated(command, _PROBE_S)
+    command = [sys.executable, str(runner), "--child", "--device", str(ordinal)]
+    with Workers(command) as process:
+        device = process.entry(DEVICE, _PROBE_S)
     if device["status"] != "done":
         raise ToolError(str(device["error"]), hint=_HINT)
     return device

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ class Level:
     @property
     def middle(self) -> float:
         """The size in the middle, on a logarithmic axis."""
-        return (self.sizes[0] * self.sizes[-1]) ** 0.5
+        return math.sqrt(self.sizes[0] * self.sizes[-1])
 
     @property
     def end(self) -> int:

@@ -5,7 +5,8 @@ Python 3.10, NVIDIA's driver, and nothing else.
 
     python3 measure.py --out raw.json [--quick]
 
-Every benchmark runs in a process of its own. What is in the output file already is not run again.
+They run in a process of their own, and after one that fails the next in a new one. What is in the
+output file already is not run again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,15 @@ if TYPE_CHECKING or __package__:
     from kernelcast.calibration.gpu_driver import Gpu, open_driver
     from kernelcast.calibration.gpu_state import Monitor, held_down, open_monitor
     from kernelcast.calibration.microbenchmarks import BENCHMARKS
-    from kernelcast.calibration.runner import (
-        DEVICE,
-        RawKind,
-        answer,
-        arguments,
-        code_folder,
-        now,
-        run,
-    )
+    from kernelcast.calibration.runner import DEVICE, RawKind, arguments, code_folder, run
+    from kernelcast.calibration.worker import Entry, answer, now
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from gpu_driver import Gpu, open_driver
     from gpu_state import Monitor, held_down, open_monitor
     from microbenchmarks import BENCHMARKS
-    from runner import DEVICE, RawKind, answer, arguments, code_folder, now, run
+    from runner import DEVICE, RawKind, arguments, code_folder, run
+    from worker import Entry, answer, now
 
 SCHEMA = "kernelcast/raw/1"
 SUITE = "1"
@@ -192,7 +187,7 @@ class Session:
 
 def run_benchmark(session: Session, name: str) -> dict[str, Any]:
     """One entry of the file: the samples, and how the GPU was before and after."""
-    begin = time.monotonic()
+    begin, late = time.monotonic(), session.late
     before_hz, before = session.settled_clock_hz(), session.state()
     samples = list(BENCHMARKS[name](session))
     after = session.state()
@@ -205,18 +200,26 @@ def run_benchmark(session: Session, name: str) -> dict[str, Any]:
         "state_before": before,
         "state_after": after,
         "held_down": held_down(before, after),
-        "late_launches": session.late,
+        "late_launches": session.late - late,
         "samples": samples,
     }
 
 
-def child(options: argparse.Namespace) -> dict[str, Any]:
-    """What a process of its own writes: the device's properties, or one entry of the file."""
+def child(options: argparse.Namespace) -> Callable[[str], Entry]:
+    """What a process of its own makes of a name: the device's properties, or one entry."""
     gpu = Gpu(open_driver(), options.device)
     monitor = open_monitor(gpu.properties["pci_bus_id"])
-    if options.child == DEVICE:
-        return described(gpu, monitor)
-    return run_benchmark(Session(gpu, PACK, options.quick, monitor), options.child)
+
+    def entry(name: str) -> Entry:
+        if name == DEVICE:
+            return described(gpu, monitor)
+        return run_benchmark(session(), name)
+
+    @cache
+    def session() -> Session:
+        return Session(gpu, PACK, options.quick, monitor)
+
+    return entry
 
 
 def described(gpu: Gpu, monitor: Monitor) -> dict[str, Any]:
@@ -235,7 +238,7 @@ def main() -> int:
         options,
         MICROBENCHMARKS,
         options.only or list(BENCHMARKS),
-        lambda name: [sys.executable, __file__, "--child", name, *tail],
+        [sys.executable, __file__, "--child", *tail],
         lambda device: code_folder(PACK, device["major"], device["minor"]),
     )
 

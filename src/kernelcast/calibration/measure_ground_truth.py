@@ -5,8 +5,9 @@ Python 3.10, NVIDIA's driver, and nothing else.
 
     python3 measure_ground_truth.py --out ground-truth.json [--quick]
 
-Every kernel runs in a process of its own. What is in the output file already is not run again. A
-configuration is timed only where the same code gives the right result at a small size.
+They run in a process of their own, and after one that fails the next in a new one. What is in the
+output file already is not run again. A configuration is timed only where the same code gives the
+right result at a small size.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +35,16 @@ if TYPE_CHECKING or __package__:
         open_device,
     )
     from kernelcast.calibration.measure import Sample, Session, described
-    from kernelcast.calibration.runner import DEVICE, RawKind, answer, arguments, now, run
+    from kernelcast.calibration.runner import DEVICE, RawKind, arguments, run
+    from kernelcast.calibration.worker import Entry, answer, now
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from gpu_driver import GpuError
     from gpu_state import held_down, open_monitor
     from ground_truth_device import Arguments, Device, Pack, Starts, Work, open_device
     from measure import Sample, Session, described
-    from runner import DEVICE, RawKind, answer, arguments, now, run
+    from runner import DEVICE, RawKind, arguments, run
+    from worker import Entry, answer, now
 
 SCHEMA = "kernelcast/ground-truth/1"
 RIGHT, WRONG, FAILED = "right", "wrong", "failed"
@@ -265,12 +269,20 @@ def run_kernel(bench: Bench, name: str) -> dict[str, Any]:
     }
 
 
-def child(pack: Pack, options: argparse.Namespace) -> dict[str, Any]:
-    """What a process of its own writes: the device's properties, or one entry of the file."""
+def child(pack: Pack, options: argparse.Namespace) -> Callable[[str], Entry]:
+    """What a process of its own makes of a name: the device's properties, or one entry."""
     gpu = open_device(options.device)
-    if options.child == DEVICE:
-        return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
-    return run_kernel(Bench(gpu, pack, options.quick), options.child)
+
+    def entry(name: str) -> Entry:
+        if name == DEVICE:
+            return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
+        return run_kernel(bench(), name)
+
+    @cache
+    def bench() -> Bench:
+        return Bench(gpu, pack, options.quick)
+
+    return entry
 
 
 def main() -> int:
@@ -284,13 +296,14 @@ def main() -> int:
 
 def measured(pack: Pack, options: argparse.Namespace) -> int:
     """Time what the file does not hold yet; the exit status."""
-    return run_kernels(pack, options, SCHEMA, __file__)
+    kind = RawKind(SCHEMA, pack.table["suite"], "kernels")
+    return run_kernels(pack, options, kind, __file__)
 
 
 def run_kernels(
-    pack: Pack, options: argparse.Namespace, schema: str, script: str, more: Sequence[str] = ()
+    pack: Pack, options: argparse.Namespace, kind: RawKind, script: str, more: Sequence[str] = ()
 ) -> int:
-    """Run what the file does not hold yet, a process of a script for each kernel; the exit status.
+    """Run what the file does not hold yet, in processes of a script; the exit status.
 
     `more` are options of the script besides those that all have.
     """
@@ -298,9 +311,9 @@ def run_kernels(
     return run(
         pack.folder,
         options,
-        RawKind(schema, pack.table["suite"], "kernels"),
+        kind,
         options.only or pack.names(options.quick),
-        lambda name: [sys.executable, script, "--child", name, *tail, *more],
+        [sys.executable, script, "--child", *tail, *more],
         pack.code,
     )
 

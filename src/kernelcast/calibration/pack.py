@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelcast.calibration import gpu_driver, gpu_state, measure, runner
+from kernelcast.calibration import gpu_driver, gpu_state, measure, runner, worker
 from kernelcast.files import write_into
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
@@ -15,7 +15,7 @@ from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
 SOURCES = Path(__file__).parent / "microbenchmarks"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 RUNNER = "measure.py"
-_RUNNER_FILES = (measure, runner, gpu_driver, gpu_state)
+_RUNNER_FILES = (measure, runner, worker, gpu_driver, gpu_state)
 _OPTIONS = CompileOptions(line_info=False)
 _COMPLETE = {"sm_90": "sm_90a", "sm_100": "sm_100f"}
 """Code with all that the chip can do, for which no later chip of its major version is lost."""

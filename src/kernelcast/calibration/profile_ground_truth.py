@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING or __package__:
         launch_record,
         run_kernels,
     )
-    from kernelcast.calibration.runner import DEVICE, answer, arguments, now
+    from kernelcast.calibration.runner import DEVICE, RawKind, arguments
+    from kernelcast.calibration.worker import EXIT_FAILED, Entry, answer, now
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from gpu_driver import GpuError
@@ -48,7 +49,8 @@ else:  # in a folder of its own, whose files Python need not look for by itself
         launch_record,
         run_kernels,
     )
-    from runner import DEVICE, answer, arguments, now
+    from runner import DEVICE, RawKind, arguments
+    from worker import EXIT_FAILED, Entry, answer, now
 
 SCHEMA = "kernelcast/ground-truth-profile/1"
 SECTIONS = (
@@ -114,14 +116,19 @@ def errors_of(log: str) -> str:
     )
 
 
-def profiled(pack: Pack, options: argparse.Namespace) -> dict[str, Any]:
+def profiled(pack: Pack, options: argparse.Namespace, name: str) -> Entry:
     """One entry of the file: the launch and the metrics of every configuration."""
     begin = time.monotonic()
-    kernel = pack.table["kernels"][options.child]
+    kernel = pack.table["kernels"][name]
     numbers = numbers_of(kernel, options.quick)
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
         file = Path(folder) / "log"
-        done = subprocess.run(watched(options, file), capture_output=True, check=False)
+        done = subprocess.run(
+            watched(options, name, file),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
         log = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     found = metrics_of(log)
     if len(found) != len(numbers):
@@ -147,34 +154,42 @@ def numbers_of(kernel: Mapping[str, Any], quick: bool) -> range:
     return range(len(kernel["configurations"]))[: QUICK_CONFIGURATIONS if quick else None]
 
 
-def watched(options: argparse.Namespace, log: Path) -> list[str]:
+def watched(options: argparse.Namespace, name: str, log: Path) -> list[str]:
     """The command under which a kernel's launches are profiled."""
     flags = ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
     # The clocks belong to whoever has the machine; caches are cold as in what is timed.
     flags += ["--clock-control", "none", "--cache-control", "all", "--profile-from-start", "off"]
     flags += [word for section in SECTIONS for word in ("--section", section)]
-    launch = [sys.executable, __file__, "--launch", options.child, "--device", str(options.device)]
+    launch = [sys.executable, __file__, "--launch", name, "--device", str(options.device)]
     return [profiler(options.ncu), *flags, *launch, *(["--quick"] if options.quick else [])]
 
 
-def launched(pack: Pack, options: argparse.Namespace) -> dict[str, Any]:
+def launched(pack: Pack, options: argparse.Namespace) -> int:
     """Launch every configuration of a kernel once; a profiler sees nothing else."""
-    bench = Bench(open_device(options.device), pack, options.quick)
-    kernel = pack.table["kernels"][options.launch]
-    for number in numbers_of(kernel, options.quick):
-        chosen = kernel["configurations"][number]
-        with Launched(bench, kernel["family"], chosen, "full") as one:
-            bench.gpu.wait()
-            bench.gpu.profiled(one.work)
-    return {}
+    try:
+        bench = Bench(open_device(options.device), pack, options.quick)
+        kernel = pack.table["kernels"][options.launch]
+        for number in numbers_of(kernel, options.quick):
+            chosen = kernel["configurations"][number]
+            with Launched(bench, kernel["family"], chosen, "full") as one:
+                bench.gpu.wait()
+                bench.gpu.profiled(one.work)
+    except GpuError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    return 0
 
 
-def child(pack: Pack, options: argparse.Namespace) -> dict[str, Any]:
-    """What a process of its own writes: the device's properties, or one entry of the file."""
-    if options.child != DEVICE:
-        return profiled(pack, options)
-    gpu = open_device(options.device)
-    return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
+def child(pack: Pack, options: argparse.Namespace) -> Callable[[str], Entry]:
+    """What a process of its own makes of a name: the device's properties, or one entry."""
+
+    def entry(name: str) -> Entry:
+        if name != DEVICE:
+            return profiled(pack, options, name)
+        gpu = open_device(options.device)
+        return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
+
+    return entry
 
 
 def main() -> int:
@@ -188,11 +203,13 @@ def main() -> int:
 
     options = arguments(__doc__ or "", "profiles.json", names, more)
     if options.launch:
-        return answer(lambda: launched(pack, options))
+        return launched(pack, options)
     if options.child:
         return answer(lambda: child(pack, options))
     more_options = ["--ncu", options.ncu] if options.ncu else []
-    return run_kernels(pack, options, SCHEMA, __file__, more_options)
+    # A process for each: it must not hold the GPU while the profiler starts another.
+    kind = RawKind(SCHEMA, pack.table["suite"], "kernels", is_one_process=False)
+    return run_kernels(pack, options, kind, __file__, more_options)
 
 
 if __name__ == "__main__":

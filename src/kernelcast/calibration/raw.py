@@ -16,10 +16,13 @@ _DEVICE_NUMBERS = ("major", "minor", "sm_count", "clock_khz", "memory_bytes", "l
 
 @dataclass(frozen=True)
 class Raw:
-    """What the runner wrote: the device's properties, and the benchmarks' entries by name."""
+    """The device's properties, and the benchmarks' entries by name, as the runner writes them.
+
+    `origin` names the benchmarks, in the source of every number.
+    """
 
     device: Mapping[str, Any]
-    suite: str
+    origin: str
     date: str
     benchmarks: Mapping[str, Mapping[str, Any]]
 
@@ -34,7 +37,8 @@ def read_raw(path: str) -> Raw:
             hint="measure again with this version",
         )
     benchmarks = entries_of(document, "benchmarks", path)
-    return Raw(device, SUITE, str(document.get("date", "")), benchmarks)
+    origin = f"kernelcast microbenchmarks {SUITE}"
+    return Raw(device, origin, str(document.get("date", "")), benchmarks)
 
 
 def read_document(path: str, schema: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

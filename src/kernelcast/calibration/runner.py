@@ -1,4 +1,4 @@
-"""What both programs of the folder share: a process for each entry, and one file for all of them.
+"""What the programs of the folder share: their options, and one file for all entries.
 
 This file is copied into the folder that measures by itself and needs nothing but Python 3.10 there.
 """
@@ -6,12 +6,10 @@ This file is copied into the folder that measures by itself and needs nothing bu
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,31 +20,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING or __package__:
     from kernelcast.calibration.gpu_driver import GpuError
     from kernelcast.calibration.gpu_state import open_monitor
+    from kernelcast.calibration.worker import EXIT_FAILED, STOPPING, Entry, Workers, now
 else:
     from gpu_driver import GpuError
     from gpu_state import open_monitor
+    from worker import EXIT_FAILED, STOPPING, Entry, Workers, now
 
-EXIT_INCOMPLETE, EXIT_FAILED, EXIT_STOPPED = 1, 2, 130
+EXIT_INCOMPLETE, EXIT_STOPPED = 1, 130
 DEVICE = "device"
 """Stands among the names for the properties of the device."""
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
 _LEAST_S = 1.0
 """Less than this before the end no entry is begun."""
 
 _HOPELESS = ("no driver:", "no GPU:", "no code:", "no profiler:")
 """Errors that every other name would meet too."""
 
-Entry = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class RawKind:
-    """A kind of raw file: its schema, the suite that made it, and under which key entries lie."""
+    """A kind of raw file: its schema, the suite that made it, and under which key entries lie.
+
+    `is_one_process` says whether a process goes on to the next entry.
+    """
 
     schema: str
     suite: str
     entries: str
+    is_one_process: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,20 +69,10 @@ def arguments(
     parser.add_argument("--device", type=int, default=0, help="number of the GPU; default: 0")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one of them")
     parser.add_argument("--minutes", type=float, help="end after so long; what is missing is named")
-    parser.add_argument("--child", choices=[DEVICE, *names], help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     if more:
         more(parser)
     return parser.parse_args()
-
-
-def answer(child: Callable[[], Entry]) -> int:
-    """Write what a process of its own found, or in one line why it found nothing."""
-    try:
-        json.dump(child(), sys.stdout, allow_nan=False)
-    except (GpuError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_FAILED
-    return 0
 
 
 def run(
@@ -89,15 +80,15 @@ def run(
     options: argparse.Namespace,
     kind: RawKind,
     names: Sequence[str],
-    command: Callable[[str], Sequence[str]],
+    command: Sequence[str],
     code: Callable[[Mapping[str, Any]], Path],
 ) -> int:
-    """Run what the file does not hold yet, a process for each; the exit status.
+    """Run what the file does not hold yet, in processes of their own; the exit status.
 
-    `folder` is where the program lies, `command` the process for a name, `code` the folder with
-    compiled code for a device.
+    `folder` is where the program lies, `command` starts a process that makes entries, `code` is the
+    folder with compiled code for a device.
     """
-    for number in _STOPPING:
+    for number in STOPPING:
         signal.signal(number, _stopped)
     try:
         check_folder(folder)
@@ -117,28 +108,29 @@ def _run(
     options: argparse.Namespace,
     kind: RawKind,
     names: Sequence[str],
-    command: Callable[[str], Sequence[str]],
+    command: Sequence[str],
     code: Callable[[Mapping[str, Any]], Path],
 ) -> int:
-    device = isolated(command(DEVICE), options.timeout)
-    if device["status"] != "done":
-        print(f"error: {device['error']}", file=sys.stderr)
-        return EXIT_FAILED
-    del device["status"], device["samples"]
-    target = Target(device, code_identity(code(device)))
-    # Open until the end, so that the driver does not start anew for every process.
-    monitor = open_monitor(device["pci_bus_id"])
-    end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
+    with Workers(command, is_lasting=kind.is_one_process) as workers:
+        device = workers.entry(DEVICE, options.timeout)
+        if device["status"] != "done":
+            print(f"error: {device['error']}", file=sys.stderr)
+            return EXIT_FAILED
+        del device["status"], device["samples"]
+        target = Target(device, code_identity(code(device)))
+        # Open until the end, so that the driver does not start anew for every process.
+        monitor = open_monitor(device["pci_bus_id"])
+        end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
 
-    def entry(name: str) -> Entry | None:
-        left_s = end - time.monotonic()
-        if left_s < _LEAST_S:
-            return None
-        others = monitor.programs()
-        found = isolated(command(name), min(options.timeout, left_s))
-        return {**found, "other_programs": others}
+        def entry(name: str) -> Entry | None:
+            left_s = end - time.monotonic()
+            if left_s < _LEAST_S:
+                return None
+            others = monitor.programs(workers.count)
+            found = workers.entry(name, min(options.timeout, left_s))
+            return {**found, "other_programs": others}
 
-    document = measure(options.out, target, names, entry, quick=options.quick, kind=kind)
+        document = measure(options.out, target, names, entry, quick=options.quick, kind=kind)
     entries = document[kind.entries]
     failed = [name for name, one in entries.items() if one["status"] != "done"]
     missing = [name for name in names if name not in entries]
@@ -195,82 +187,6 @@ def _told(entry: Entry) -> str:
         remarks.append(f"the GPU is shared with {entry['other_programs']} other programs")
     remarks += [f"the clock was held down by: {why}" for why in entry.get("held_down", ())]
     return "; ".join(remarks)
-
-
-def isolated(command: Sequence[str], timeout_s: float) -> Entry:
-    """One entry of the file from a process of its own; why there is none, where it fails."""
-    with _started(command) as process:
-        try:
-            _take_signals()
-            out, err = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            return _failure(f"hangs: no result after {timeout_s:g} s")
-        finally:
-            _end(process)
-    text = err.decode("utf-8", "replace").strip()
-    if process.returncode:
-        last = text.splitlines()[-1] if text else ""
-        return _failure(last or f"crashed: the process ended with status {process.returncode}")
-    try:
-        entry = json.loads(out)
-    except ValueError:
-        return _failure("failed: the process wrote no result")
-    return entry if isinstance(entry, dict) else _failure("failed: the process wrote no result")
-
-
-def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A process, and signals held, so that none comes before somebody is there to end it."""
-    own = _of_its_own if os.name == "posix" else None
-    _hold_signals()
-    try:
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=own
-        )
-    except OSError:
-        _take_signals()
-        raise
-
-
-def _of_its_own() -> None:
-    """In a new process: a group of its own, so that it ends together with what it has started."""
-    os.setpgrp()
-    _take_signals()
-
-
-def _hold_signals() -> None:
-    if os.name == "posix":
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-
-
-def _take_signals() -> None:
-    if os.name == "posix":
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its group, where it still runs."""
-    if process.poll() is not None:
-        return
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
-
-
-def _failure(why: str) -> Entry:
-    return {
-        "status": "failed",
-        "date": now(),
-        "error": why.removeprefix("error: "),
-        "samples": [],
-    }
-
-
-def now() -> str:
-    """The time, in UTC."""
-    found = datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017, for Python 3.10
-    return found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def check_folder(folder: Path) -> None:

@@ -2,34 +2,86 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kernelcast.cli.options import Output, output_options
+from kernelcast.cli.options import Output, complete_list, known_gpus, output_options
+from kernelcast.errors import InputError
+
+if TYPE_CHECKING:
+    from kernelcast.calibration.calibrate import Calibration
 
 
 @click.command("calibrate")
-@click.argument("file", metavar="RAW.json", type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--against",
+    metavar="NAME",
+    shell_complete=complete_list(known_gpus),
+    help="Compare with the numbers of this GPU's machine file.",
+)
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    shell_complete=complete_list(known_gpus),
+    help="GPU that tables of gpu-benches are of: they do not say.",
+)
 @click.option("--out", metavar="FILE.toml", help="Write the machine file there.")
 @click.option("--pictures", metavar="DIR", help="Write every fit as a picture, and their table.")
 @output_options
-def command(file: str, out: str | None, pictures: str | None, output: Output) -> None:
-    """Fit the numbers of a GPU to RAW.json, which `kernelcast measure` wrote.
+def command(
+    files: tuple[str, ...],
+    against: str | None,
+    gpu: str | None,
+    out: str | None,
+    pictures: str | None,
+    output: Output,
+) -> None:
+    """Fit the numbers of a GPU to FILE, which `kernelcast measure` wrote.
 
-    A number whose fit leaves too large a residual is left out and named. The machine file is used
-    by its path: kernelcast predict k.cu --gpu ./FILE.toml.
+    FILE may also be tables of RRZE-HPC/gpu-benches, one of each program, with --gpu. A number whose
+    fit leaves too large a residual is left out and named. The machine file is used by its path:
+    kernelcast predict k.cu --gpu ./FILE.toml.
     """
     from pathlib import Path
 
-    from kernelcast.calibration.calibrate import calibrate, write_machine
-    from kernelcast.calibration.raw import read_raw
+    from kernelcast.calibration.calibrate import write_machine
+    from kernelcast.machines.loader import load_machine
     from kernelcast.reporting.calibration import calibration_dict, render_calibration
     from kernelcast.reporting.fit_pictures import TABLE, write_fit_pictures
 
-    found = calibrate(read_raw(file))
+    literature = load_machine(against) if against else None
+    found = _calibration(files, gpu)
     if out:
         write_machine(found, out)
         output.remark(f"{out}: {len(found.findings)} numbers")
     if pictures:
-        files = write_fit_pictures(found, Path(pictures))
-        output.remark(f"{pictures}: {len(files) - 1} pictures, and {TABLE}")
-    output.show(render_calibration(found, brief=output.quiet), calibration_dict(found))
+        written = write_fit_pictures(found, Path(pictures))
+        output.remark(f"{pictures}: {len(written) - 1} pictures, and {TABLE}")
+    output.show(
+        render_calibration(found, literature, brief=output.quiet),
+        calibration_dict(found, literature),
+    )
+
+
+def _calibration(files: tuple[str, ...], gpu: str | None) -> Calibration:
+    """Of one raw file, or of tables of the GPU."""
+    from kernelcast.calibration.calibrate import calibrate
+    from kernelcast.calibration.gpu_benches import calibrate_tables
+    from kernelcast.calibration.raw import read_raw
+    from kernelcast.machines.loader import load_machine
+    from kernelcast.measurements.gpu_benches import is_table
+
+    first, *others = files
+    if gpu:
+        return calibrate_tables(files, load_machine(gpu))
+    if is_table(first):
+        raise InputError(
+            "a table of gpu-benches does not name its GPU", where=first, hint="give --gpu NAME"
+        )
+    if others:
+        raise InputError(
+            f"one raw file expected, {len(files)} files given", where=others[0], hint="give one"
+        )
+    return calibrate(read_raw(first))

@@ -210,6 +210,7 @@ class SourceFlags:
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
     std: str | None
+    nvrtc: str | None
     registers: int | None
     cache_dir: str | None
 
@@ -218,7 +219,8 @@ class SourceFlags:
         from kernelcast.api import Build, CompileOptions
         from kernelcast.toolchain.cache import Cache
 
-        options = CompileOptions(self.defines, tuple(map(Path, self.include_dirs)), self.std)
+        folders = tuple(map(Path, self.include_dirs))
+        options = CompileOptions(self.defines, folders, self.std, nvrtc=self.nvrtc)
         cache = Cache(Path(self.cache_dir)) if self.cache_dir else Cache()
         return Build(options, self.registers, cache, self.isa)
 
@@ -246,6 +248,11 @@ source_options = gathered(
     ),
     click.option("--std", metavar="STD", help="C++ standard, e.g. c++20."),
     click.option(
+        "--nvrtc",
+        metavar="VERSION",
+        help="Compile with NVRTC of this version, e.g. 12.3, where several are installed.",
+    ),
+    click.option(
         "--regs",
         "registers",
         type=click.IntRange(1, 255),
@@ -254,7 +261,7 @@ source_options = gathered(
     ),
     click.option("--cache-dir", metavar="DIR", help="Where compiled kernels are kept."),
 )
-"""`--kernel --isa -D -I --std --regs --cache-dir`, as `source: SourceFlags`."""
+"""`--kernel --isa -D -I --std --nvrtc --regs --cache-dir`, as `source: SourceFlags`."""
 
 
 @dataclass(frozen=True, slots=True)

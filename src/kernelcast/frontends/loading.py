@@ -223,7 +223,7 @@ def _load_cuda(
 
     note = ""
     if architecture is None:
-        target = choose_architecture(compute_capability)
+        target = choose_architecture(compute_capability, options.nvrtc)
         note = target.note
         try:
             compiled = compiled_for(target.architecture)

@@ -126,7 +126,7 @@ def _from_cuda(
     options: CompileOptions,
     cache: Cache | None,
 ) -> tuple[MachineCode, ...]:
-    target = choose_architecture(compute_capability)
+    target = choose_architecture(compute_capability, options.nvrtc)
     compiled = compile_source(
         text,
         name=name,

@@ -14,6 +14,7 @@ from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling import counting as c
 from kernelcast.profiling import summaries, tables
 from kernelcast.profiling.critical_path import dependence_chain
+from kernelcast.profiling.guards import active_threads
 from kernelcast.profiling.profile import Profile, Sample, WarpPath
 
 PATH_ENTRIES = 1 << 20
@@ -115,6 +116,9 @@ class ProfileBuilder:
             warp=path,
             instruction_warps=warps,
             instruction_threads=threads,
+            instruction_active=active_threads(
+                kernel, threads, accesses, (self._blocks[:, c.PASSED] * scale).tolist()
+            ),
             branches=float(self._blocks[is_branch, c.WARPS].sum()) * scale,
             divergent_branches=float(self._blocks[:, c.DIVERGENT].sum()) * scale,
             flops=summaries.flops(kernel, threads),

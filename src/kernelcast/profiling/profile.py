@@ -165,7 +165,9 @@ class Profile:
     """What a launch needs, machine-free.
 
     `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
-    executed instruction i. `branches` counts conditional branches executed by warps,
+    executed instruction i: lanes that have parted execute it each on their own, until they meet.
+    `instruction_threads[i]` is how many threads did, `instruction_active[i]` for how many of them
+    its guard held, NaN where the trace does not tell. `branches` counts conditional branches executed by warps,
     `divergent_branches` those at which a warp's lanes took both ways. `flops` counts
     floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a fused
     multiply-add. `chain_instructions` is the length of the representative warp's longest chain of
@@ -182,6 +184,7 @@ class Profile:
     warp: WarpPath
     instruction_warps: NDArray[np.float64] = field(repr=False)
     instruction_threads: NDArray[np.float64] = field(repr=False)
+    instruction_active: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     branches: float = 0.0
     divergent_branches: float = 0.0
     flops: Mapping[str, float] = field(default_factory=dict)

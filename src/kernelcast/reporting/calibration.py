@@ -1,36 +1,39 @@
-"""What a calibration found, as a table and as a plain dictionary."""
+"""What a calibration found, beside what a machine file says, as tables and as a dictionary."""
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from kernelcast.calibration.calibrate import Calibration
-from kernelcast.machines.machine import Kind
+from kernelcast.calibration.calibrate import Calibration, Finding
+from kernelcast.calibration.comparison import DIFFERS, Comparison, compare_with
+from kernelcast.machines.machine import Kind, Machine
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 
+_SOURCE_WIDTH = 90
 
-def render_calibration(calibration: Calibration, *, brief: bool = False) -> RenderableType:
-    """Every number with unit, kind and residual; then what is missing and why, and remarks."""
+
+def render_calibration(
+    calibration: Calibration, against: Machine | None = None, *, brief: bool = False
+) -> RenderableType:
+    """Every number with unit, kind and residual; then what is missing and why, and remarks.
+
+    With a machine the numbers that differ from its own come first, and each has its own beside it.
+    """
     device = calibration.raw.device
-    table = columns("number", "value", "unit", "kind", "residual", left=("number", "unit", "kind"))
-    for finding in calibration.findings:
-        quantity = finding.quantity
-        stated = quantity.kind is Kind.STATED
-        table.add_row(
-            finding.path,
-            f"{quantity.value:.4g}",
-            quantity.unit,
-            quantity.kind.value,
-            "" if stated else f"{finding.residual:.2%}",
-        )
+    compared = compare_with(calibration, against) if against else {}
     head = f"{device['name']}, compute capability {device['major']}.{device['minor']}"
     gaps = [f"{gap.path} ({gap.benchmark}): {gap.why}" for gap in calibration.gaps]
     return spaced(
         [
-            section(head, table),
+            _differences(against, compared.values()) if against else None,
+            section(head, _numbers(calibration.findings, against, compared)),
             section("Missing", bullets(gaps)) if gaps and not brief else None,
             section("Remarks", bullets(calibration.remarks))
             if calibration.remarks and not brief
@@ -40,22 +43,80 @@ def render_calibration(calibration: Calibration, *, brief: bool = False) -> Rend
     )
 
 
-def calibration_dict(calibration: Calibration) -> dict[str, Any]:
+def _differences(against: Machine, compared: Iterable[Comparison]) -> RenderableType:
+    """The largest first, each with the source of the machine's number."""
+    ordered = sorted(compared, key=lambda c: max(c.ratio, 1 / c.ratio), reverse=True)
+    differing = [c for c in ordered if c.differs]
+    if not ordered:
+        return Text(f"{against.name} has none of these numbers")
+    if not differing:
+        return Text(f"Nothing differs from {against.name} by more than {DIFFERS:.0%}")
+    lines = [
+        f"{c.path}: x {c.ratio:.2f}; {against.name} has {c.stated.value:.4g} {c.stated.unit}, "
+        f"{c.stated.kind.value}: {shortened(c.stated.source)}"
+        for c in differing
+    ]
+    return section(f"Differs from {against.name} by more than {DIFFERS:.0%}", bullets(lines))
+
+
+def shortened(source: str) -> str:
+    """A source without what it has in brackets, cut between words."""
+    plain = re.sub(r"\s*\([^()]*\)", "", source)
+    return textwrap.shorten(plain, _SOURCE_WIDTH, placeholder=" ...")
+
+
+def _numbers(
+    findings: Iterable[Finding], against: Machine | None, compared: Mapping[str, Comparison]
+) -> Table:
+    theirs = (against.name, "ratio") if against else ()
+    names = ("number", "value", *theirs, "unit", "kind", "residual")
+    table = columns(*names, left=("number", "unit", "kind"))
+    for finding in findings:
+        quantity = finding.quantity
+        other = compared.get(finding.path)
+        pair = (f"{other.stated.value:.4g}", f"{other.ratio:.2f}") if other else ("", "")
+        table.add_row(
+            finding.path,
+            f"{quantity.value:.4g}",
+            *(pair if against else ()),
+            quantity.unit,
+            quantity.kind.value,
+            "" if quantity.kind is Kind.STATED else f"{finding.residual:.2%}",
+        )
+    return table
+
+
+def calibration_dict(calibration: Calibration, against: Machine | None = None) -> dict[str, Any]:
     """The same as a plain dictionary, with sources."""
-    return {
+    compared = compare_with(calibration, against) if against else {}
+    document: dict[str, Any] = {
         "schema": "kernelcast/calibration/1",
         "device": dict(calibration.raw.device),
-        "quantities": {
-            f.path: {
-                "value": f.quantity.value,
-                "unit": f.quantity.unit,
-                "kind": f.quantity.kind.value,
-                "residual": f.residual,
-                "benchmark": f.benchmark,
-                "source": f.quantity.source,
-            }
-            for f in calibration.findings
-        },
+        "quantities": {f.path: _quantity(f, compared) for f in calibration.findings},
         "missing": {g.path: {"benchmark": g.benchmark, "why": g.why} for g in calibration.gaps},
         "remarks": list(calibration.remarks),
     }
+    if against:
+        differing = [path for path, comparison in compared.items() if comparison.differs]
+        document["against"] = {"machine": against.name, "differing": differing}
+    return document
+
+
+def _quantity(finding: Finding, compared: Mapping[str, Comparison]) -> dict[str, Any]:
+    found = {
+        "value": finding.quantity.value,
+        "unit": finding.quantity.unit,
+        "kind": finding.quantity.kind.value,
+        "residual": finding.residual,
+        "benchmark": finding.benchmark,
+        "source": finding.quantity.source,
+    }
+    if other := compared.get(finding.path):
+        stated = other.stated
+        found["against"] = {
+            "value": stated.value,
+            "kind": stated.kind.value,
+            "source": stated.source,
+            "ratio": other.ratio,
+        }
+    return found

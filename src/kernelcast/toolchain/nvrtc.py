@@ -32,7 +32,8 @@ class CompileOptions:
     """What a user may tell the compiler.
 
     `defines` are `NAME` or `NAME=VALUE`; `std` is `c++17`, for example; `extra` holds NVRTC's own
-    options, such as `--use_fast_math`.
+    options, such as `--use_fast_math`. `nvrtc` is the version to compile with, such as `12.3`,
+    where several are installed.
     """
 
     defines: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class CompileOptions:
     std: str | None = None
     extra: tuple[str, ...] = ()
     line_info: bool = True
+    nvrtc: str | None = None
 
 
 NO_OPTIONS = CompileOptions()
@@ -65,18 +67,21 @@ class Target:
     note: str = ""
 
 
-def supported_architectures() -> tuple[int, ...]:
-    """Compute capabilities (major * 10 + minor) of all installed NVRTC libraries, ascending."""
-    return tuple(sorted({a for library in _installed() for a in library.architectures}))
+def supported_architectures(version: str | None = None) -> tuple[int, ...]:
+    """Compute capabilities (major * 10 + minor) of all installed NVRTC libraries, or of those of
+    one version, ascending."""
+    return tuple(sorted({a for library in _libraries(version) for a in library.architectures}))
 
 
-def choose_architecture(compute_capability: tuple[int, int]) -> Target:
-    """The target nearest to a chip: its own, else the newest older one, else the oldest of all."""
+def choose_architecture(compute_capability: tuple[int, int], version: str | None = None) -> Target:
+    """The target nearest to a chip: its own, else the newest older one, else the oldest of all.
+
+    `version` is that of NVRTC, where it is not all the same; ToolError where it is not installed.
+    """
     wanted = compute_capability[0] * 10 + compute_capability[1]
-    for library in _installed():
-        if wanted in library.architectures:
-            return Target(f"sm_{wanted}")
-    known = supported_architectures()
+    known = supported_architectures(version)
+    if wanted in known:
+        return Target(f"sm_{wanted}")
     chosen = max((a for a in known if a < wanted), default=known[0])
     rank = "newest" if chosen == known[-1] else "oldest" if chosen == known[0] else "nearest"
     return Target(
@@ -100,7 +105,7 @@ def compile_cuda(
     beside it. `name_expressions` instantiates templates, such as `tiled<16>`. CompileError holds
     the compiler's first error with its line; ToolError where no installed NVRTC knows the target.
     """
-    library = _library_for(architecture)
+    library = _library_for(architecture, options.nvrtc)
     directories = (*options.include_dirs, *_header_directories(library.version[0]))
     shims = _needed_shims((Path(name).parent, *directories))
     arguments = _arguments(architecture, options, directories)
@@ -165,14 +170,30 @@ def _installed() -> tuple[Nvrtc, ...]:
     return tuple(sorted(libraries, key=lambda library: library.version, reverse=True))
 
 
-def _library_for(architecture: str) -> Nvrtc:
+def _libraries(version: str | None) -> tuple[Nvrtc, ...]:
+    """The installed libraries of a version, such as `12.3` or `12`; of any where it is None."""
+    if version is None:
+        return _installed()
+    wanted = version.split(".")
+    found = [x for x in _installed() if list(map(str, x.version))[: len(wanted)] == wanted]
+    if not found:
+        there = ", ".join(".".join(map(str, x.version)) for x in _installed())
+        package = "nvidia-cuda-nvrtc" + ("" if wanted[0] == "13" else f"-cu{wanted[0]}")
+        raise ToolError(
+            f"NVRTC {version} is not installed, {there} is",
+            hint=f"install it with: pip install '{package}=={version}.*'",
+        )
+    return tuple(found)
+
+
+def _library_for(architecture: str, version: str | None = None) -> Nvrtc:
     match = _ARCHITECTURE.fullmatch(architecture)
     if match is None:
         raise InputError(f"{architecture!r} is not an architecture", hint="give one like sm_90")
-    for library in _installed():
+    for library in _libraries(version):
         if int(match[1]) in library.architectures:
             return library
-    known = ", ".join(f"sm_{a}" for a in supported_architectures())
+    known = ", ".join(f"sm_{a}" for a in supported_architectures(version))
     raise ToolError(
         f"no installed NVRTC compiles for {architecture}",
         hint=f"installed ones know {known}; older targets come with nvidia-cuda-nvrtc-cu12 "

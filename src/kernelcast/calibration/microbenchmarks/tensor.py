@@ -83,6 +83,8 @@ def warp_shape(name: str, s: Session) -> Iterator[Sample]:
     for chains, steps, count in plan:
         arguments = [ctypes.c_int(iterations), ctypes.c_int(1)]
         function = s.kernel("tensor", f"{name}_{chains}x{steps}")
+        if 32 * count > s.gpu.most_threads(function):
+            continue
         yield {
             "chains": chains,
             "steps": steps,

@@ -31,12 +31,15 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`path` is `fit` of the samples of `benchmark`; refused above `max_residual`."""
+    """`path` is `fit` of the samples of `benchmark`; refused above `max_residual`.
+
+    Samples are what the benchmark's entry holds: `Samples` of a raw file, typed rows of a table.
+    """
 
     path: str
     benchmark: str
     method: str
-    fit: Callable[[Samples, Device], Fitted]
+    fit: Callable[[Any, Device], Fitted]
     max_residual: float = MAX_RESIDUAL
     kind: Kind = Kind.MEASURED
 

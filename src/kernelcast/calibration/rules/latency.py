@@ -20,7 +20,8 @@ from kernelcast.calibration.rules.base import (
 
 _CONSTANT_BYTES = 1024
 """A footprint that every constant cache holds: 2 KiB is the least known (Jia et al. 2018)."""
-_CACHE_SHARE, _TLB_SHARE = 0.1, 0.5
+CACHE_SHARE, _TLB_SHARE = 0.1, 0.5
+"""Part of its rise at which the latency has left a cache, and the TLB."""
 _MAX_SPREAD = 0.15
 """Slices and SMs lie at different distances: their latencies are spread, not their measurement."""
 _CYCLES = "cycles per load"
@@ -43,7 +44,7 @@ def rules() -> Iterator[Rule]:
     lanes = "slope over the lanes that want lines of their own, hits in L2"
     yield Rule("latency.transaction", "transactions", lanes, _transaction)
     for level in ("l1", "l2"):
-        knee = f"footprint where the latency has risen by {_CACHE_SHARE:.0%} of all it rises"
+        knee = f"footprint where the latency has risen by {CACHE_SHARE:.0%} of all it rises"
         yield Rule(f"{level}.reach", "cache_sizes", knee, partial(_cache_size, level))
     half = "2 MiB for every page, where the latency has risen by half of all it rises"
     yield Rule("tlb.reach", "tlb", half, _tlb_reach)
@@ -116,13 +117,13 @@ def _cache_size(level: str, samples: Samples, _: Device) -> Fitted:
     points = [
         (s["footprint_bytes"], warp_cycles(s, "hops")) for s in samples if s["level"] == level
     ]
-    found, picture = _knee(points, _CACHE_SHARE, "footprint in bytes")
+    found, picture = knee_of(points, CACHE_SHARE, "footprint in bytes")
     return Fitted(found.size, found.residual, picture)
 
 
 def _tlb(samples: Samples) -> tuple[fits.Knee, Picture]:
     points = [(s["reach_bytes"], warp_cycles(s, "hops")) for s in samples]
-    return _knee(points, _TLB_SHARE, "bytes of the pages")
+    return knee_of(points, _TLB_SHARE, "bytes of the pages")
 
 
 def _tlb_reach(samples: Samples, _: Device) -> Fitted:
@@ -135,9 +136,10 @@ def _tlb_miss(samples: Samples, _: Device) -> Fitted:
     return Fitted(found.high - found.low, found.residual, picture)
 
 
-def _knee(
+def knee_of(
     points: list[tuple[float, float]], share: float, x_label: str
 ) -> tuple[fits.Knee, Picture]:
+    """Where the latency leaves its lower level, and how that looks."""
     points.sort()
     found = fits.knee([x for x, _ in points], [y for _, y in points], share)
     curve = Curve("measured", tuple(points))

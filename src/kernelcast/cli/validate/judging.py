@@ -43,11 +43,15 @@ def judge(
 ) -> Answers:
     """Predict every question by every model; what cannot be predicted is named.
 
-    MissingNumberError where a model that was asked for by name needs a number the machine lacks.
+    NotFoundError where there is no such model, MissingNumberError where one that was asked for by
+    name needs a number the machine lacks.
     """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
+    from kernelcast.models.registry import load_model
 
+    for name in models.names():
+        load_model(name)
     answers = Answers({name: [] for name in models.names()})
     with progress_bar("predicting", output.quiet) as progress:
         for at, question in enumerate(questions):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +13,11 @@ from kernelcast.cli.options import (
     GpuFlags,
     ModelFlags,
     Output,
+    SourceFlags,
     gpu_options,
     model_options,
     output_options,
+    source_options,
 )
 from kernelcast.cli.validate.judging import Question, judge
 from kernelcast.errors import InputError, NotFoundError
@@ -56,10 +58,7 @@ _SEED = 2026
     help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
 )
 @click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
-@click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro.")
-@click.option(
-    "-I", "include_dirs", metavar="DIR", multiple=True, help="Search DIR for included files."
-)
+@source_options
 @output_options
 def command(
     file: str,
@@ -69,8 +68,7 @@ def command(
     count: int,
     least_us: float,
     only: tuple[str, ...],
-    defines: tuple[str, ...],
-    include_dirs: tuple[str, ...],
+    source: SourceFlags,
     output: Output,
 ) -> None:
     """Predicted beside measured times of one kernel in many configurations.
@@ -88,7 +86,7 @@ def command(
     found = read_measurements(file)
     chip = gpus.machine()
     chosen = _chosen(found, only, least_us * 1e-6, count, file)
-    questions = [_question(at, one, workload, defines, include_dirs) for at, one in chosen.items()]
+    questions = [_question(at, one, workload, source) for at, one in chosen.items()]
     answers = judge(questions, chip, models, output)
     scores = {model: Score(tuple(own)) for model, own in answers.compared.items() if own}
     if not scores:
@@ -124,13 +122,7 @@ def _chosen(
     return {at: found.observations[at] for at in sorted(drawn)}
 
 
-def _question(
-    at: int,
-    one: Observation,
-    workload: str,
-    defines: Sequence[str],
-    include_dirs: Sequence[str],
-) -> Question:
+def _question(at: int, one: Observation, workload: str, source: SourceFlags) -> Question:
     from kernelcast import api
 
     numbers = {
@@ -138,7 +130,7 @@ def _question(
         for name, value in one.parameters.items()
         if name.isidentifier() and not isinstance(value, str)
     }
-    work = api.workload(workload, api.LaunchFlags(parameters=numbers))
+    work = api.workload(workload, api.LaunchFlags(source.kernel, parameters=numbers))
     macros = tuple(f"{name}={value}" for name, value in numbers.items())
-    options = api.CompileOptions((*macros, *defines), tuple(map(Path, include_dirs)))
-    return Question(one.kernel, at, str(one), one.time_s, work, api.Build(options))
+    build = replace(source, defines=(*macros, *source.defines)).build()
+    return Question(one.kernel, at, str(one), one.time_s, work, build)

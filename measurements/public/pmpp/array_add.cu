@@ -1,0 +1,18 @@
+/* kernelcast
+# KERNEL: array_add_coalesced or array_add_not_coalesced
+axis_size = 8192
+[[launch]]
+kernel = "KERNEL<float>"
+grid = ["cdiv(axis_size, 16)", "cdiv(axis_size, 16)"]
+block = [16, 16]
+[launch.args]
+a = "f32[axis_size, axis_size]"
+b = "f32[axis_size, axis_size]"
+c = "f32[axis_size, axis_size]"
+m = "axis_size"
+n = "axis_size"
+*/
+#ifndef KERNEL
+#define KERNEL array_add_coalesced
+#endif
+#include "array_add_kernels.cuh"

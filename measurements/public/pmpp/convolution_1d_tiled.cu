@@ -1,0 +1,18 @@
+/* kernelcast
+array_size = "1 << 26"
+mask_width = 5
+block_dim = 512
+[[launch]]
+kernel = "convolution_1D_tiled_kernel"
+grid = "cdiv(array_size, block_dim)"
+block = "block_dim"
+smem = "4 * (block_dim + mask_width - 1)"
+[launch.args]
+N = "f32[array_size]"
+P = "f32[array_size]"
+width_of_mask = "mask_width"
+width = "array_size"
+*/
+#undef mask_width
+__constant__ float M[121];
+#include "convolution_kernels.cuh"

@@ -1,0 +1,70 @@
+"""A GPU's numbers from tables that the programs of RRZE-HPC/gpu-benches have printed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from kernelcast.calibration.calibrate import Calibration, fitted
+from kernelcast.calibration.raw import Raw
+from kernelcast.calibration.rules.gpu_benches import rules
+from kernelcast.errors import InputError
+from kernelcast.machines.machine import Machine
+from kernelcast.measurements.gpu_benches import Chase, Table, read_table
+
+ORIGIN = "RRZE gpu-benches"
+
+
+def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
+    """Fit every number that the tables tell of a GPU.
+
+    They do not name it, nor say how many SMs it has, how large its L2 is and, some of them, its
+    clock: these are the machine's. InputError where two tables are of one program.
+    """
+    tables: dict[str, Table[object]] = {}
+    for path in paths:
+        table = read_table(path)
+        if table.program in tables:
+            first = tables[table.program].file
+            raise InputError(
+                f"a table of {table.program}, as {first} is", where=path, hint="give one of each"
+            )
+        tables[table.program] = table
+    clocks_hz = {name: hz for name, t in tables.items() if (hz := _clock_hz(t)) is not None}
+    raw = Raw(_device(machine, clocks_hz.values()), ORIGIN, "", _entries(tables, clocks_hz))
+    return fitted(raw, rules(tables))
+
+
+def _clock_hz(table: Table[object]) -> float | None:
+    """The clock that a table says; a chase has it in every row."""
+    first = next(iter(table.rows), None)
+    return first.clock_hz if isinstance(first, Chase) else table.clock_hz
+
+
+def _device(machine: Machine, clocks_hz: Iterable[float]) -> Mapping[str, object]:
+    """The machine as the driver would describe it, at the clock that the tables say."""
+    seen = list(clocks_hz)
+    clock_hz = statistics.median(seen) if seen else machine.number("clock.sm", "these tables")
+    return {
+        "name": machine.title,
+        "major": machine.compute_capability[0],
+        "minor": machine.compute_capability[1],
+        "sm_count": int(machine.number("sm.count", "these tables")),
+        "l2_bytes": int(machine.number("l2.size", "these tables")),
+        "clock_khz": clock_hz / 1e3,
+    }
+
+
+def _entries(
+    tables: Mapping[str, Table[object]], clocks_hz: Mapping[str, float]
+) -> Mapping[str, Mapping[str, object]]:
+    return {
+        name: {
+            "status": "done",
+            "file": table.file,
+            "samples": table.rows,
+            "clock_before_hz": clocks_hz.get(name),
+            "is_cut": table.is_cut,
+        }
+        for name, table in tables.items()
+    }

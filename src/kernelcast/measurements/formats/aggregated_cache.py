@@ -1,0 +1,32 @@
+"""Runs of a tuned kernel put together: JSON of a Kernel Tuner cache's parameters, and for every
+configuration, by its values with commas between, the median, least and longest time."""
+
+from __future__ import annotations
+
+import json
+
+from kernelcast.measurements.observation import Measurements, Observation
+
+_AGGREGATE = "median,min,max"
+_MS = {"ms": 1e-3}
+
+
+def recognises(head: str) -> bool:
+    """Whether a file that begins so is of this format."""
+    return f'"agg": "{_AGGREGATE}' in head
+
+
+def read(text: str) -> Measurements:
+    """Every configuration, its time the median of its runs."""
+    document = json.loads(text)
+    names = document["tune_params_keys"]
+    unit_s = _MS[document["unit"]]
+    observations = tuple(
+        Observation(
+            kernel=document["kernel_name"],
+            parameters=dict(zip(names, map(int, values.split(",")), strict=True)),
+            seconds=(times[0] * unit_s,),
+        )
+        for values, times in document["cache"].items()
+    )
+    return Measurements(document["device_name"], observations)
