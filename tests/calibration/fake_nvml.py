@@ -16,6 +16,7 @@ NVML_H = {
     "nvmlDeviceGetEnforcedPowerLimit": [c_void_p, POINTER(c_uint)],
     "nvmlDeviceGetPowerUsage": [c_void_p, POINTER(c_uint)],
     "nvmlDeviceGetTemperature": [c_void_p, c_int, POINTER(c_uint)],
+    "nvmlDeviceGetCurrentClocksEventReasons": [c_void_p, POINTER(c_ulonglong)],
     "nvmlDeviceGetCurrentClocksThrottleReasons": [c_void_p, POINTER(c_ulonglong)],
     "nvmlDeviceGetViolationStatus": [c_void_p, c_int, POINTER(c_ulonglong * 2)],
     "nvmlDeviceGetEccMode": [c_void_p, POINTER(c_uint), POINTER(c_uint)],
@@ -85,6 +86,9 @@ class FakeNvml:
     def DeviceGetTemperature(self, gpu, sensor, out):  # noqa: N802
         assert sensor == 0
         out[0] = 41
+
+    def DeviceGetCurrentClocksEventReasons(self, gpu, out):  # noqa: N802
+        out[0] = self.bits
 
     def DeviceGetCurrentClocksThrottleReasons(self, gpu, out):  # noqa: N802
         out[0] = self.bits

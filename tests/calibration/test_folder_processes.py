@@ -154,7 +154,7 @@ def test_a_run_that_is_stopped_keeps_its_file_and_leaves_no_process(start, tmp_p
         pytest.skip("this system does not list child processes")
     end = time.monotonic() + 30
     raw = tmp_path / "raw.json"
-    while time.monotonic() < end and not raw.exists():
+    while time.monotonic() < end and not (raw.exists() and entries(tmp_path)):
         time.sleep(0.02)
     left = children.read_text().split()
     running.send_signal(how)

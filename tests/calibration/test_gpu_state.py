@@ -50,10 +50,13 @@ def test_facts_and_state_are_what_nvml_says():
     }
 
 
+REASONS = tuple(f"nvmlDeviceGetCurrentClocks{name}Reasons" for name in ("Event", "Throttle"))
+
+
 def test_what_nvml_does_not_know_is_left_out():
     found = monitor(
         fails={"nvmlDeviceGetPowerUsage": 3, "nvmlDeviceGetEccMode": 3},
-        lacks=("nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetMigMode"),
+        lacks=(*REASONS, "nvmlDeviceGetMigMode"),
     )
     assert set(found.state()) == {"sm_mhz", "memory_mhz", "temperature_c"}
     assert not {"ecc", "mig"} & set(found.facts())
@@ -82,9 +85,21 @@ def test_a_missing_library_is_a_reason_too(monkeypatch):
     assert found.facts() == {"unavailable": "cannot load NVML: no such file"}
 
 
+@pytest.mark.parametrize("missing", REASONS)
+def test_a_clock_held_down_is_seen_by_the_functions_new_name_or_its_old_one(missing):
+    """NVML renames it; else a throttled GPU would pass for any other."""
+    assert monitor(bits=0x40, lacks=(missing,)).state()["held_down"] == ["heat, by the hardware"]
+
+
 @pytest.mark.parametrize(("programs", "count"), [([0], 0), ([2], 2), ([1, 1, 0], 0)])
 def test_other_programs_are_counted_and_one_that_just_ended_is_not(programs, count):
     assert monitor(programs=programs).programs() == count
+
+
+@pytest.mark.parametrize(("programs", "count"), [([1], 0), ([3], 2), ([2, 2, 1], 0), ([0], 0)])
+def test_the_process_that_measures_is_no_other_program(programs, count):
+    """It may not be listed, where the driver and it count processes apart."""
+    assert monitor(programs=programs).programs(own=1) == count
 
 
 def test_programs_are_unknown_where_nvml_does_not_list_them():

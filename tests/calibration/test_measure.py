@@ -6,6 +6,7 @@ import ctypes
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,35 @@ def test_launches_that_the_gpu_waited_for_are_counted(tmp_path, monkeypatch):
     entry = m.run_benchmark(session, "stores")
     launches = session.repeats + 1
     assert entry["late_launches"] == launches * len(entry["samples"])
+
+
+def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(tmp_path):
+    out, target = tmp_path / "nowhere" / "raw.json", runner.Target({"name": "x"}, {})
+    with pytest.raises(OSError, match="nowhere"):
+        runner.measure(out, target, ["chase"], None, quick=True, kind=m.MICROBENCHMARKS)
+
+
+def test_a_copy_is_not_timed_while_it_is_still_being_handed_over(tmp_path):
+    """A small one takes less than the host needs for the call. One of pageable memory keeps the
+    host busy, so that it cannot wait for the device."""
+    calls = []
+
+    class Watched(FakeGpu):
+        def _clock_rate(self, *arguments):
+            calls.append("held")
+            super()._clock_rate(*arguments)
+
+        def _copy(self, direction, size, is_pinned):
+            calls.append("pinned" if is_pinned else "pageable")
+            super()._copy(direction, size, is_pinned)
+
+    session = m.Session(
+        d.Gpu(d.declared(Watched(known_chip()).driver())), empty_pack(tmp_path), quick=True
+    )
+    for _ in m.BENCHMARKS["copies"](session):
+        pass
+    assert {a for a, b in pairwise(calls) if b == "pinned"} == {"held"}
+    assert "held" not in {a for a, b in pairwise(calls) if b == "pageable"} - {"pinned"}
 
 
 def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):

@@ -1,8 +1,8 @@
 /* kernelcast
-# KERNEL: array_add_coalesced or array_add_not_coalesced
+# --kernel: array_add_coalesced<float> or array_add_not_coalesced<float>
 axis_size = 8192
 [[launch]]
-kernel = "KERNEL<float>"
+kernel = "array_add_coalesced<float>"
 grid = ["cdiv(axis_size, 16)", "cdiv(axis_size, 16)"]
 block = [16, 16]
 [launch.args]
@@ -12,7 +12,4 @@ c = "f32[axis_size, axis_size]"
 m = "axis_size"
 n = "axis_size"
 */
-#ifndef KERNEL
-#define KERNEL array_add_coalesced
-#endif
 #include "array_add_kernels.cuh"

@@ -266,10 +266,17 @@ class Gpu:
         """Give pinned memory back."""
         self._call("cuMemFreeHost", pointer)
 
-    def copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> float:
-        """Copy to ("HtoD"), from ("DtoH") or within the device ("DtoD"); the seconds it took."""
-        self.mark_start()
+    def enqueue_copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> None:
+        """Hand a copy to ("HtoD"), from ("DtoH") or within the device ("DtoD") over.
+
+        Without waiting, but for memory of the host that is not pinned.
+        """
         self._call(f"cuMemcpy{direction}Async_v2", to, source, size_bytes, None)
+
+    def copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> float:
+        """Copy, as `enqueue_copy` does; the seconds it took."""
+        self.mark_start()
+        self.enqueue_copy(direction, to, source, size_bytes)
         self.mark_stop()
         return self.seconds()
 

@@ -38,6 +38,7 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "nvmlDeviceGetEnforcedPowerLimit": (_HANDLE, _OUT_UINT),
     "nvmlDeviceGetPowerUsage": (_HANDLE, _OUT_UINT),
     "nvmlDeviceGetTemperature": (_HANDLE, ctypes.c_int, _OUT_UINT),
+    "nvmlDeviceGetCurrentClocksEventReasons": (_HANDLE, _OUT_ULONG),
     "nvmlDeviceGetCurrentClocksThrottleReasons": (_HANDLE, _OUT_ULONG),
     "nvmlDeviceGetViolationStatus": (_HANDLE, ctypes.c_int, ctypes.POINTER(ViolationTime)),
     "nvmlDeviceGetEccMode": (_HANDLE, _OUT_UINT, _OUT_UINT),
@@ -105,7 +106,7 @@ class Monitor:
         """How the GPU is now."""
         if self.why_not:
             return {}
-        bits = self._number("nvmlDeviceGetCurrentClocksThrottleReasons", out=ctypes.c_ulonglong)
+        bits = self._reasons()
         found = {
             "sm_mhz": self._number("nvmlDeviceGetClockInfo", _SM),
             "memory_mhz": self._number("nvmlDeviceGetClockInfo", _MEMORY),
@@ -133,6 +134,14 @@ class Monitor:
                 break
             time.sleep(_LINGERING_S)
         return max(0, count.value - own)
+
+    def _reasons(self) -> int | None:
+        """By the function's name of today, or by that of drivers before version 535."""
+        for name in ("EventReasons", "ThrottleReasons"):
+            bits = self._number(f"nvmlDeviceGetCurrentClocks{name}", out=ctypes.c_ulonglong)
+            if bits is not None:
+                return bits
+        return None
 
     def _violations(self) -> dict[str, int]:
         found = {}

@@ -99,12 +99,12 @@ class Device(Gpu):
         )
 
     def timed(self, work: Work, hold: Work) -> tuple[float, float]:
-        """Seconds of one launch on the GPU, and those of handing it over.
+        """Seconds of one launch on the GPU, and those of handing it over and `hold` before it.
 
         They pass while the GPU is busy with `hold`, if that takes longer.
         """
-        self.start(hold)
         begin = time.perf_counter()
+        self.start(hold)
         self.mark_start()
         self.start(work)
         self.mark_stop()

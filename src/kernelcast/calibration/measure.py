@@ -111,9 +111,24 @@ class Session:
         times: int = 1,
         before: Callable[[], None] | None = None,
     ) -> float:
-        """Seconds of launches on the GPU, which is held busy until all have been handed over.
+        """Seconds of launches on the GPU, each time after `before`; see `held`."""
 
-        They are launched again where that took too long, each time after `before`.
+        def hand_over() -> None:
+            for _ in range(times):
+                self.gpu.enqueue(function, grid, block, arguments, shared_bytes)
+
+        return self.held(hand_over, times, before)
+
+    def held(
+        self,
+        hand_over: Callable[[], None],
+        times: int = 1,
+        before: Callable[[], None] | None = None,
+    ) -> float:
+        """Seconds of what is handed over, until which the GPU is held busy.
+
+        It is handed over again where that took too long, each time after `before`. `times` is how
+        many launches or copies it is.
         """
         held_ns = _HELD_NS + times * _HELD_NS_A_LAUNCH
         for _ in range(_HOLDS):
@@ -123,8 +138,7 @@ class Session:
             hold = [self._ticks, ctypes.c_int64(held_ns)]
             self.gpu.enqueue(self.kernel("launch", "clock_rate"), 1, 1, hold)
             self.gpu.mark_start()
-            for _ in range(times):
-                self.gpu.enqueue(function, grid, block, arguments, shared_bytes)
+            hand_over()
             self.gpu.mark_stop()
             is_late = time.perf_counter_ns() - begin_ns > held_ns
             taken_s = self.gpu.seconds()

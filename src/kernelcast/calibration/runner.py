@@ -165,6 +165,7 @@ def measure(
         kind.entries: {},
     }
     entries = document[kind.entries] = _resumed(out, document, kind.entries)
+    _write(out, document)  # where that cannot be done, it is better known now
     for name in names:
         if entries.get(name, {}).get("status") == "done":
             report(f"{name}: done before")

@@ -130,6 +130,7 @@ _THROUGHPUT = {
         OpClass.VOTE: "warp vote",
     }.items()
 } | {
+    "throughput.convert64": _throughput("conversion from and to 64-bit types"),
     "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
     "throughput.tensor_tf32": _real("FMA/cycle/SM", "the same in TF32", 1, 1e6),
     "throughput.tensor_fp64": _real("FMA/cycle/SM", "the same in double precision", 0.1, 1e6),

@@ -54,6 +54,7 @@ _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.INT: _INTEGER,
     **_OWN_PIPES,
 }
+_WIDE_TYPES = frozenset({"f64", "s64", "u64"})
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
@@ -268,11 +269,34 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
                 cycles += count * WARP_LANES / rate
         if cycles:
             uses.append(Use(resource, cycles))
+    uses = _with_wide_conversions(case, uses)
     if counts.get(OpClass.TENSOR):
         tensor, missing = _tensor(case)
         uses += tensor
         left_out += missing
     return uses, left_out
+
+
+def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
+    """The pipes' cycles, conversions from and to 64-bit types at their own rate.
+
+    Where that is the rate of double precision, the same few units do both.
+    """
+    own, other = (case.machine.get(f"throughput.{name}") for name in ("convert64", "convert"))
+    wide = sum(
+        float(times) / case.profile.warps
+        for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
+        if assembled_class(i, case.kernel.isa) is OpClass.CONVERT
+        and not _WIDE_TYPES.isdisjoint(m.lower() for m in i.modifiers)
+    )
+    if not wide or own is None or other is None:
+        return uses
+    is_fp64 = own == case.machine.get("throughput.fp64")
+    cycles = {use.resource: use.cycles_per_warp for use in uses}
+    cycles[Bottleneck.SFU] -= wide * WARP_LANES / other
+    pipe = Bottleneck.FP64 if is_fp64 else Bottleneck.SFU
+    cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
+    return [Use(resource, spent) for resource, spent in cycles.items() if spent > 0]
 
 
 def _tensor(case: Case) -> Rows:

@@ -167,11 +167,11 @@ class Profile:
     `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
     executed instruction i: lanes that have parted execute it each on their own, until they meet.
     `instruction_threads[i]` is how many threads did, `instruction_active[i]` for how many of them
-    its guard held, NaN where the trace does not tell. `branches` counts conditional branches executed by warps,
-    `divergent_branches` those at which a warp's lanes took both ways. `flops` counts
-    floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a fused
-    multiply-add. `chain_instructions` is the length of the representative warp's longest chain of
-    dependent instructions, made of `chain_by_class`.
+    its guard held, NaN where the trace does not tell. `branches` counts conditional branches
+    executed by warps, `divergent_branches` those at which a warp's lanes took both ways. `flops`
+    counts floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a
+    fused multiply-add. `chain_instructions` is the length of the representative warp's longest
+    chain of dependent instructions, made of `chain_by_class`.
     """
 
     kernel: Kernel

@@ -103,7 +103,7 @@ def calibration_dict(calibration: Calibration, against: Machine | None = None) -
 
 
 def _quantity(finding: Finding, compared: Mapping[str, Comparison]) -> dict[str, Any]:
-    found = {
+    found: dict[str, Any] = {
         "value": finding.quantity.value,
         "unit": finding.quantity.unit,
         "kind": finding.quantity.kind.value,

@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from kernelcast.calibration.measure import Sample, Session
 
 _BLOCK = 256
-_BLOCKS_PER_SM = 4
 _SECTOR_BYTES = 32
 _LOADS_PER_STEP = 8
 
 
 def _array_bytes(s: Session) -> int:
-    """An array so long that the L2 cache does not count."""
-    return int(min(max(1 << 28, 8 * s.device["l2_bytes"]), s.gpu.free_bytes() // 8))
+    """An array so long that neither the L2 cache nor the launch counts."""
+    return int(min(max(1 << 28, 32 * s.device["l2_bytes"]), s.gpu.free_bytes() // 8))
+
+
+def _full_grid(s: Session) -> int:
+    """Blocks that fill the chip: a thread alone has few accesses under way."""
+    return int(s.device["sm_count"] * (s.device["threads_per_sm"] // _BLOCK))
 
 
 def _seconds(s: Session, function: Any, grid: int, arguments: list[Any]) -> list[float]:
@@ -30,7 +34,7 @@ def alignment(s: Session) -> Iterator[Sample]:
     """Seconds of streams from DRAM that begin some bytes after the start of a line."""
     size = _array_bytes(s)
     to, source, sink = s.gpu.allocate(size), s.gpu.allocate(size), s.gpu.allocate(8)
-    grid = s.device["sm_count"] * _BLOCKS_PER_SM
+    grid = _full_grid(s)
     group = grid * _BLOCK * 4
     for mode in ("read", "write"):
         for width in (4, 16):
@@ -53,7 +57,7 @@ def alignment(s: Session) -> Iterator[Sample]:
 
 def mixes(s: Session) -> Iterator[Sample]:
     """Seconds of streams that read some arrays and write others, from DRAM and from L2."""
-    grid = s.device["sm_count"] * _BLOCKS_PER_SM
+    grid = _full_grid(s)
     for level, size in (("dram", _array_bytes(s)), ("l2", s.device["l2_bytes"] // 16)):
         to, source = s.gpu.allocate(3 * size), s.gpu.allocate(3 * size)
         # So long that the launch does not count.

@@ -16,8 +16,8 @@ _STREAMS = ("4x1", "4x4", "8x4", "16x1", "16x4")
 def streams(level: str, s: Session) -> Iterator[Sample]:
     """Seconds of reads, writes and copies from DRAM or L2 against occupancy, width and stride."""
     l2 = s.device["l2_bytes"]
-    size = min(max(1 << 30, 8 * l2), s.gpu.free_bytes() // 4) if level == "dram" else l2 // 4
-    # So long that the launch does not count.
+    # So long that neither the launch nor what is left in L2 counts.
+    size = min(max(1 << 30, 32 * l2), s.gpu.free_bytes() // 4) if level == "dram" else l2 // 4
     passes = 1 if level == "dram" else max(16, (1 << 31) // size)
     modes = ("read", "write", "copy") if level == "dram" else ("read",)
     blocks = (2, 8) if s.quick else (1, 2, 3, 4, 6, 8)

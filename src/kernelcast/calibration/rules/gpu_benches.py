@@ -31,7 +31,7 @@ _NEAR_DRAM = 2
 """DRAM is taken at this many times L2; below, even a random cyclic chase has hits in L2."""
 _ALIKE = 0.05
 _COMPUTE_SHARE = 0.5
-"""Arithmetic limits, and not memory, where this share of the best bandwidth is not needed."""
+"""Arithmetic limits, and not memory, where as much work needs less than this of the bandwidth."""
 _FLOPS_OF_FMA = 2
 _STREAMS = ("init", "read", "scale", "triad")
 
@@ -238,7 +238,7 @@ def _fp32(rows: Sequence[Intensity], device: Device) -> Fitted:
     curve = _curve(*_columns(fastest, "fma_per_element", "flops"))
     found = fits.best_plateau([r.flops for r in fastest])
     near = [r for r in fastest if r.flops >= (1 - _ALIKE) * max(r.flops for r in fastest)]
-    needed = max(r.bytes_per_s for r in near) / max(r.bytes_per_s for r in rows)
+    needed = min(r.bytes_per_s for r in near) / max(r.bytes_per_s for r in rows)
     if needed > _COMPUTE_SHARE:
         raise fits.UnfitError("at the highest clock memory limits, not arithmetic")
     scale = _FLOPS_OF_FMA * device["sm_count"] * fastest[0].clock_hz

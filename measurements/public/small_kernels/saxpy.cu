@@ -1,0 +1,17 @@
+/* kernelcast
+N = "1 << 24"
+block = 256
+[[launch]]
+kernel = "saxpy_kernel"
+grid = "cdiv(N, block)"
+block = "block"
+[launch.args]
+a = 2.0
+A = "f32[N]"
+B = "f32[N]"
+C = "f32[N]"
+count = "N"
+*/
+#undef N
+#undef block
+#include "saxpy.cuh"

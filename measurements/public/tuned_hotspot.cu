@@ -1,0 +1,30 @@
+/* kernelcast
+# HotSpot's heat equation on grid_width x grid_height points, as Kernel Tuner tunes it.
+grid_width = 4096
+grid_height = 4096
+block_size_x = 16
+block_size_y = 16
+tile_size_x = 1
+tile_size_y = 1
+max_tfactor = 10
+# The last blocks read past the end of what is meant to be read: arrays have rows for that.
+[[launch]]
+kernel = "calculate_temp"
+grid = ["cdiv(grid_width, block_size_x * tile_size_x)", "cdiv(grid_height, block_size_y * tile_size_y)"]
+block = ["block_size_x", "block_size_y"]
+args = { power = "f32[grid_height + 3 * max_tfactor, grid_width + 2 * max_tfactor] random(1)", temp = "f32[grid_height + 3 * max_tfactor, grid_width + 2 * max_tfactor] random(2)", temp_dst = "f32[grid_height, grid_width]", Rx_1 = 0.1, Ry_1 = 0.1, Rz_1 = 0.1, step_div_cap = 0.1 }
+*/
+#define kernel_tuner 1
+#define GRID_SIZE_X grid_width
+#define GRID_SIZE_Y grid_height
+#define BLOCK_SIZE_X block_size_x
+#define BLOCK_SIZE_Y block_size_y
+#define BLOCK_SIZE_Z 1
+#define TILE_SIZE_X tile_size_x
+#define TILE_SIZE_Y tile_size_y
+#define TEMPORAL_TILING_FACTOR temporal_tiling_factor
+#define MAX_TFACTOR max_tfactor
+#define LOOP_UNROLL_FACTOR_T loop_unroll_factor_t
+#define SH_POWER sh_power
+#define BLOCKS_PER_SM blocks_per_sm
+#include "hotspot.cu"

@@ -1,0 +1,297 @@
+"""What a profiler's counters should read after a launch, by what an execution of it shows.
+
+Names and meanings are those of NVIDIA's Nsight Compute ("Kernel Profiling Guide", Metrics
+Reference), which knows chips of compute capability 7.0 and later. Counts are of the machine's own
+code: a case that was executed as PTX, or as code of another chip, answers none of them. What
+passes the caches is estimated and bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.models.base import Case
+from kernelcast.models.traffic import SECTOR_BYTES, Bytes
+from kernelcast.profiling.profile import AccessProfile
+from kernelcast.validation.profiler_classes import CLASSES, classes_of, is_settled
+
+_OLDEST = (7, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The value of a counter, and the least and the most that it can be.
+
+    All three are the same for a count, which follows from the code, its launch and its data alone.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_count(self) -> bool:
+        """Whether any other value is wrong."""
+        return self.low == self.value == self.high
+
+
+def expected_counters(case: Case) -> Mapping[str, float]:
+    """The values of all counters that a case answers, by Nsight Compute's names."""
+    return {name: found.value for name, found in expectations(case).items()}
+
+
+def expectations(case: Case) -> Mapping[str, Expected]:
+    """The same with their bounds."""
+    if case.machine.compute_capability < _OLDEST:
+        return {}
+    found = ((name, row(case)) for name, row in COUNTERS.items())
+    return {name: expected for name, expected in found if expected is not None}
+
+
+Answer = Callable[[Case], Expected | None]
+"""A row of the table; None where a case cannot tell."""
+
+
+def _count(value: float) -> Expected:
+    return Expected(value, value, value)
+
+
+# --- instructions ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Executed:
+    """How often warps executed an instruction, with how many threads, of which so many acted."""
+
+    instruction: Instruction
+    warps: float
+    threads: float
+    active: float
+
+
+def _is_own_code(case: Case) -> bool:
+    major, minor = case.machine.compute_capability
+    target = case.kernel.target.removeprefix("sm_").rstrip("af")
+    return case.kernel.isa == "sass" and target == f"{major}{minor}"
+
+
+def _executed(case: Case) -> Iterator[_Executed]:
+    """The instructions of the machine that were executed.
+
+    A copy is a load and a store in a kernel, and one instruction of the machine.
+    """
+    profile = case.profile
+    active = profile.instruction_active
+    seen: set[int] = set()
+    for i in case.kernel.instructions:
+        warps = float(profile.instruction_warps[i.index])
+        at = -1 - i.index if i.code_offset is None else i.code_offset
+        if warps and at not in seen:
+            seen.add(at)
+            acted = float(active[i.index]) if len(active) else math.nan
+            yield _Executed(i, warps, float(profile.instruction_threads[i.index]), acted)
+
+
+def _instructions(figure: Callable[[_Executed], float], *, per_warp: bool = False) -> Answer:
+    """A figure of every instruction, added up, or divided by the instructions of all warps."""
+
+    def answer(case: Case) -> Expected | None:
+        if not _is_own_code(case):
+            return None
+        every = list(_executed(case))
+        total = sum(map(figure, every))
+        if per_warp:
+            total /= sum(e.warps for e in every)
+        return None if math.isnan(total) else _count(total)
+
+    return answer
+
+
+def _class(name: str) -> Answer:
+    """Threads that executed instructions of a class, those that a guard switched off left out."""
+
+    def answer(case: Case) -> Expected | None:
+        if not _is_own_code(case):
+            return None
+        total = 0.0
+        for e in _executed(case):
+            opcode = e.instruction.opcode
+            if name in classes_of(opcode):
+                if not is_settled(opcode):
+                    return None
+                total += e.active
+        return None if math.isnan(total) else _count(total)
+
+    return answer
+
+
+# --- accesses -------------------------------------------------------------------------------------
+_PLAIN = {
+    (Space.GLOBAL, OpClass.LOAD): ("LD", "LDG"),
+    (Space.GLOBAL, OpClass.STORE): ("ST", "STG"),
+    (Space.LOCAL, OpClass.LOAD): ("LD", "LDL"),
+    (Space.LOCAL, OpClass.STORE): ("ST", "STL"),
+    (Space.SHARED, OpClass.LOAD): ("LD", "LDS", "LDSM"),
+    (Space.SHARED, OpClass.STORE): ("ST", "STS", "STSM"),
+}
+"""Loads and stores proper: atomics and asynchronous copies have counters of their own."""
+
+
+def _plain_accesses(case: Case, space: Space, op_class: OpClass) -> Iterator[AccessProfile]:
+    for access in case.profile.accesses:
+        opcode = case.kernel.instructions[access.instruction].opcode
+        if access.space is space and opcode in _PLAIN[space, op_class]:
+            yield access
+
+
+def _accesses(space: Space, op_class: OpClass, figure: Callable[[AccessProfile], float]) -> Answer:
+    def answer(case: Case) -> Expected | None:
+        if not _is_own_code(case):
+            return None
+        return _count(sum(map(figure, _plain_accesses(case, space, op_class))))
+
+    return answer
+
+
+def _wavefronts(op_class: OpClass) -> Answer:
+    """Passes over the banks; what else holds the data stage busy meanwhile comes on top."""
+    passes = _accesses(Space.SHARED, op_class, lambda a: a.passes)
+
+    def answer(case: Case) -> Expected | None:
+        found = passes(case)
+        return None if found is None else Expected(found.value, found.value, math.inf)
+
+    return answer
+
+
+# --- caches and memory ----------------------------------------------------------------------------
+def _sectors(accesses: Iterable[AccessProfile], op_class: OpClass) -> float:
+    spaces = (Space.GLOBAL, Space.LOCAL)
+    return sum(a.sectors for a in accesses if a.op_class is op_class and a.space in spaces)
+
+
+def _l2_read(case: Case) -> Expected:
+    """Every block reads a sector into the L1 cache once. The least is that blocks share that cache
+    as well; nothing bounds it above, because instructions and constants are read through the L2
+    cache too."""
+    read = [f for f in case.profile.footprints if f.read]
+    asked = _sectors(case.profile.accesses, OpClass.LOAD)
+    value = min(asked, sum(f.block_sectors for f in read))
+    return Expected(value, min(value, sum(f.distinct_sectors for f in read)), math.inf)
+
+
+def _l2_write(case: Case) -> Expected:
+    """Stores pass the L1 cache one by one; at the least, those to one sector go on together. What
+    others than the kernel write meanwhile comes on top."""
+    stored = _sectors(case.profile.accesses, OpClass.STORE)
+    return Expected(stored, min(stored, _written(case)), math.inf)
+
+
+def _written(case: Case) -> float:
+    return sum(f.distinct_written_sectors for f in case.profile.footprints)
+
+
+def _dram_read(case: Case) -> Expected:
+    """The traffic of the DRAM that is no writing back."""
+    dram, written = case.traffic.dram, _written(case)
+    low, value, high = (max(0.0, b / SECTOR_BYTES - written) for b in _three(dram))
+    return Expected(value, low, high)
+
+
+def _dram_write(case: Case) -> Expected:
+    """Every written sector once; at the least, the L2 cache keeps as much of them as it holds."""
+    written = _written(case)
+    kept = (case.machine.get("l2.size") or 0.0) / SECTOR_BYTES
+    stored = _sectors(case.profile.accesses, OpClass.STORE)
+    return Expected(written, max(0.0, written - kept), max(written, stored))
+
+
+def _three(moved: Bytes) -> tuple[float, float, float]:
+    return moved.low, moved.central, moved.high
+
+
+def _times(factor: float, row: Callable[[Case], Expected]) -> Answer:
+    def answer(case: Case) -> Expected:
+        found = row(case)
+        return Expected(factor * found.value, factor * found.low, factor * found.high)
+
+    return answer
+
+
+# --- launch and occupancy -------------------------------------------------------------------------
+def _registers(case: Case) -> Expected | None:
+    registers = case.kernel.resources.registers
+    return None if registers is None or not _is_own_code(case) else _count(registers)
+
+
+def _theoretical(case: Case) -> Expected:
+    """Warps that an SM can hold, in percent of the most of any kernel."""
+    return _count(100 * case.occupancy.relative)
+
+
+def _achieved(case: Case) -> Expected:
+    """The theoretical occupancy, which no execution exceeds; how far it falls short, while blocks
+    come and go and some SMs wait for the last one, is not known."""
+    most = 100 * case.occupancy.relative
+    return Expected(most, 0.0, most)
+
+
+def _warps(e: _Executed) -> float:
+    return e.warps
+
+
+def _threads(e: _Executed) -> float:
+    return e.threads
+
+
+def _active(e: _Executed) -> float:
+    return e.active
+
+
+def _table() -> dict[str, Answer]:
+    rows: dict[str, Answer] = {
+        # The launch, and the registers of the code: where these differ, all else may.
+        "launch__grid_size": lambda case: _count(case.launch.blocks),
+        "launch__block_size": lambda case: _count(case.launch.threads_per_block),
+        "launch__registers_per_thread": _registers,
+        # Instructions of warps, whether or not a guard let them act.
+        "smsp__inst_executed.sum": _instructions(_warps),
+        "sm__inst_executed.sum": _instructions(_warps),
+        # Their threads: those that came to them, and those for which the guard held.
+        "smsp__thread_inst_executed.sum": _instructions(_threads),
+        "smsp__thread_inst_executed_per_inst_executed.ratio": _instructions(
+            _threads, per_warp=True
+        ),
+        "smsp__thread_inst_executed_pred_on.sum": _instructions(_active),
+        "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": _instructions(
+            _active, per_warp=True
+        ),
+        # Shared memory: passes over its banks.
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": _wavefronts(OpClass.LOAD),
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": _wavefronts(OpClass.STORE),
+        # Sectors of 32 B (bytes) between the L1 caches and the L2 cache, and beyond that.
+        "lts__t_sectors_op_read.sum": _l2_read,
+        "lts__t_sectors_op_write.sum": _l2_write,
+        "dram__sectors_read.sum": _dram_read,
+        "dram__sectors_write.sum": _dram_write,
+        "dram__bytes_read.sum": _times(SECTOR_BYTES, _dram_read),
+        "dram__bytes_write.sum": _times(SECTOR_BYTES, _dram_write),
+        # Warps of an SM, in percent of the most: possible ones, and the mean of a launch.
+        "sm__maximum_warps_per_active_cycle_pct": _theoretical,
+        "sm__warps_active.avg.pct_of_peak_sustained_active": _achieved,
+    }
+    # Threads by class of instruction, those left out that a guard switched off.
+    for name in CLASSES:
+        rows[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] = _class(name)
+    # Warps' accesses with at least one thread, and the distinct sectors of each.
+    for space in (Space.GLOBAL, Space.LOCAL):
+        for op, op_class in (("ld", OpClass.LOAD), ("st", OpClass.STORE)):
+            where = f"pipe_lsu_mem_{space}_op_{op}.sum"
+            rows[f"l1tex__t_requests_{where}"] = _accesses(space, op_class, lambda a: a.requests)
+            rows[f"l1tex__t_sectors_{where}"] = _accesses(space, op_class, lambda a: a.sectors)
+    return rows
+
+
+COUNTERS: Mapping[str, Answer] = _table()
+"""Every counter with the function that answers it."""
