@@ -1,6 +1,7 @@
 /* NVIDIA's driver library without a GPU, for programs that load it as a real one: prototypes as in
    cuda.h and nvml.h. Launches do nothing, but for the clock. The environment spoils it:
-   STUB_HANGS, STUB_ABORTS and STUB_FAULTS name a kernel, STUB_INIT is what cuInit returns. */
+   STUB_HANGS, STUB_ABORTS and STUB_FAULTS name a kernel, STUB_INIT is what cuInit returns,
+   STUB_REFUSES_CODE the code that does not load. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ Result cuMemAllocHost_v2(void** out, size_t size) { return *out = calloc(1, size
 Result cuMemFreeHost(void* pointer) { return free(pointer), 0; }
 Result cuModuleLoadData(void** out, const void* image) {
   *out = (void*)image;
+  if (named("STUB_REFUSES_CODE", image)) return 222;
   return memcmp(image, "\177ELF", 4) ? 200 : 0;
 }
 Result cuModuleGetFunction(void** out, void* module, const char* name) {

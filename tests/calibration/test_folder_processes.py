@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import signal
@@ -117,6 +118,52 @@ def test_a_gpu_that_cannot_be_used_is_one_line_and_no_file(start, tmp_path, stat
     _, err = done.communicate()
     assert done.returncode == 2
     assert err.startswith(f"error: {kind}: cuInit") and err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+FAKE_NVCC = """#!/bin/sh
+test "$3" = "-gencode=arch=compute_90a,code=sm_90a" || exit 3
+case "$6" in *"$STUB_REFUSED".cu) echo "$6(1): error: no such instruction" >&2; exit 2;; esac
+printf '\\177ELFanew' >"$5"
+"""
+
+
+@pytest.fixture
+def nvcc(tmp_path_factory) -> str:
+    """A program that is called like nvcc; it refuses one file."""
+    file = tmp_path_factory.mktemp("nvcc") / "nvcc"
+    file.write_text(FAKE_NVCC)
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_a_driver_that_is_too_old_is_named_with_the_way_out(start, tmp_path, nvcc):
+    """Code of a newer major version of CUDA does not load."""
+    done = start(*only("stores", "barriers"), refuses_code="\x7fELF")
+    out, err = done.communicate()
+    assert (done.returncode, "1 failed, 1 not begun" in out) == (1, True), err
+    error = entries(tmp_path)["stores"]["error"]
+    assert error.startswith("no code: cuModuleLoadData: ")
+    assert "measure.py --nvcc" in error
+    (tmp_path / "raw.json").unlink()
+    start(*only("stores"), "--nvcc", nvcc, refuses_code="\x7fELF", refused="none").communicate()
+    document = json.loads((tmp_path / "raw.json").read_text())
+    assert document["benchmarks"]["stores"]["status"] == "done"
+    assert document["code"]["launch.cubin"] == hashlib.sha256(b"\x7fELFanew").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("refused", "program", "error"),
+    [
+        ("wgmma", "", "wgmma.cu(1): error: no such instruction"),
+        ("none", "/nowhere/nvcc", "/nowhere/nvcc is not on this machine"),
+    ],
+)
+def test_what_cannot_be_compiled_is_one_line(start, tmp_path, nvcc, refused, program, error):
+    done = start(*only("stores"), "--nvcc", program or nvcc, refused=refused)
+    _, err = done.communicate()
+    assert (done.returncode, err.count("\n")) == (2, 1)
+    assert err.startswith("error: no code: ") and error in err
     assert not list(tmp_path.iterdir())
 
 

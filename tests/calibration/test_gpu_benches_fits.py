@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import replace
@@ -12,9 +13,11 @@ from tests.calibration.fake_tables import KIB, MIB, Chip, tables
 
 from kernelcast.calibration.calibrate import write_machine
 from kernelcast.calibration.gpu_benches import calibrate_tables
+from kernelcast.calibration.rules import latency
 from kernelcast.errors import InputError
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Kind
+from kernelcast.measurements.gpu_benches import read_table
 
 TABLES = (
     Path(os.environ.get("KERNELCAST_SHARED", Path(__file__).parents[3] / "shared"))
@@ -47,7 +50,7 @@ def test_a_known_chip_comes_back(tmp_path):
         "l1.bandwidth": CHIP.l1_bytes_per_cycle,
         "l2.bandwidth": CHIP.l2_rate,
         "l2.mixed_bandwidth": CHIP.l2_mixed,
-        "dram.achieved_bandwidth": CHIP.write,
+        "dram.achieved_bandwidth": CHIP.read,
         "dram.write_bandwidth": CHIP.write,
         "dram.mixed_bandwidth": CHIP.mixed,
         "launch.overhead": CHIP.launch_s,
@@ -145,6 +148,45 @@ def test_the_fits_hold_on_real_chips(name, gpu):
     pins = machine.number("dram.bandwidth")
     assert 0.95 * pins < found["dram.write_bandwidth"] < pins * 1.001
     assert 0.85 * pins < found["dram.mixed_bandwidth"] < 0.95 * pins
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"), [("v100", "v100-pcie"), ("a100_80", "a100-pcie-80gb"), ("a40", "a40")]
+)
+def test_the_rules_of_our_own_benchmarks_say_the_same_of_real_chases(name, gpu):
+    """The chase and the search for the sizes of the caches, from points of a real chip.
+
+    Unlike ours, this chase did not empty L2 before: only far beyond it is all of it from DRAM.
+    """
+    machine = load_machine(gpu)
+    (path,) = real(name, "gpu-latency")
+    l2_bytes = machine.number("l2.size")
+    wanted = {"l1": (8 * KIB, MIB), "l2": (l2_bytes / 16, math.inf)}
+    samples = [
+        {
+            "kernel": "chase_ca" if level == "l1" else "chase_cg",
+            "level": level,
+            "order": "next",
+            "stride_bytes": 128,
+            "footprint_bytes": row.footprint_bytes,
+            "hops": 1,
+            "warp_cycles": [row.cycles],
+        }
+        for row in read_table(path).rows
+        for level, (low, high) in wanted.items()
+        if low <= row.footprint_bytes <= high
+    ]
+    tables_say = values([path], machine)
+    for rule in latency.rules():
+        if rule.path in ("latency.l1", "latency.dram", "l1.reach", "l2.reach"):
+            found = rule.fit(samples_of(rule.path, samples), {"l2_bytes": l2_bytes})
+            assert found.residual < rule.max_residual
+            assert found.value == pytest.approx(tables_say[rule.path], rel=0.03), rule.path
+
+
+def samples_of(path, samples):
+    """A search for a size is a benchmark of its own, which has no other's points."""
+    return [s for s in samples if not path.endswith("reach") or path.startswith(s["level"])]
 
 
 def test_of_these_chips_only_ga100_has_two_partitions():

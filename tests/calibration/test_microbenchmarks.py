@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import sys
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -12,6 +14,7 @@ import pytest
 from tests.calibration.fake_gpu import CTYPE, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
 
 from kernelcast.calibration import measure
+from kernelcast.calibration.compiling import compile_here
 from kernelcast.calibration.gpu_driver import Gpu, declared
 from kernelcast.calibration.microbenchmarks.arithmetic import OPERATIONS, SINCE
 from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
@@ -402,3 +405,22 @@ def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path, monkeypatch, is_l
         if s["level"] == "dram"
     ]
     assert min(far[0]["warp_cycles"]) / far[0]["hops"] == pytest.approx(chip.dram, rel=0.01)
+
+
+def nvcc() -> str | None:
+    """NVIDIA's compiler where it is installed, as a program or as a Python package."""
+    found = sorted(Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/nvcc"))
+    return shutil.which("nvcc") or (str(found[0]) if found else None)
+
+
+@pytest.mark.skipif(nvcc() is None or shutil.which("cc") is None, reason="needs nvcc")
+@pytest.mark.parametrize(("major", "files"), [(9, ("wgmma", "launch")), (8, ("patterns",))])
+def test_nvcc_makes_the_same_kernels_of_the_sources_in_the_folder(tmp_path, major, files):
+    """It compiles with headers of its own, where the driver is too old for the folder's code."""
+    for stem in files:
+        shutil.copy(FILES[stem], tmp_path)
+    made = compile_here(str(nvcc()), tmp_path, tmp_path, {"major": major, "minor": 0})
+    for stem in files:
+        ours = read_cubin(compiled(stem, f"sm_{major}0").cubin, name=stem)
+        theirs = read_cubin((made / f"{stem}.cubin").read_bytes(), name=stem)
+        assert ours.kernels and set(ours.kernels) == set(theirs.kernels)

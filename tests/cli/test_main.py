@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kernelcast.cli import main as main_module
+from kernelcast.cli import groups
 
 PROGRAM = Path(sys.executable).parent / "kernelcast"
 ROOT = Path(__file__).parents[2]
@@ -51,11 +51,15 @@ def test_without_arguments_help_is_shown(run):
 
 
 def test_every_command_answers_help_and_takes_the_common_options(run):
-    for name in main_module.command_summaries():
-        outcome = run(name, "--help")
-        assert outcome.status == 0, name
+    commands = [(name,) for name in groups.command_summaries("kernelcast.cli")]
+    commands.remove(("validate",))
+    commands += [("validate", name) for name in groups.command_summaries("kernelcast.cli.validate")]
+    assert len(commands) > len(groups.command_summaries("kernelcast.cli"))
+    for command in commands:
+        outcome = run(*command, "--help")
+        assert outcome.status == 0, command
         for option in ("--json", "--quiet", "--debug"):
-            assert option in outcome.out, (name, option)
+            assert option in outcome.out, (command, option)
 
 
 def test_version(run):
@@ -95,8 +99,8 @@ def failing(error):
 @pytest.fixture
 def fail_with(monkeypatch):
     def install(error):
-        monkeypatch.setattr(main_module, "command_summaries", lambda: {"fail": "fails"})
-        monkeypatch.setattr(main_module.CommandsByFile, "get_command", lambda *_: failing(error))
+        monkeypatch.setattr(groups, "command_summaries", lambda _: {"fail": "fails"})
+        monkeypatch.setattr(groups.CommandsByFile, "get_command", lambda *_: failing(error))
 
     return install
 

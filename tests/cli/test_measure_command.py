@@ -63,8 +63,10 @@ def test_the_folder_holds_all_that_the_other_machine_needs(run, tmp_path, monkey
     names = {p.relative_to(tmp_path / "pack").as_posix() for p in (tmp_path / "pack").rglob("*.*")}
     cubins = {f"sm_80/{file.stem}.cubin" for file in pack.source_files()}
     modules = {f"microbenchmarks/{file.name}" for file in pack.SOURCES.glob("*.py")}
-    runner = {"measure.py", "runner.py", "gpu_driver.py", "gpu_state.py"}
-    assert names == {*runner, "manifest.json", *modules, *cubins}
+    sources = {f"microbenchmarks/{file.name}" for file in pack.source_files()}
+    runner = {f"{n}.py" for n in ("measure", "runner", "worker", "compiling", "gpu_driver")}
+    runner.add("gpu_state.py")
+    assert names == {*runner, "manifest.json", *modules, *sources, *cubins}
     alone = subprocess.run(
         [sys.executable, "-I", "-S", str(tmp_path / "pack" / "measure.py"), "--help"],
         capture_output=True,

@@ -76,6 +76,10 @@ _KINDS: Mapping[int, str] = {
     804: "no driver",  # a compatibility package for other GPUs
 }
 """What a status means for who measures; all others are "failed"."""
+_HINTS: Mapping[str, str] = {
+    "busy": "; wait until other programs have left the GPU",
+    "no code": "; for a driver older than that of CUDA 13, measure.py --nvcc compiles anew",
+}
 _MAX_THREADS_PER_BLOCK, _MAX_DYNAMIC_SHARED = 0, 8
 _FOLDERS = (
     "",
@@ -170,8 +174,9 @@ class Gpu:
         kind = _KINDS.get(status, "failed")
         if status == _OUT_OF_MEMORY and name == "cuDevicePrimaryCtxRetain":
             kind = "busy"
-        hint = "; wait until other programs have left the GPU" if kind == "busy" else ""
-        raise GpuError(kind, what + hint)
+        if name == "cuModuleLoadData" and kind == "failed":
+            kind = "no code"
+        raise GpuError(kind, what + _HINTS.get(kind, ""))
 
     def _properties(self, device: ctypes.c_int) -> dict[str, Any]:
         name = ctypes.create_string_buffer(256)

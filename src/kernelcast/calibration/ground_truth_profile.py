@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelcast.calibration.ground_truth_raw import launch_of, read_samples
+from kernelcast.calibration.ground_truth_samples import launch_of, read_samples
 from kernelcast.calibration.profile_ground_truth import SCHEMA
 from kernelcast.ir import Launch
 

@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelcast.calibration.ground_truth.suite import kernels
-from kernelcast.calibration.ground_truth.table import Scale, argument_text
+from kernelcast.calibration.ground_truth_samples import MissingError, launch_of, read_samples
 from kernelcast.calibration.measure_ground_truth import RIGHT, SCHEMA
-from kernelcast.calibration.raw import entries_of, read_document
-from kernelcast.errors import InputError, KernelcastError
 from kernelcast.ir import Launch
 
 
@@ -72,45 +69,18 @@ def read_ground_truth(path: str) -> GroundTruth:
     A configuration counts as missing where its result was wrong, or where the suite of this
     version launches it differently.
     """
-    document, device = read_document(path, SCHEMA)
-    measured: list[Measured] = []
-    missing: list[str] = []
-    for name, entry in entries_of(document, "kernels", path).items():
-        samples = entry.get("samples")
-        if not isinstance(samples, list) or not samples:
-            missing.append(f"{name}: {entry.get('error', 'no samples')}")
-            continue
-        for sample in samples:
-            try:
-                found = _measured(name, entry, sample)
-            except (LookupError, TypeError, ValueError, statistics.StatisticsError) as error:
-                raise InputError(
-                    f"samples of {name} are damaged: {type(error).__name__} {error}",
-                    where=path,
-                    hint="measure again",
-                ) from None
-            except _MissingError as error:
-                missing.append(f"{name}, configuration {sample['configuration']}: {error.what}")
-            else:
-                measured.append(found)
-    return GroundTruth(device, str(document.get("date", "")), tuple(measured), tuple(missing))
-
-
-class _MissingError(KernelcastError):
-    """A sample that says nothing of this version's suite."""
+    found = read_samples(path, SCHEMA, _measured)
+    return GroundTruth(found.device, found.date, found.records, found.missing)
 
 
 def _measured(name: str, entry: Mapping[str, Any], sample: Mapping[str, Any]) -> Measured:
     number = int(sample["configuration"])
     if sample["result"] != RIGHT:
-        raise _MissingError(f"{sample['result']}: {sample['error']}")
-    launch = _launch(name, number)
-    if launch is None or _described(launch) != {key: sample[key] for key in _described(launch)}:
-        raise _MissingError("launched otherwise by this version")
+        raise MissingError(f"{sample['result']}: {sample['error']}")
     return Measured(
         kernel=name,
         configuration=number,
-        launch=launch,
+        launch=launch_of(name, number, sample),
         cold=_times(sample["cold_s"]),
         warm=_times(sample["warm_s"]),
         empty_s=_times(entry["empty_s"]).median,
@@ -125,20 +95,3 @@ def _times(seconds: Sequence[Any]) -> Times:
     if not numbers or not all(0 < s < float("inf") for s in numbers):
         raise ValueError(f"{seconds} are no times")
     return Times(numbers)
-
-
-def _launch(name: str, number: int) -> Launch | None:
-    kernel = kernels().get(name)
-    launches = kernel.launches(Scale.FULL) if kernel else ()
-    return launches[number] if 0 <= number < len(launches) else None
-
-
-def _described(launch: Launch) -> dict[str, Any]:
-    """The launch as the runner records it."""
-    return {
-        "kernel": launch.kernel,
-        "grid": list(launch.grid),
-        "block": list(launch.block),
-        "smem_bytes": launch.smem_bytes,
-        "args": {label: argument_text(value) for label, value in launch.args.items()},
-    }

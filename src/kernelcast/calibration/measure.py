@@ -3,10 +3,10 @@
 This file is copied into a folder with the compiled benchmarks and runs there by itself: it needs
 Python 3.10, NVIDIA's driver, and nothing else.
 
-    python3 measure.py --out raw.json [--quick]
+    python3 measure.py --out raw.json [--quick] [--nvcc]
 
 They run in a process of their own, and after one that fails the next in a new one. What is in the
-output file already is not run again.
+output file already is not run again. With --nvcc they are compiled anew by the machine's compiler.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import argparse
 import ctypes
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
+    from kernelcast.calibration.compiling import compile_here
     from kernelcast.calibration.gpu_driver import Gpu, open_driver
     from kernelcast.calibration.gpu_state import Monitor, held_down, open_monitor
     from kernelcast.calibration.microbenchmarks import BENCHMARKS
@@ -28,6 +29,7 @@ if TYPE_CHECKING or __package__:
     from kernelcast.calibration.worker import Entry, answer, now
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from compiling import compile_here
     from gpu_driver import Gpu, open_driver
     from gpu_state import Monitor, held_down, open_monitor
     from microbenchmarks import BENCHMARKS
@@ -40,6 +42,8 @@ SUITE = "1"
 MICROBENCHMARKS = RawKind(SCHEMA, SUITE, "benchmarks")
 PACK = Path(__file__).resolve().parent
 """The folder, where this file lies in it."""
+COMPILED = PACK / "compiled"
+"""What is compiled on the machine itself."""
 
 Sample = dict[str, Any]
 
@@ -231,7 +235,7 @@ def child(options: argparse.Namespace) -> Callable[[str], Entry]:
 
     @cache
     def session() -> Session:
-        return Session(gpu, PACK, options.quick, monitor)
+        return Session(gpu, COMPILED if options.nvcc else PACK, options.quick, monitor)
 
     return entry
 
@@ -243,17 +247,28 @@ def described(gpu: Gpu, monitor: Monitor) -> dict[str, Any]:
 
 def main() -> int:
     """Entry point of the folder."""
-    options = arguments(__doc__ or "", "raw.json", list(BENCHMARKS))
+
+    def more(parser: argparse.ArgumentParser) -> None:
+        about = "compile here, with this nvcc; default: the folder's code"
+        parser.add_argument("--nvcc", nargs="?", const="nvcc", metavar="PROGRAM", help=about)
+
+    def code(device: Mapping[str, Any]) -> Path:
+        if options.nvcc:
+            return compile_here(options.nvcc, PACK / "microbenchmarks", COMPILED, device)
+        return code_folder(PACK, device["major"], device["minor"])
+
+    options = arguments(__doc__ or "", "raw.json", list(BENCHMARKS), more)
     if options.child:
         return answer(lambda: child(options))
     tail = ["--device", str(options.device)] + (["--quick"] if options.quick else [])
+    tail += ["--nvcc", options.nvcc] if options.nvcc else []
     return run(
         PACK,
         options,
         MICROBENCHMARKS,
         options.only or list(BENCHMARKS),
         [sys.executable, __file__, "--child", *tail],
-        lambda device: code_folder(PACK, device["major"], device["minor"]),
+        code,
     )
 
 

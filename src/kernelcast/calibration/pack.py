@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kernelcast.calibration import gpu_driver, gpu_state, measure, runner, worker
+from kernelcast.calibration import compiling, gpu_driver, gpu_state, measure, runner, worker
 from kernelcast.files import write_into
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
@@ -15,10 +15,8 @@ from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
 SOURCES = Path(__file__).parent / "microbenchmarks"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 RUNNER = "measure.py"
-_RUNNER_FILES = (measure, runner, worker, gpu_driver, gpu_state)
+_RUNNER_FILES = (measure, runner, worker, compiling, gpu_driver, gpu_state)
 _OPTIONS = CompileOptions(line_info=False)
-_COMPLETE = {"sm_90": "sm_90a", "sm_100": "sm_100f"}
-"""Code with all that the chip can do, for which no later chip of its major version is lost."""
 
 
 def source_files() -> tuple[Path, ...]:
@@ -31,7 +29,7 @@ def compile_benchmark(file: Path, target: str, cache: Cache | None = None) -> Co
     return compile_cuda(
         file.read_text(encoding="utf-8"),
         name=file.name,
-        architecture=_COMPLETE.get(target, target),
+        architecture=compiling.COMPLETE.get(target, target),
         options=_OPTIONS,
         cache=cache,
     )
@@ -44,15 +42,15 @@ def make_pack(
     *,
     more: Mapping[str, bytes] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the runner, the code for all targets and a manifest; the files written.
+    """Write the runner, sources, the code for all targets and a manifest; the files written.
 
     `more` holds further files by their path in the folder. Needs no GPU. InputError where the
     folder cannot be written.
     """
     files = [Path(str(module.__file__)) for module in _RUNNER_FILES]
     contents = {file.name: file.read_bytes() for file in files}
-    for module in sorted(SOURCES.glob("*.py")):
-        contents[f"{SOURCES.name}/{module.name}"] = module.read_bytes()
+    for file in (*sorted(SOURCES.glob("*.py")), *source_files()):
+        contents[f"{SOURCES.name}/{file.name}"] = file.read_bytes()
     for target in targets:
         for file in source_files():
             made = compile_benchmark(file, target, cache)

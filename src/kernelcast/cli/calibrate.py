@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "--against",
     metavar="NAME",
     shell_complete=complete_list(known_gpus),
-    help="Compare with the numbers of this GPU's machine file.",
+    help="Compare with the numbers of this GPU's machine file; a table goes to --pictures, too.",
 )
 @click.option(
     "--gpu",
@@ -47,8 +47,14 @@ def command(
     from pathlib import Path
 
     from kernelcast.calibration.calibrate import write_machine
+    from kernelcast.files import write_whole
     from kernelcast.machines.loader import load_machine
-    from kernelcast.reporting.calibration import calibration_dict, render_calibration
+    from kernelcast.reporting.calibration import (
+        COMPARISON,
+        calibration_dict,
+        comparison_table,
+        render_calibration,
+    )
     from kernelcast.reporting.fit_pictures import TABLE, write_fit_pictures
 
     literature = load_machine(against) if against else None
@@ -59,6 +65,9 @@ def command(
     if pictures:
         written = write_fit_pictures(found, Path(pictures))
         output.remark(f"{pictures}: {len(written) - 1} pictures, and {TABLE}")
+        if literature:
+            table = comparison_table(found, literature)
+            write_whole(Path(pictures) / COMPARISON, table.encode())
     output.show(
         render_calibration(found, literature, brief=output.quiet),
         calibration_dict(found, literature),

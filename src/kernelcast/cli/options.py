@@ -148,12 +148,10 @@ def gpu_options(default: str = DEFAULT_GPU, *, required: bool = False) -> Decora
         click.option(
             "--gpu",
             metavar="NAME[,NAME...]",
-            default=None if required else default,
-            required=required,
-            show_default=not required,
             callback=split_names,
             shell_complete=complete_list(known_gpus),
             help="GPUs to predict for; `kernelcast gpus` lists them.",
+            **({"required": True} if required else {"default": default, "show_default": True}),
         ),
         click.option(
             "--set",

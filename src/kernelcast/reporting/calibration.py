@@ -16,6 +16,8 @@ from kernelcast.calibration.comparison import DIFFERS, Comparison, compare_with
 from kernelcast.machines.machine import Kind, Machine
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 
+COMPARISON = "against.md"
+"""The comparison with a machine file, beside the pictures of the fits."""
 _SOURCE_WIDTH = 90
 
 
@@ -84,6 +86,30 @@ def _numbers(
             "" if quantity.kind is Kind.STATED else f"{finding.residual:.2%}",
         )
     return table
+
+
+def comparison_table(calibration: Calibration, against: Machine) -> str:
+    """Every number beside the machine's own and its source: a table in Markdown."""
+    compared = compare_with(calibration, against)
+    heads = (
+        "number",
+        "measured",
+        "residual",
+        against.name,
+        "ratio",
+        "unit",
+        "source of its number",
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|---|---|"]
+    for finding in calibration.findings:
+        quantity, other = finding.quantity, compared.get(finding.path)
+        residual = "" if quantity.kind is Kind.STATED else f"{finding.residual:.1%}"
+        theirs = (f"{other.stated.value:.4g}", f"{other.ratio:.2f}") if other else ("", "")
+        source = f"{other.stated.kind.value}: {shortened(other.stated.source)}" if other else ""
+        measured = f"{quantity.value:.4g}"
+        cells = (finding.path, measured, residual, *theirs, quantity.unit, source)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def calibration_dict(calibration: Calibration, against: Machine | None = None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ COUNTED: Mapping[str, str] = {
     "integer": "IADD3 IMAD IMNMX ISETP LEA LOP3 SHF",
     "control": "BRA BSSY BSYNC EXIT",
     "memory": "LDG LDS STG STS",
-    "misc": "BAR BMOV MOV S2R",
+    "misc": "BAR BMOV MOV S2R S2UR",
 }
 """Held to hardware."""
 
@@ -41,7 +41,7 @@ UNSETTLED: Mapping[str, str] = {
     "control misc": "BPT DEPBAR ELECT NANOSLEEP WARPSYNC YIELD",
     "memory misc": "CCTL ERRBAR LDC LDGDEPBAR LDGSTS LDSM MEMBAR STSM ULDC",
     "conversion fp16 fp32 integer": "F2FP FRND I2FP I2I",
-    "misc": "B2R MATCH R2UR REDUX S2UR SHFL VOTE VOTEU",
+    "misc": "B2R MATCH R2UR REDUX SHFL VOTE VOTEU",
 }
 """Opcodes by the classes that come into question; the last ones may have one of their own."""
 

@@ -33,7 +33,8 @@ _ALIKE = 0.05
 _COMPUTE_SHARE = 0.5
 """Arithmetic limits, and not memory, where as much work needs less than this of the bandwidth."""
 _FLOPS_OF_FMA = 2
-_STREAMS = ("init", "read", "scale", "triad")
+_READING = ("read", "scale", "triad")
+"""Streams that read; writes alone are faster, and no kernel that reads is (`bandwidth.rules`)."""
 
 _Read = CacheRead | SharedRead
 
@@ -60,7 +61,8 @@ def _ways() -> Mapping[str, Sequence[_Way]]:
     return {
         "latency.l1": [chase(f"first {level}", _l1)],
         "latency.l2": [chase(f"second {level}", partial(_l2, place=0))],
-        "latency.l2_far": [chase(f"third {level}, if it lies within L2", partial(_l2, place=1))],
+        # Where a chase leaves the near partition, hits in the far one are among other loads.
+        "latency.l2_far": [chase(f"third {level}, within L2; at most", partial(_l2, place=1))],
         "latency.dram": [chase(f"last {level}, of at least twice L2", _dram)],
         "l1.reach": [chase(rise, _l1_reach)],
         "l2.reach": [chase(f"{rise}; of the near partition, if two", _l2_reach)],
@@ -78,7 +80,7 @@ def _ways() -> Mapping[str, Sequence[_Way]]:
             )
         ],
         "dram.achieved_bandwidth": [
-            stream(f"{streams} of reads, writes and both", partial(_stream, _STREAMS))
+            stream(f"{streams} of read, scale and triad", partial(_stream, _READING))
         ],
         "dram.write_bandwidth": [stream(f"{streams} of init", partial(_stream, ("init",)))],
         "dram.mixed_bandwidth": [

@@ -1,0 +1,91 @@
+"""The kernels with known results: what is counted of them beside what a profiler counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kernelcast.cli.options import GpuFlags, Output, gpu_options, output_options
+from kernelcast.errors import InputError, KernelcastError, NotFoundError
+
+if TYPE_CHECKING:
+    from kernelcast.api import Case
+    from kernelcast.calibration.ground_truth_profile import GroundTruthProfile, Profiled
+    from kernelcast.machines.machine import Machine
+    from kernelcast.measurements.observation import Observation
+
+
+@click.command("counters")
+@click.argument("file", metavar="PROFILES.json", type=click.Path())
+@gpu_options(required=True)
+@click.option("--only", metavar="KERNEL", multiple=True, help="Execute this kernel. Repeatable.")
+@output_options
+def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) -> None:
+    """Counted instructions, sectors and bytes beside those that a profiler read.
+
+    PROFILES.json is what profile_ground_truth.py wrote, out of the folder that `kernelcast measure
+    --pack FOLDER --ground-truth` makes, on the GPU called NAME.
+    """
+    from kernelcast.calibration.ground_truth_profile import read_profile
+    from kernelcast.reporting.counters import counters_dict, render_counters
+    from kernelcast.validation.counter_scores import counter_scores
+
+    found = read_profile(file)
+    chosen = _chosen(found, only, file)
+    chip = gpus.machine()
+    pairs, missing = _executed(chosen, chip, output)
+    scores = counter_scores(pairs)
+    if not only:
+        missing = [*found.missing, *missing]
+    if not scores:
+        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
+    title = f"{chip.title}, counted by execution, beside {found.device['name']}, profiled"
+    output.show(
+        render_counters(scores, title, missing, detail=not output.quiet),
+        counters_dict(scores, found.device, chip.name, missing),
+    )
+
+
+def _chosen(found: GroundTruthProfile, only: Sequence[str], file: str) -> list[Profiled]:
+    known = dict.fromkeys(p.kernel for p in found.profiled)
+    for name in only:
+        if name not in known:
+            raise NotFoundError("kernel", name, known, where=file)
+    return [p for p in found.profiled if not only or p.kernel in only]
+
+
+def _executed(
+    profiled: Sequence[Profiled], chip: Machine, output: Output
+) -> tuple[list[tuple[Observation, Case]], list[str]]:
+    """What was read and the case of every launch, and why others are missing."""
+    from kernelcast.cli.progress import progress_bar
+
+    pairs: list[tuple[Observation, Case]] = []
+    missing: list[str] = []
+    with progress_bar("executing", output.quiet) as progress:
+        for at, one in enumerate(profiled):
+            try:
+                pairs.append((_observation(one), _case(one, chip)))
+            except KernelcastError as error:
+                missing.append(f"{one.kernel}, configuration {one.configuration}: {error.what}")
+            if progress:
+                progress((at + 1) / len(profiled))
+    return pairs, missing
+
+
+def _observation(one: Profiled) -> Observation:
+    from kernelcast.measurements.observation import Observation
+
+    parameters = {"configuration": one.configuration}
+    return Observation(one.kernel, parameters, (), counters=one.metrics)
+
+
+def _case(one: Profiled, chip: Machine) -> Case:
+    from kernelcast import api
+    from kernelcast.calibration.ground_truth.suite import kernel_named
+
+    source = kernel_named(one.kernel).source
+    (case,) = api.cases(api.Workload(source, {}, (one.launch,), source.parent), [chip])
+    return case

@@ -1,0 +1,82 @@
+"""`kernelcast calibrate`: a raw file or tables, beside the numbers of a machine file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.calibration.conftest import measured
+from tests.calibration.fake_gpu import known_chip
+from tests.calibration.fake_tables import Chip, tables
+
+from kernelcast.machines.loader import load_machine
+
+A100 = load_machine("a100-pcie-80gb")
+
+
+@pytest.fixture(scope="module")
+def raw_file(tmp_path_factory):
+    """Of a chip whose L1 is as its machine file says, and whose L2 is not."""
+    chip = known_chip()
+    chip.l1, chip.l2 = A100.number("latency.l1"), 1.5 * A100.number("latency.l2")
+    folder = tmp_path_factory.mktemp("raw")
+    return measured(chip, folder, quick=True, only=("chase", "l2_slices"))
+
+
+def test_numbers_that_differ_come_first_with_the_source_of_the_stated_one(run, raw_file):
+    found = run("calibrate", raw_file, "--against", "a100-pcie-80gb")
+    assert found.status == 0
+    first, *_ = found.out.split("\n\n")
+    head, *_rest = first.splitlines()
+    assert head == "Differs from a100-pcie-80gb by more than 10%"
+    assert "latency.l2: x 1.50; a100-pcie-80gb has 206 cycles, measured: RRZE gpu-benches" in first
+    assert "latency.l1" not in first
+    line = next(line for line in found.out.splitlines() if line.split()[:1] == ["latency.l1"])
+    assert line.split()[1:5] == ["33", "33", "1.00", "cycles"]
+
+
+def test_the_comparison_in_json_has_both_numbers_and_the_whole_source(run, raw_file):
+    found = json.loads(run("calibrate", raw_file, "--against", "a100-pcie-80gb", "--json").out)
+    assert found["against"]["machine"] == "a100-pcie-80gb"
+    assert "latency.l2" in found["against"]["differing"]
+    assert "latency.l1" not in found["against"]["differing"]
+    l2 = found["quantities"]["latency.l2"]
+    assert l2["against"]["ratio"] == pytest.approx(l2["value"] / 206)
+    assert l2["against"]["source"] == A100.quantities["latency.l2"].source
+    assert "against" not in json.loads(run("calibrate", raw_file, "--json").out)
+
+
+def test_a_gpu_that_nobody_knows_is_named_with_the_nearest(run, raw_file):
+    found = run("calibrate", raw_file, "--against", "a100-pcie-80g")
+    assert (found.status, found.out) == (2, "")
+    assert "unknown GPU 'a100-pcie-80g'; did you mean a100-pcie-80gb" in found.err
+
+
+def test_a_machine_may_be_compared_with_its_own_file(run, raw_file, tmp_path):
+    out = tmp_path / "chip.toml"
+    found = run("calibrate", raw_file, "--out", out)
+    assert found.status == 0
+    again = run("calibrate", raw_file, "--against", out)
+    assert again.out.startswith("Nothing differs from chip by more than 10%")
+
+
+def test_tables_need_the_gpu_that_they_are_of(run, tmp_path):
+    paths = tables(Chip(), tmp_path, ["gpu-latency", "gpu-cache"])
+    found = run("calibrate", *paths, "--gpu", "a100-pcie-80gb", "--against", "a100-pcie-80gb")
+    assert found.status == 0
+    assert "latency.l2_far" in found.out
+    nameless = run("calibrate", *paths)
+    assert nameless.status == 2
+    assert "does not name its GPU; give --gpu NAME" in nameless.err
+
+
+def test_raw_files_are_calibrated_one_by_one(run, raw_file):
+    found = run("calibrate", raw_file, raw_file)
+    assert found.status == 2
+    assert "one raw file expected, 2 files given" in found.err
+
+
+def test_a_raw_file_is_no_table(run, raw_file):
+    found = run("calibrate", raw_file, "--gpu", "a40")
+    assert found.status == 2
+    assert "no table of gpu-benches" in found.err

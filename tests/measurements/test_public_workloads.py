@@ -1,0 +1,57 @@
+"""The workloads of public measurements: their launches, without the sources they are of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelcast.frontends.workloads import LaunchFlags, read_workload
+
+PUBLIC = Path(__file__).parents[2] / "measurements/public"
+WORKLOADS = sorted(PUBLIC.rglob("*.cu"))
+
+
+@pytest.mark.parametrize("file", WORKLOADS, ids=lambda file: str(file.relative_to(PUBLIC)))
+def test_launches_evaluate(file: Path) -> None:
+    """Else no measurement of the set can be predicted."""
+    launches = read_workload(file).launches
+    assert launches
+    assert all(launch.kernel and launch.args for launch in launches)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "grids"),
+    [
+        ("array_add", {"axis_size": 100}, [(7, 7, 1)]),
+        ("histogram", {"array_size": 1000, "num_threads": 32}, [(32, 1, 1)]),
+        (
+            "mat_mat_mul_rec_tiles",
+            {"num_rows_1": 64, "num_cols_1_rows_2": 64, "num_cols_2": 64, "num_threads": 16},
+            [(8, 4, 1)],
+        ),
+        ("convolution_2d_tiled", {"axis_size": 8192, "mask_width": 5}, [(683, 683, 1)]),
+        ("reduction", {"array_size": 1 << 26}, [(131072, 1, 1), (256, 1, 1), (1, 1, 1)]),
+        ("reduction_pairs", {"array_size": 1 << 26}, [(65536, 1, 1), (64, 1, 1), (1, 1, 1)]),
+        (
+            "scan_three_phase",
+            {"num_elements": 1 << 26},
+            [(16384, 1, 1), (4, 1, 1), (1, 1, 1), (3, 1, 1), (16383, 1, 1)],
+        ),
+    ],
+)
+def test_grids_are_those_of_the_benchmark(
+    name: str, parameters: dict[str, int], grids: list[tuple[int, int, int]]
+) -> None:
+    """Another grid would be another amount of work than was timed."""
+    flags = LaunchFlags(parameters=parameters)
+    launches = read_workload(PUBLIC / "pmpp" / f"{name}.cu", flags).launches
+    assert [launch.grid for launch in launches] == grids
+
+
+@pytest.mark.parametrize(("blocks", "smem_bytes"), [(1, 50 << 10), (2, 12 << 10)])
+def test_stream_reserves_more_for_a_single_block(blocks: int, smem_bytes: int) -> None:
+    """Shared memory holds the blocks of an SM to those that were timed."""
+    flags = LaunchFlags(parameters={"block": 96, "blocks": blocks})
+    (launch,) = read_workload(PUBLIC / "stream.cu", flags).launches
+    assert (launch.smem_bytes, launch.grid[0]) == (smem_bytes, ((128 << 20) + 2) // 96 + 1)
