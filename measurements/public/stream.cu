@@ -10,7 +10,7 @@ kernel = "triad"
 grid = "n // block + 1"
 block = "block"
 smem = "(50 - 38 * (blocks == 2)) << 10"
-args = { n = "n", never = 0, out = "f64[n]", a = "f64[n] random(1)", b = "f64[n] random(2)" }
+args = { n = "n", never = 0, out = "f64[n]", a = "f64[n] random(1)", b = "f64[n] random(2)", c = "f64[n] random(3)" }
 */
 
 // The work of the kernels of gpu-benches' gpu-stream, written anew.
@@ -28,7 +28,8 @@ args = { n = "n", never = 0, out = "f64[n]", a = "f64[n] random(1)", b = "f64[n]
 // One thread per element from `from` to n - `from`; `never` is false and keeps `reserved` alive.
 #define STREAM(name, from, result)                                                               \
     __global__ void name(long long n, int never, double* __restrict__ out,                       \
-                         const double* __restrict__ a, const double* __restrict__ b) {           \
+                         const double* __restrict__ a, const double* __restrict__ b,             \
+                         const double* __restrict__ c) {                                         \
         __shared__ double reserved[RESERVED_BYTES / 8];                                          \
         int i = blockIdx.x * blockDim.x + threadIdx.x;                                           \
         if (i < from || i >= n - from) return;                                                   \
@@ -40,7 +41,7 @@ args = { n = "n", never = 0, out = "f64[n]", a = "f64[n] random(1)", b = "f64[n]
 STREAM(fill, 0, out[i] = 0.25)
 STREAM(read, 0, if (a[i] == 123.0) out[i] = 0.0)
 STREAM(scale, 0, out[i] = 1.5 * a[i])
-STREAM(triad, 0, out[i] = 1.5 * a[i] + b[i])
+STREAM(triad, 0, out[i] = a[i] + b[i] * c[i])
 STREAM(stencil_3, 1, out[i] = 0.5 * a[i - 1] - a[i] + 0.5 * a[i + 1])
 STREAM(stencil_5, 2,
        out[i] = 0.25 * (a[i - 2] + a[i - 1]) - a[i] + 0.5 * (a[i + 1] + a[i + 2]))

@@ -82,6 +82,11 @@ class ExecutingGpu:
         return answer
 
     @property
+    def held_bytes(self) -> int:
+        """Memory that has not been given back."""
+        return sum(map(len, self._memory.values()))
+
+    @property
     def is_empty(self) -> bool:
         """Whether all memory has been given back."""
         return not self._memory

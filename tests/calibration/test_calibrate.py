@@ -124,6 +124,16 @@ def test_the_rate_of_matrices_is_that_of_the_chips_best_instruction(capability, 
         assert rates[name] == pytest.approx(chip.matrix_rate[shape], rel=0.02), name
 
 
+def test_writes_that_are_faster_than_reads_are_no_rate_of_all_streams(tmp_path):
+    """On HBM they are; models would take kernels that read to be as fast."""
+    chip = known_chip()
+    chip.write_share = 1.15
+    found = calibrate_only(("bandwidth.dram",), chip, tmp_path)
+    values = {f.path: f.quantity.value for f in found.findings}
+    assert values["dram.achieved_bandwidth"] == pytest.approx(chip.stream["dram"], rel=0.02)
+    assert values["dram.write_bandwidth"] == pytest.approx(1.15 * chip.stream["dram"], rel=0.02)
+
+
 def test_a_chip_whose_cache_is_one_has_no_far_partition(tmp_path):
     chip = known_chip()
     chip.l2_far = chip.l2

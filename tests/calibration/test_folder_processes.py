@@ -94,6 +94,7 @@ def test_the_folder_measures_with_what_a_driver_offers(start, tmp_path):
         ({"hangs": "barriers"}, "hangs: no result after 2 s"),
         ({"aborts": "barriers"}, "crashed: the process ended with status -6"),
         ({"faults": "barriers"}, "crashed: cuEventSynchronize: an illegal memory access"),
+        ({"skips": "barriers"}, "failed: a warp has recorded no time"),
     ],
 )
 def test_what_spoils_one_benchmark_is_told_apart_and_costs_no_other(start, tmp_path, stub, error):

@@ -269,6 +269,20 @@ def test_the_declared_types_are_those_of_cuda_h():
 # The raw file.
 
 
+def test_a_process_goes_from_kernel_to_kernel_and_gives_their_memory_back(small):
+    """One process times them all: what one leaves must not be in the next one's way."""
+    folder, code = small
+    fake = ExecutingGpu(code)
+    bench = runner.Bench(device(fake), Pack(folder), quick=True)
+    held = []
+    for name in ("stream_copy", "spmv_csr_scalar", "stream_copy"):
+        found = runner.run_kernel(bench, name)
+        assert (found["status"], fake.errors) == ("done", []), name
+        bench.starts.keep([])
+        held.append(fake.held_bytes)
+    assert held[0] == held[1] == held[2]
+
+
 def workers(entry):
     """What stands for processes; `entry` makes one of a name."""
 

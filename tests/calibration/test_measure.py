@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import json
 import subprocess
@@ -14,7 +15,7 @@ from tests.calibration.fake_gpu import CTYPE, CUDA_H, SIGNATURE_OF, FakeGpu, emp
 
 from kernelcast.calibration import gpu_driver as d
 from kernelcast.calibration import measure as m
-from kernelcast.calibration import runner, worker
+from kernelcast.calibration import ground_truth_pack, pack, runner, worker
 from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 from kernelcast.calibration.pack import TARGETS, compile_benchmark, source_files
 from kernelcast.frontends.cubin import read_cubin
@@ -50,6 +51,8 @@ def test_a_call_with_a_wrong_type_is_refused():
     [
         ("cuInit", 100, "no GPU"),
         ("cuInit", 34, "no driver"),
+        ("cuInit", 304, "no driver"),
+        ("cuModuleLoadData", 222, "no code"),
         ("cuDevicePrimaryCtxRetain", 46, "busy"),
         ("cuDevicePrimaryCtxRetain", 2, "busy"),
         ("cuMemGetInfo_v2", 999, "failed"),
@@ -57,7 +60,9 @@ def test_a_call_with_a_wrong_type_is_refused():
 )
 def test_what_stands_in_the_way_is_told_apart(function, status, kind):
     with pytest.raises(d.GpuError, match=rf"{function}: .*\({status}\)") as caught:
-        gpu(fails={function: status}).free_bytes()
+        found = gpu(fails={function: status})
+        found.free_bytes()
+        found.function(Path(__file__), "kernel")
     assert caught.value.kind == kind
 
 
@@ -108,7 +113,8 @@ def test_every_kernel_of_the_suite_is_launched(tmp_path, compiled_kernels):
 
 @pytest.mark.parametrize(("quick", "minutes", "process_s"), [(False, 9, 2.0), (True, 2, 1.2)])
 def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, process_s):
-    """By what an H200 would need for the launches, and so long for each benchmark's process."""
+    """By what an H200 would need for the launches, and so long for the start of a process, even if
+    every benchmark needed one of its own because the one before had failed."""
     chip = known_chip((9, 0))
     chip.clock_hz, chip.sms, chip.l2_bytes, chip.free_bytes = 1.7e9, 132, 60 << 20, 138 << 30
     chip.l2, chip.dram, chip.tlb_bytes, chip.tlb_miss = 270.0, 850.0, 1 << 35, 700.0
@@ -237,6 +243,35 @@ def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("errors", "begun"),
+    [
+        ({"a": "no driver: x"}, "a"),
+        ({"a": "no code: x"}, "a"),
+        ({"b": "no code: x"}, "abc"),
+        ({"a": "crashed: x", "b": "hangs: x"}, "abc"),
+    ],
+)
+def test_a_run_ends_early_only_where_no_other_benchmark_can_run(tmp_path, errors, begun):
+    """The code of one file may not load where that of all others does."""
+    names = []
+
+    def entry(name):
+        names.append(name)
+        return {"status": "failed" if name in errors else "done", "error": errors.get(name)}
+
+    target = runner.Target({"name": "x"}, {})
+    runner.measure(
+        tmp_path / "raw.json",
+        target,
+        "abc",
+        lambda name: {"samples": [], **entry(name)},
+        quick=True,
+        kind=m.MICROBENCHMARKS,
+    )
+    assert "".join(names) == begun
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"suite": "0"},
@@ -322,6 +357,45 @@ sys.exit(worker.answer(lambda: lambda name: {{"status": "done"}}))
 """
     done = subprocess.run([sys.executable, "-c", code], input=b"a\nb\n", capture_output=True)
     assert (done.returncode, done.stdout.count(b"done")) == (0, 2)
+
+
+SINCE_PYTHON_3_11 = {
+    *("tomllib", "wsgiref.types", "batched", "chdir", "UTC", "StrEnum", "ReprEnum", "verify"),
+    *("Self", "Never", "LiteralString", "assert_never", "assert_type", "reveal_type", "override"),
+    *("TypeAliasType", "NotRequired", "Required", "TypeVarTuple", "Unpack", "ExceptionGroup"),
+    *("BaseExceptionGroup", "add_note", "process_group", "file_digest", "TaskGroup", "Barrier"),
+}
+FOLDER_FILES = sorted(
+    {
+        *(
+            Path(str(one.__file__))
+            for one in (*pack._RUNNER_FILES, *ground_truth_pack._RUNNER_FILES)
+        ),
+        *pack.SOURCES.glob("*.py"),
+    }
+)
+
+
+@pytest.mark.parametrize("file", FOLDER_FILES, ids=lambda file: file.name)
+def test_a_file_of_the_folder_runs_on_python_3_10_and_imports_nothing_else(file):
+    """On the machine with the GPU there may be no newer Python, and nothing can be installed."""
+    tree = ast.parse(file.read_text(), feature_version=(3, 10))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg}
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {alias.name for alias in node.names}
+            modules.add(str(node.module))
+    assert not (names | modules) & SINCE_PYTHON_3_11
+    beside = {one.stem for one in FOLDER_FILES} | {pack.SOURCES.name}
+    foreign = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+    # The package's own names stand where the types are checked, or where it is installed.
+    assert all(name in beside or name.startswith("kernelcast.") for name in foreign)
+    assert {name.rpartition(".")[2] for name in foreign} <= beside
 
 
 def test_the_runner_needs_only_the_standard_library():

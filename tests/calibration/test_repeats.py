@@ -58,7 +58,8 @@ def test_the_farthest_comes_first_in_either_direction(first, changed):
     def moved(document):
         for name, factor in (("conflicts", 0.5), ("barriers", 1.2)):
             for sample in document["benchmarks"][name]["samples"]:
-                sample["warp_cycles"] = [c * factor for c in sample["warp_cycles"]]
+                for key in ("warp_cycles", "span_cycles"):
+                    sample[key] = [cycles * factor for cycles in sample[key]]
 
     apart = [one.path for one in compare(first, changed(moved)).apart()]
     assert set(apart[:2]) == {"latency.shared", "latency.bank_conflict"}

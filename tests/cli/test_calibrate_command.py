@@ -60,6 +60,16 @@ def test_a_machine_may_be_compared_with_its_own_file(run, raw_file, tmp_path):
     assert again.out.startswith("Nothing differs from chip by more than 10%")
 
 
+def test_the_table_of_the_comparison_stands_beside_the_pictures(run, raw_file, tmp_path):
+    found = run("calibrate", raw_file, "--against", "a100-pcie-80gb", "--pictures", tmp_path)
+    assert found.status == 0
+    rows = (tmp_path / "against.md").read_text().splitlines()
+    assert "| a100-pcie-80gb | ratio |" in rows[0]
+    (l2,) = (row for row in rows if row.startswith("| latency.l2 |"))
+    assert "| 206 | 1.50 | cycles | measured: RRZE gpu-benches, gpu-latency |" in l2
+    assert {row.count("|") for row in rows} == {8}
+
+
 def test_tables_need_the_gpu_that_they_are_of(run, tmp_path):
     paths = tables(Chip(), tmp_path, ["gpu-latency", "gpu-cache"])
     found = run("calibrate", *paths, "--gpu", "a100-pcie-80gb", "--against", "a100-pcie-80gb")

@@ -46,12 +46,12 @@ EXAMPLES = {
     ),
     "gpu-stream": (
         f"{STREAM_HEAD}\n"
-        "  48   3840    2    2.3%     |  GB/s:   116    54    98   175    93    90\n",
-        Streams(3840, 116e9, 54e9, 98e9, 175e9),
+        "  48   7680    2    4.7%     |  GB/s:   116    54    98   175    93    90\n",
+        Streams(80, 7680, 116e9, 54e9, 98e9, 175e9),
     ),
     "gpu-l2-stream": (
         "  96   1   8064   383   6%  |  GB/s:  7 6 5  10 9 8  13 12 11  16 15 14 \n",
-        ShortStreams(8064, 383, read=6e9, scale=9e9, triad=12e9, init=15e9),
+        ShortStreams(84, 8064, 383, read=6e9, scale=9e9, triad=12e9, init=15e9),
     ),
     "gpu-small-kernels": ("8192  128kB     60     65  \n", SmallKernel(1024, 8192, 65e9)),
     "gpu-roofline": (
@@ -100,7 +100,7 @@ def test_an_older_table_of_streams_has_no_column_of_blocks(tmp_path):
     head = "blockSize   threads       %occ  |                init       read"
     line = "       16        1728    0.8 %  |  GB/s:      54     20     39     55     37     37"
     (row,) = read_table(written(tmp_path, f"{head}\n{line}\n")).rows
-    assert row == Streams(1728, 54e9, 20e9, 39e9, 55e9)
+    assert row == Streams(108, 1728, 54e9, 20e9, 39e9, 55e9)
 
 
 @pytest.mark.parametrize("damage", ["rubbish", "1000000 1200 x 25.0 30.1 30.0 29.9 30.4", "7"])

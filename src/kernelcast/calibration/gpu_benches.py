@@ -10,7 +10,13 @@ from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules.gpu_benches import rules
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
-from kernelcast.measurements.gpu_benches import Chase, Table, read_table
+from kernelcast.measurements.gpu_benches import (
+    Chase,
+    ShortStreams,
+    Streams,
+    Table,
+    read_table,
+)
 
 ORIGIN = "RRZE gpu-benches"
 
@@ -18,8 +24,9 @@ ORIGIN = "RRZE gpu-benches"
 def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
     """Fit every number that the tables tell of a GPU.
 
-    They do not name it, nor say how many SMs it has, how large its L2 is and, some of them, its
-    clock: these are the machine's. InputError where two tables are of one program.
+    They do not name it, nor say how large its L2 is and, most of them, its clock and how many SMs
+    it has: these are the machine's. InputError where a table says other SMs, or two are of one
+    program.
     """
     tables: dict[str, Table[object]] = {}
     for path in paths:
@@ -29,10 +36,29 @@ def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
             raise InputError(
                 f"a table of {table.program}, as {first} is", where=path, hint="give one of each"
             )
+        _check_sms(table, path, machine)
         tables[table.program] = table
     clocks_hz = {name: hz for name, t in tables.items() if (hz := _clock_hz(t)) is not None}
     raw = Raw(_device(machine, clocks_hz.values()), ORIGIN, "", _entries(tables, clocks_hz))
     return fitted(raw, rules(tables))
+
+
+def _check_sms(table: Table[object], path: str, machine: Machine) -> None:
+    first = next(iter(table.rows), None)
+    known = int(_number(machine, "sm.count"))
+    if isinstance(first, (Streams, ShortStreams)) and first.sms != known:
+        raise InputError(
+            f"of a GPU with {first.sms} SMs, and {machine.name} has {known}",
+            where=path,
+            hint="name the GPU that it is of",
+        )
+
+
+def _number(machine: Machine, path: str) -> float:
+    value = machine.get(path)
+    if value is None:
+        raise InputError(f"{machine.name} has no {path}", where="--gpu", hint="name another GPU")
+    return value
 
 
 def _clock_hz(table: Table[object]) -> float | None:
@@ -44,13 +70,13 @@ def _clock_hz(table: Table[object]) -> float | None:
 def _device(machine: Machine, clocks_hz: Iterable[float]) -> Mapping[str, object]:
     """The machine as the driver would describe it, at the clock that the tables say."""
     seen = list(clocks_hz)
-    clock_hz = statistics.median(seen) if seen else machine.number("clock.sm", "these tables")
+    clock_hz = statistics.median(seen) if seen else _number(machine, "clock.sm")
     return {
         "name": machine.title,
         "major": machine.compute_capability[0],
         "minor": machine.compute_capability[1],
-        "sm_count": int(machine.number("sm.count", "these tables")),
-        "l2_bytes": int(machine.number("l2.size", "these tables")),
+        "sm_count": int(_number(machine, "sm.count")),
+        "l2_bytes": int(_number(machine, "l2.size")),
         "clock_khz": clock_hz / 1e3,
     }
 

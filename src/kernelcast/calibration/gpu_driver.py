@@ -174,8 +174,8 @@ class Gpu:
         kind = _KINDS.get(status, "failed")
         if status == _OUT_OF_MEMORY and name == "cuDevicePrimaryCtxRetain":
             kind = "busy"
-        if name == "cuModuleLoadData" and kind == "failed":
-            kind = "no code"
+        if kind == "failed":
+            kind = {"cuInit": "no driver", "cuModuleLoadData": "no code"}.get(name, kind)
         raise GpuError(kind, what + _HINTS.get(kind, ""))
 
     def _properties(self, device: ctypes.c_int) -> dict[str, Any]:

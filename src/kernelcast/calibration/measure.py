@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __package__:
     from kernelcast.calibration.compiling import compile_here
-    from kernelcast.calibration.gpu_driver import Gpu, open_driver
+    from kernelcast.calibration.gpu_driver import Gpu, GpuError, open_driver
     from kernelcast.calibration.gpu_state import Monitor, held_down, open_monitor
     from kernelcast.calibration.microbenchmarks import BENCHMARKS
     from kernelcast.calibration.runner import DEVICE, RawKind, arguments, code_folder, run
@@ -30,7 +30,7 @@ if TYPE_CHECKING or __package__:
 else:  # in a folder of its own, whose files Python need not look for by itself
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from compiling import compile_here
-    from gpu_driver import Gpu, open_driver
+    from gpu_driver import Gpu, GpuError, open_driver
     from gpu_state import Monitor, held_down, open_monitor
     from microbenchmarks import BENCHMARKS
     from runner import DEVICE, RawKind, arguments, code_folder, run
@@ -182,6 +182,8 @@ class Session:
                 continue
             values = list(self.gpu.read(clocks, (ctypes.c_int64 * (2 * warps))()))
             starts, stops = values[0::2], values[1::2]
+            if any(stop <= start for start, stop in zip(starts, stops, strict=True)):
+                raise GpuError("failed", "a warp has recorded no time")
             sample["warp_cycles"].append((sum(stops) - sum(starts)) / warps)
             sample["span_cycles"].append(max(stops) - min(starts))
             sample["seconds"].append(taken_s)

@@ -55,8 +55,8 @@ SERIES_S = 1.0
 QUICK_CONFIGURATIONS = 2
 """Configurations of a kernel that a quick run takes."""
 WARM_UPS = 2
-HOLD_CYCLES = 200_000
-"""How long the GPU is kept busy before a launch: some 100 us, in which the rest is handed over."""
+HOLD_CYCLES = 400_000
+"""How long the GPU is kept busy before a launch: some 200 us, in which the rest is handed over."""
 FLUSH_FACTOR = 4
 """Size of the buffer that displaces the L2 cache, over the cache's."""
 

@@ -33,8 +33,8 @@ DEVICE = "device"
 _LEAST_S = 1.0
 """Less than this before the end no entry is begun."""
 
-_HOPELESS = ("no driver:", "no GPU:", "no code:", "no profiler:")
-"""Errors that every other name would meet too."""
+_HOPELESS, _NO_CODE = ("no driver:", "no GPU:", "no profiler:"), "no code:"
+"""Errors that every other name would meet too; the other only where it is the first."""
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,15 @@ def measure(
         entries[name] = result
         _write(out, document)
         report(f"{name}: {_told(result)}")
-        if str(result.get("error", "")).startswith(_HOPELESS):
+        if _is_hopeless(str(result.get("error", "")), entries.values()):
             break
     return document
+
+
+def _is_hopeless(error: str, entries: Iterable[Entry]) -> bool:
+    """Whether no other name can be measured; one file's code may be refused where others load."""
+    is_first = not any(entry["status"] == "done" for entry in entries)
+    return error.startswith(_HOPELESS) or (error.startswith(_NO_CODE) and is_first)
 
 
 def _told(entry: Entry) -> str:

@@ -19,11 +19,13 @@ _KB = 1024
 _GIGA, _MEGA = 1e9, 1e6
 _LARGEST_BLOCK = 1024
 _WORD_BYTES = 8
+_HEAD_LINES = 500
+"""A table's first line of numbers is among these: some begin with what a compiler said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chase:
-    """gpu-latency: one warp follows pointers, in random order, one to every 128 bytes.
+    """gpu-latency: threads that do all the same follow pointers in random order, 128 bytes apart.
 
     `cycles` is the median of the repeats: seconds a hop times `clock_hz`, which the program
     measured once, at its start. Loads are cached by L1.
@@ -56,9 +58,11 @@ class SharedRead:
 class Streams:
     """gpu-stream: arrays of a gigabyte and more, 8 bytes a thread; medians, in byte/s.
 
-    `init` writes, `read` reads, `scale` reads as much as it writes, `triad` reads more.
+    `init` writes, `read` reads, `scale` reads as much as it writes, `triad` reads more. `threads`
+    are those that run at once, on all `sms`.
     """
 
+    sms: int
     threads: int
     init: float
     read: float
@@ -70,6 +74,7 @@ class Streams:
 class ShortStreams:
     """gpu-l2-stream: the same over arrays of `length`, in a unit of the program's own."""
 
+    sms: int
     threads: int
     length: int
     read: float
@@ -199,7 +204,7 @@ def _damaged(path: str, index: int, program: str) -> ParseError:
 
 
 def _program(lines: list[str]) -> str | None:
-    for line in lines:
+    for line in lines[:_HEAD_LINES]:
         for name, form in FORMATS.items():
             if form.line.match(line):
                 return name
@@ -220,13 +225,19 @@ def _shared_read(m: re.Match[str]) -> Iterable[SharedRead]:
 
 
 def _streams(m: re.Match[str]) -> Iterable[Streams]:
-    yield Streams(int(m["threads"]), *(float(rate) * _GIGA for rate in m["rates"].split()[:4]))
+    rates = [float(rate) * _GIGA for rate in m["rates"].split()[:4]]
+    yield Streams(_sms(m), int(m["threads"]), *rates)
 
 
 def _short_streams(m: re.Match[str]) -> Iterable[ShortStreams]:
     """Of every kernel the best, the median and the worst repeat."""
     medians = [float(rate) * _GIGA for rate in m["rates"].split()[1::3]]
-    yield ShortStreams(int(m["threads"]), int(m["length"]), *medians)
+    yield ShortStreams(_sms(m), int(m["threads"]), int(m["length"]), *medians)
+
+
+def _sms(m: re.Match[str]) -> int:
+    """Of the threads at once each SM has `blocks`; an older table counts those of one block."""
+    return int(m["threads"]) // (int(m["block"]) * int(m["blocks"] or 1))
 
 
 def _small_kernels(m: re.Match[str]) -> Iterable[SmallKernel]:
@@ -265,12 +276,18 @@ FORMATS: Mapping[str, Format] = {
         re.compile(r"\s+data set"),
     ),
     "gpu-stream": Format(
-        _line(r"\d+ (?P<threads>\d+)(?: \d+)? N  % \| GB/s:(?P<rates>(?: N){6})"),
+        _line(
+            r"(?P<block>\d+) (?P<threads>\d+)(?: (?P<blocks>\d+))? N  % \| "
+            r"GB/s:(?P<rates>(?: N){6})"
+        ),
         _streams,
         re.compile(r"block"),
     ),
     "gpu-l2-stream": Format(
-        _line(r"\d+ \d+ (?P<threads>\d+) (?P<length>\d+) N  % \| GB/s:(?P<rates>(?: N){12})"),
+        _line(
+            r"(?P<block>\d+) (?P<blocks>\d+) (?P<threads>\d+) (?P<length>\d+) N  % \| "
+            r"GB/s:(?P<rates>(?: N){12})"
+        ),
         _short_streams,
     ),
     "gpu-small-kernels": Format(

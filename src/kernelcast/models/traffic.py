@@ -4,24 +4,22 @@ Until a cache is modelled, an execution only says what cannot be avoided and wha
 exceeded. The estimate in between follows three rules, none of them fitted:
 
 - The L1 cache merges all that a block asks for more than once; stores pass through it.
-- Blocks that run at the same time (a wave) share in the L2 cache what they have in common, as if
-  each read a random part of every array: K blocks that each touch s of D sectors touch
-  D (1 - (1 - s/D)^K) of them together (`profiling.footprints`).
-- From one wave to the next the L2 cache keeps the arrays that most blocks share, as many as fit in
-  it whole, and nothing of the others.
+- A block finds in the L2 cache what blocks that run at the same time have read, and what its
+  neighbours in the grid have, unless too much was touched in between (`models.reuse`).
+- The L2 cache keeps the arrays that most blocks share, as many as fit in it whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
-from kernelcast.profiling.footprints import expected_distinct, pool_size
-from kernelcast.profiling.profile import AccessProfile, Footprint, Profile
+from kernelcast.models.reuse import Reach, SharedReads, shared_reads
+from kernelcast.profiling.profile import AccessProfile, Profile
 
 SECTOR_BYTES = 32
 HALF_WARP_LANES = 16
@@ -156,42 +154,33 @@ def _dram(
     least = SECTOR_BYTES * (written + sum(f.distinct_sectors for f in arrays if f.read))
     most = l2.high
     least = min(least, most)
-    kept = _kept_in_l2(arrays, machine.get("l2.size") or 0.0)
-    dropped = [f for f in arrays if _is_shared(f) and f.label not in kept]
-    if not dropped:
-        return Bytes(least, least, most), (_COLD,)
-    blocks = profile.launch.blocks
-    wave = min(blocks, resident_blocks)
-    extra = sum(_read_by_waves(f, blocks, wave) - f.distinct_sectors for f in dropped)
-    central = min(least + SECTOR_BYTES * extra, most)
-    names = ", ".join(f.label for f in dropped)
-    note = f"only blocks that run at the same time share {names} in the L2 cache, which is smaller"
-    return Bytes(least, central, most), (_COLD, note)
+    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES
+    shared = shared_reads(arrays, profile.launch, capacity, resident_blocks)
+    again = sum(reads.sectors - reads.array.distinct_sectors for reads in shared)
+    central = min(least + SECTOR_BYTES * again, most)
+    return Bytes(least, central, most), (_COLD, *_reuse_notes(shared))
 
 
-def _kept_in_l2(arrays: Iterable[Footprint], capacity: float) -> set[str]:
-    """Labels of the shared arrays that stay in the L2 cache, the most shared first."""
-    kept = set()
-    for f in sorted(
-        (f for f in arrays if _is_shared(f)), key=lambda f: f.distinct_sectors / f.block_sectors
-    ):
-        capacity -= SECTOR_BYTES * f.distinct_sectors
-        if capacity < 0:
-            break
-        kept.add(f.label)
-    return kept
+_REUSE = {
+    Reach.NEIGHBOURS: (
+        "blocks find in the L2 cache what their neighbours in the grid have read of {}: all that "
+        "is touched in between fits"
+    ),
+    Reach.NEAREST: (
+        "blocks find in the L2 cache what their neighbours in the grid have read of {} only where "
+        "these run at the same time or what is touched in between fits, which is not so for all"
+    ),
+    Reach.WAVE: "only blocks that run at the same time share {} in the L2 cache, which is smaller",
+}
 
 
-def _is_shared(array: Footprint) -> bool:
-    return array.read and array.block_sectors > array.distinct_sectors
-
-
-def _read_by_waves(array: Footprint, blocks: int, wave: int) -> float:
-    """Sectors of one array that all waves of `wave` blocks read, each wave on its own."""
-    per_block = array.block_sectors / blocks
-    pool = pool_size(per_block, array.distinct_sectors, blocks)
-    together = expected_distinct(pool, per_block, wave)
-    return max(array.distinct_sectors, together * blocks / wave)
+def _reuse_notes(shared: Iterable[SharedReads]) -> Iterator[str]:
+    labels: dict[Reach, list[str]] = {}
+    for reads in shared:
+        labels.setdefault(reads.reach, []).append(reads.array.label)
+    for reach, note in _REUSE.items():
+        if reach in labels:
+            yield note.format(", ".join(labels[reach]))
 
 
 def _uncached_bytes(accesses: Iterable[AccessProfile], capability: tuple[int, int]) -> float:

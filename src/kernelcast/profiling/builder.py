@@ -87,6 +87,10 @@ class ProfileBuilder:
             if at < len(stream):
                 self._thin_log()
 
+    def distinct_sectors(self) -> NDArray[np.int64]:
+        """Sectors touched so far of every array, in the order of the memory's regions."""
+        return self._regions[:, c.DISTINCT].copy()
+
     def finish(self, *, executor: str = "", seconds: float = 0.0) -> Profile:
         """The profile of what was consumed.
 

@@ -117,7 +117,8 @@ class Footprint:
     even with a perfect cache. With a sample it is extrapolated (see `profiling.footprints`).
     `block_sectors` sums, over all blocks, the sectors distinct within the block: what must move
     with a cache that lives as long as a block. `requested_sectors` sums them over all requests:
-    what moves without any cache.
+    what moves without any cache. `fresh` is what a block shares with the blocks before it in the
+    grid (see `profiling.neighbours`), empty where that was not learnt.
     """
 
     label: str
@@ -128,6 +129,7 @@ class Footprint:
     block_sectors: float
     requested_sectors: float
     distinct_written_sectors: float = 0.0
+    fresh: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Progress, Trace, Words
+from kernelcast.execution.trace import Progress, Sink, Trace, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
 from kernelcast.toolchain.cache import Cache
 
@@ -61,6 +62,9 @@ def profile_launch(
     Only what the profile needs is computed; with `keeps_memory`, also what the launch leaves in
     global memory.
 
+    A grid of several rows whose blocks share what they read is sampled once more, for what
+    neighbours share (`profiling.neighbours`).
+
     `progress` is told the share of the sample that is done, once its size is known.
 
     Raises
@@ -79,27 +83,32 @@ def profile_launch(
     if known:
         sample.choose(known)
 
-    def run(blocks: tuple[int, ...]) -> Trace:
+    def run(blocks: tuple[int, ...], sink: Sink, progress: Progress | None = None) -> Trace:
         return execute(
             kernel,
             launch,
             memory,
             blocks=blocks,
             budget=sampling.budget,
-            sink=sample.consume,
+            sink=sink,
             needed=needed,
             cache=cache,
-            progress=progress if sample.builder else None,
+            progress=progress,
         )
 
-    trace = run(first)
+    trace = run(first, sample.consume, progress if known else None)
     seconds = trace.seconds
     builder = sample.builder or sample.choose(affordable_blocks(trace))
     rest = tuple(block for block in sample.blocks if block not in first)
     if rest:
-        trace = run(rest)
+        trace = run(rest, sample.consume, progress)
         seconds += trace.seconds
-    return builder.finish(executor=trace.executor, seconds=seconds)
+    profile = builder.finish(executor=trace.executor, seconds=seconds)
+    if total <= FEWEST_BLOCKS:
+        return profile
+    return with_neighbours(
+        profile, memory, lambda block, sink: run((block,), sink), keeps_memory=keeps_memory
+    )
 
 
 def _known_size(total: int, sampling: Sampling) -> int | None:

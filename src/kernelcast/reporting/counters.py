@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from kernelcast.reporting.figures import digits, percent
@@ -70,9 +72,11 @@ def _answer(counts: Scores, estimates: Scores) -> str:
 def _table(scores: Scores) -> RenderableType:
     is_count = all(s.is_count for s in scores)
     last = "same" if is_count else "in bounds"
-    table = columns(
-        "counter", "launches", "median", "10 %", "90 %", "1 % off", "5 % off", last,
-        left=("counter",),
+    table = _whole_names(
+        columns(
+            "counter", "launches", "median", "10 %", "90 %", "within 1 %", "within 5 %", last,
+            left=("counter",),
+        )
     )  # fmt: skip
     for s in scores:
         ratios = (digits(r, 4) for r in (s.median, s.quantile(0.1), s.quantile(0.9)))
@@ -86,12 +90,20 @@ def _worst(title: str, scores: Scores) -> RenderableType | None:
     off = [(s.metric, c) for s in scores for c in s.worst[:1]]
     if not off:
         return None
-    table = columns("ratio", "expected", "counted", "counter", "launch", left=("counter", "launch"))
+    names = ("counter", "launch")
+    table = _whole_names(columns("ratio", "expected", "counted", *names, left=names))
     for metric, c in off:
         table.add_row(
             digits(c.ratio), _number(c.expected.value), _number(c.counted), metric, c.launch
         )
     return section(title, table)
+
+
+def _whole_names(table: Table) -> Table:
+    """Counters are long words: where there is too little room, they go on in the next line."""
+    for column in table.columns:
+        column.overflow = "fold"
+    return table
 
 
 def _number(value: float) -> str:
@@ -102,9 +114,9 @@ def _number(value: float) -> str:
 def _score(score: CounterScore) -> dict[str, Any]:
     return {
         "is_count": score.is_count,
-        "median": score.median,
-        "quantile_10": score.quantile(0.1),
-        "quantile_90": score.quantile(0.9),
+        "median": _finite(score.median),
+        "quantile_10": _finite(score.quantile(0.1)),
+        "quantile_90": _finite(score.quantile(0.9)),
         "within_1_percent": score.share_within(0.01),
         "within_5_percent": score.share_within(0.05),
         "same": score.share_same,
@@ -118,6 +130,11 @@ def _launch(c: Counted) -> dict[str, Any]:
         "launch": c.launch,
         "expected": c.expected.value,
         "low": c.expected.low,
-        "high": c.expected.high if c.expected.high < float("inf") else None,
+        "high": _finite(c.expected.high),
         "counted": c.counted,
     }
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity: None where there is no bound, or nothing was counted."""
+    return value if math.isfinite(value) else None

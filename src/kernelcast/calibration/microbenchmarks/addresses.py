@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HOPS = 2048
 _LINE_BYTES = 128
 _PAGE_BYTES = 2 << 20
-_SLICE_HOPS = 64
+_SLICE_HOPS, _BLOCKS_PER_SM = 64, 4
 _NODE_PITCH_BYTES = 33 * _LINE_BYTES
 """Lines of the slices, and within pages, so far apart that they are spread over all slices."""
 _CLOSE = 1.02
@@ -44,7 +44,8 @@ def l2_slices(s: Session) -> Iterator[Sample]:
     memory = s.gpu.allocate(nodes * _NODE_PITCH_BYTES)
     link(s, memory, nodes, _NODE_PITCH_BYTES, step=0)
     function = s.kernel("chase", "l2_slices")
-    # As much shared memory as a block can have, so that an SM holds one block: all SMs get one.
+    # As much shared memory as a block can have, so that an SM holds one block: all SMs get one, and
+    # more of them where the first ones left before all had come.
     shared_bytes = s.device["shared_bytes_per_block_optin"]
     s.gpu.allow_shared(function, shared_bytes)
     cycles = s.gpu.allocate(8 * nodes)
@@ -53,7 +54,8 @@ def l2_slices(s: Session) -> Iterator[Sample]:
         seen = s.gpu.allocate(4)
         arguments = [cycles, seen, memory, long(nodes), long(_NODE_PITCH_BYTES)]
         counts = [short(sm), short(_SLICE_HOPS)]
-        s.gpu.launch(function, s.device["sm_count"], 32, [*arguments, *counts], shared_bytes)
+        grid = _BLOCKS_PER_SM * s.device["sm_count"]
+        s.gpu.launch(function, grid, 32, [*arguments, *counts], shared_bytes)
         (came,) = s.gpu.read(seen, (ctypes.c_uint32 * 1)())
         taken = list(s.gpu.read(cycles, (ctypes.c_int64 * nodes)()))
         s.gpu.release(seen)

@@ -28,8 +28,8 @@ def rules() -> Iterator[Rule]:
         yield Rule(f"{level}.bandwidth", f"bandwidth.{level}", near, _near)
     reads = "plateau of reads over occupancies and widths"
     yield Rule("l2.bandwidth", "bandwidth.l2", reads, partial(_stream, modes=("read",)))
-    # Writes alone come to all that the pins carry, on V100 and A100 a tenth more than streams that
-    # read as well (docs/measured-gpus.md): no kernel that reads is as fast.
+    # Writes alone come to all that the pins carry, on V100 and A100 5 to 9 % more than streams that
+    # read (docs/measured-gpus.md): no kernel that reads is as fast.
     best = "plateau of reads and copies over occupancies and widths"
     reading = partial(_stream, modes=("read", "copy"))
     yield Rule("dram.achieved_bandwidth", "bandwidth.dram", best, reading)

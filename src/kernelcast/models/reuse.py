@@ -1,0 +1,147 @@
+"""How often the L2 cache reads an array that several blocks read, by two rules, neither fitted.
+
+By waves
+    Blocks that run at the same time share what they have in common, as if each read a random part
+    of the array: K blocks that each touch s of D sectors touch D (1 - (1 - s/D)^K) of them
+    together (`profiling.footprints`). From one wave to the next the cache keeps the arrays that
+    most blocks share, as many as fit in it whole.
+By neighbours
+    A block finds in the cache what its predecessors along x, y and z have touched
+    (`profiling.neighbours`): those that run at the same time, and those where all that is touched
+    from them on, in all arrays, fits. Along y that is what a row of blocks touches, along z what a
+    layer does. Blocks are taken to start in the order of their index, a wave after the other.
+
+Each rule is blind to what the other sees: the first to halos, rows and columns of blocks, the
+second to an array that is read all over and fits. What either finds is in the cache, so the lower
+of the two holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from kernelcast.ir import Dim3, Launch
+from kernelcast.profiling.footprints import expected_distinct, pool_size
+from kernelcast.profiling.neighbours import AXES, SETS, distances, is_shared
+from kernelcast.profiling.profile import Footprint
+
+
+class Reach(Enum):
+    """How far the reuse of an array reaches that several blocks read."""
+
+    WHOLE = auto()
+    """The cache keeps the array."""
+    NEIGHBOURS = auto()
+    """Blocks find all that they share with their neighbours."""
+    NEAREST = auto()
+    """They do only for the neighbours that are near enough or run at the same time."""
+    WAVE = auto()
+    """Only blocks that run at the same time share."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReads:
+    """Sectors of a shared array that the L2 cache reads from the DRAM."""
+
+    array: Footprint
+    sectors: float
+    reach: Reach
+
+
+def shared_reads(
+    arrays: Sequence[Footprint], launch: Launch, capacity: float, resident: int
+) -> tuple[SharedReads, ...]:
+    """Reads of every array that several blocks read.
+
+    The L2 cache holds `capacity` sectors, and `resident` blocks run at the same time.
+    """
+    kept = _kept_whole(arrays, capacity)
+    wave = max(1, min(launch.blocks, resident))
+    hits = tuple(
+        1.0 if fits else _share_of_wave(launch.blocks, wave, distance)
+        for fits, distance in zip(
+            _fitting(arrays, launch, capacity), distances(launch.grid), strict=True
+        )
+    )
+    reach = Reach.NEIGHBOURS if all(hit == 1.0 for hit in hits) else Reach.NEAREST
+    return tuple(
+        SharedReads(f, f.distinct_sectors, Reach.WHOLE)
+        if f.label in kept
+        else _lower(f, launch, wave, hits, reach)
+        for f in arrays
+        if is_shared(f)
+    )
+
+
+def _lower(
+    array: Footprint, launch: Launch, wave: int, hits: Sequence[float], reach: Reach
+) -> SharedReads:
+    by_waves = _read_by_waves(array, launch.blocks, wave)
+    if array.fresh:
+        followers = [(n - 1) * hit for n, hit in zip(launch.grid, hits, strict=True)]
+        missed = _fresh_sectors(array, launch, launch.grid, followers)
+        if missed <= by_waves:
+            return SharedReads(array, max(array.distinct_sectors, missed), reach)
+    return SharedReads(array, by_waves, Reach.WAVE)
+
+
+def _kept_whole(arrays: Iterable[Footprint], capacity: float) -> set[str]:
+    """Labels of the shared arrays that stay in the cache, the most shared first."""
+    kept = set()
+    shared = (f for f in arrays if is_shared(f))
+    for f in sorted(shared, key=lambda f: f.distinct_sectors / f.block_sectors):
+        capacity -= f.distinct_sectors
+        if capacity < 0:
+            break
+        kept.add(f.label)
+    return kept
+
+
+def _read_by_waves(array: Footprint, blocks: int, wave: int) -> float:
+    """Sectors that all waves of `wave` blocks read, each wave on its own."""
+    per_block = array.block_sectors / blocks
+    pool = pool_size(per_block, array.distinct_sectors, blocks)
+    together = expected_distinct(pool, per_block, wave)
+    return max(array.distinct_sectors, together * blocks / wave)
+
+
+def _fitting(arrays: Sequence[Footprint], launch: Launch, capacity: float) -> tuple[bool, ...]:
+    """Whether what is touched from a predecessor up to its block fits, along x, y and z."""
+    x, y, _ = launch.grid
+    boxes = ((1, 1, 1), (x, 1, 1), (x, y, 1))
+    return tuple(sum(_touched(f, launch, box) for f in arrays) <= capacity for box in boxes)
+
+
+def _touched(array: Footprint, launch: Launch, box: Dim3) -> float:
+    """Distinct sectors that a box of blocks touches."""
+    if array.fresh:
+        touched = _fresh_sectors(array, launch, box, [n - 1 for n in box])
+    else:
+        touched = array.block_sectors / launch.blocks * math.prod(box)
+    return min(touched, array.distinct_sectors)
+
+
+def _fresh_sectors(
+    array: Footprint, launch: Launch, box: Dim3, followers: Sequence[float]
+) -> float:
+    """Sectors that are fresh to the blocks of a box.
+
+    Along an axis, so many of a row's blocks follow one whose sectors count; the others do not.
+    """
+    total = 0.0
+    for axes in range(SETS):
+        blocks = math.prod(
+            followers[a] if axes >> a & 1 else box[a] - followers[a] for a in range(AXES)
+        )
+        total += blocks * array.fresh[axes]
+    return total * array.block_sectors / launch.blocks
+
+
+def _share_of_wave(blocks: int, wave: int, distance: int) -> float:
+    """Of the blocks with one `distance` before them, the share that has it in its own wave."""
+    waves, rest = divmod(blocks, wave)
+    together = waves * max(0, wave - distance) + max(0, rest - distance)
+    return together / max(1, blocks - distance) if distance < blocks else 1.0
