@@ -14,10 +14,10 @@ import pytest
 from tests.calibration.fake_gpu import CTYPE, CUDA_H, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
 
 from kernelcast.calibration import gpu_driver as d
-from kernelcast.calibration import measure as m
 from kernelcast.calibration import ground_truth_pack, pack, runner, worker
+from kernelcast.calibration import measure as m
 from kernelcast.calibration.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
-from kernelcast.calibration.pack import TARGETS, compile_benchmark, source_files
+from kernelcast.calibration.pack import compile_benchmark, source_files
 from kernelcast.frontends.cubin import read_cubin
 
 
@@ -125,21 +125,6 @@ def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, pro
     for name in m.BENCHMARKS:
         m.run_benchmark(session, name)
     assert fake.busy_s + process_s * len(m.BENCHMARKS) < 60 * minutes
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_block_that_is_launched_fits_the_registers_of_the_chip(target, tmp_path):
-    """Else the driver refuses the launch, which costs the benchmark."""
-    fake = FakeGpu(known_chip(divmod(int(target.removeprefix("sm_")), 10)))
-    for file in source_files():
-        cubin = read_cubin(compile_benchmark(file, target).cubin, name=file.name)
-        fake.registers |= {name: k.resources.registers for name, k in cubin.kernels.items()}
-    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=False)
-    for name in m.BENCHMARKS:
-        samples = list(m.BENCHMARKS[name](session))
-        if name.startswith("tensor.") and samples:
-            assert max(s["warps"] for s in samples) >= 16
-            assert max(s["chains"] for s in samples if s["warps"] >= 8) == 4
 
 
 def test_a_benchmark_leaves_no_memory_behind(tmp_path):

@@ -369,6 +369,21 @@ def test_a_chip_launches_all_that_only_it_has(tmp_path, target, stems):
             assert [p.size_bytes for p in kernel.parameters] == sizes, kernel.name
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_block_that_is_launched_fits_the_registers_of_the_chip(target, tmp_path):
+    """Else the driver refuses the launch, which costs the benchmark."""
+    fake = FakeGpu(known_chip(capability(target)))
+    for stem in FILES:
+        kernels = read_cubin(compiled(stem, target).cubin, name=stem).kernels
+        fake.registers |= {name: kernel.resources.registers for name, kernel in kernels.items()}
+    session = measure.Session(Gpu(declared(fake.driver())), empty_pack(tmp_path), False)
+    for name, benchmark in measure.BENCHMARKS.items():
+        samples = list(benchmark(session))
+        if name.startswith("tensor.") and samples:
+            assert max(s["warps"] for s in samples) >= 16
+            assert max(s["chains"] for s in samples if s["warps"] >= 8) == 4
+
+
 @pytest.mark.parametrize("name", THREAD_SHAPES)
 def test_the_chains_of_a_thread_are_its_instructions_and_one_wait(name):
     """Only compute capability 10.x has them, in code for all of its chips."""
@@ -399,6 +414,7 @@ def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path, monkeypatch, is_l
             if sample["footprint_bytes"] >= 2 * chip.l2_bytes:
                 latencies = [cycles / sample["hops"] for cycles in sample["warp_cycles"]]
                 assert latencies == pytest.approx([chip.dram] * len(latencies), rel=0.01), name
+    assert session._evicting_bytes() >= 4 * chip.l2_bytes
     far = [
         s
         for s in measure.run_benchmark(session, "in_flight.warp")["samples"]

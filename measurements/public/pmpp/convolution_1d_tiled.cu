@@ -2,14 +2,15 @@
 array_size = "1 << 26"
 mask_width = 5
 block_dim = 512
+threads = "cdiv(array_size, block_dim) * block_dim"    # each reads and writes
 [[launch]]
 kernel = "convolution_1D_tiled_kernel"
 grid = "cdiv(array_size, block_dim)"
 block = "block_dim"
 smem = "4 * (block_dim + mask_width - 1)"
 [launch.args]
-N = "f32[array_size]"
-P = "f32[array_size]"
+N = "f32[threads]"
+P = "f32[threads]"
 width_of_mask = "mask_width"
 width = "array_size"
 */

@@ -8,7 +8,7 @@ grid = "cdiv(num_rows, num_threads)"
 block = "num_threads"
 smem = "4 * num_threads"
 [launch.args]
-out = "u32[num_rows]"
+out = "u32[cdiv(num_rows, num_threads) * num_threads]"    # every thread writes
 in_mat = "u32[num_rows, num_cols]"
 in_vec = "u32[num_cols]"
 m = "num_rows"

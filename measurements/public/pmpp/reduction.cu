@@ -1,6 +1,6 @@
 /* kernelcast
-# KERNEL: reduction1, reduction2 or reduction3. It is launched on its own result until one value is left;
-# three times from 2^19 elements on, which these launches are for.
+# KERNEL: reduction1, reduction2 or reduction3. It is launched on its own result until one
+# value is left; up to 2^18 elements less often than here, where the last are of one value.
 array_size = "1 << 26"
 num_threads = 512
 blocks = "cdiv(array_size, num_threads)"

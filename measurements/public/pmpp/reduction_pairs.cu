@@ -1,6 +1,6 @@
 /* kernelcast
-# KERNEL: reduction4, reduction5, reduction6 or reduction7. It is launched on its own result until one value is left;
-# three times from 2^21 elements on, which these launches are for.
+# KERNEL: reduction4, reduction5, reduction6 or reduction7. It is launched on its own result until one
+# value is left; up to 2^20 elements less often than here, where the last are of one value.
 array_size = "1 << 26"
 num_threads = 512
 blocks = "cdiv(array_size, (2 * num_threads))"

@@ -1,6 +1,6 @@
 /* kernelcast
-# The sums of the blocks are scanned in their turn, and those of theirs: from 2^21 elements
-# on, which these launches are for.
+# The sums of the blocks are scanned in their turn, and those of theirs. Where there is one block
+# of these, the last scan and the first addition are not made: here they are, of next to nothing.
 num_elements = "1 << 26"
 per_block = 1024
 blocks = "cdiv(num_elements, per_block)"
@@ -25,14 +25,14 @@ smem = 8192
 args = { S_2 = "u32[blocks_2]", scanned_2 = "u32[blocks_2]", n = "blocks_2", none = 0 }
 [[launch]]
 kernel = "add_intermediate_results<unsigned int>"
-grid = "blocks_2 - 1"
+grid = "max(1, blocks_2 - 1)"
 block = 512
-args = { rest = "u32[blocks - per_block]", n = "blocks - per_block", S_2 = "u32[blocks_2]", size = "per_block" }
+args = { rest = "u32[max(1, blocks - per_block)]", n = "max(0, blocks - per_block)", S_2 = "u32[blocks_2]", size = "per_block" }
 [[launch]]
 kernel = "add_intermediate_results<unsigned int>"
-grid = "blocks - 1"
+grid = "max(1, blocks - 1)"
 block = 512
-args = { Z = "u32[num_elements - per_block]", n = "num_elements - per_block", S = "u32[blocks]", size = "per_block" }
+args = { Z = "u32[max(1, num_elements - per_block)]", n = "max(0, num_elements - per_block)", S = "u32[blocks]", size = "per_block" }
 */
 #include <cstddef>
 #include <cstdint>

@@ -154,8 +154,9 @@ class Workers:
 
 def _read(output: IO[bytes], into: queue.SimpleQueue[bytes]) -> None:
     """Every line of a process, and nothing for its end."""
-    for line in output:
-        into.put(line)
+    with output:
+        for line in output:
+            into.put(line)
     into.put(b"")
 
 

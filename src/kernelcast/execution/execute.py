@@ -73,13 +73,27 @@ def execute(
         )
     if executor != "reference":
         # What an instruction means is the reference's to say, and the engine's to do faster.
-        check_defined(kernel, launch, memory, needed)
+        _check_defined_once(kernel, launch, memory, needed)
         try:
             return _with_engine(kernel, launch, memory, chosen, most, sink, needed, cache, progress)
         except (UnsupportedError, ImportError):
             if executor == "engine":
                 raise
     return _with_reference(kernel, launch, memory, chosen, most, sink)
+
+
+_checked: tuple[Kernel, Launch, Needed | None] | None = None
+"""What was executed last: a sample is executed in several parts."""
+
+
+def _check_defined_once(
+    kernel: Kernel, launch: Launch, memory: Memory, needed: Needed | None
+) -> None:
+    global _checked
+    asked = (kernel, launch, needed)
+    if _checked is None or any(a is not b for a, b in zip(asked, _checked, strict=True)):
+        check_defined(*asked[:2], memory, needed)
+        _checked = asked
 
 
 def _with_engine(

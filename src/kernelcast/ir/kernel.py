@@ -136,6 +136,10 @@ class Kernel:
     constants: ConstantBanks | None = field(default=None, repr=False)
     cluster_blocks: int = 1
 
+    def __hash__(self) -> int:
+        """Of what tells most kernels apart: they are long, and looked up before every run."""
+        return hash((self.name, self.target, len(self.instructions), self.resources))
+
     def __str__(self) -> str:
         return (
             f"{self.label or self.name} ({self.isa}, {self.target}): "

@@ -11,9 +11,9 @@ By neighbours
     from them on, in all arrays, fits. Along y that is what a row of blocks touches, along z what a
     layer does. Blocks are taken to start in the order of their index, a wave after the other.
 
-Each rule is blind to what the other sees: the first to halos, rows and columns of blocks, the
-second to an array that is read all over and fits. What either finds is in the cache, so the lower
-of the two holds.
+Each rule is blind to reuse that the other sees, the first to halos, rows and columns of blocks, the
+second to what blocks share that are no neighbours: what it overlooks it takes for traffic. So the
+one that finds less traffic holds, for all arrays together, because they share the cache.
 """
 
 from __future__ import annotations
@@ -60,32 +60,42 @@ def shared_reads(
     """
     kept = _kept_whole(arrays, capacity)
     wave = max(1, min(launch.blocks, resident))
+    whole = [
+        SharedReads(f, f.distinct_sectors, Reach.WHOLE)
+        for f in arrays
+        if is_shared(f) and f.label in kept
+    ]
+    others = [f for f in arrays if is_shared(f) and f.label not in kept]
+    by_waves = [SharedReads(f, _read_by_waves(f, launch.blocks, wave), Reach.WAVE) for f in others]
+    hits, reach = _hits(arrays, launch, capacity, wave)
+    by_neighbours = [
+        SharedReads(f, _missed(f, launch, hits), reach) if f.fresh else reads
+        for f, reads in zip(others, by_waves, strict=True)
+    ]
+    return (*whole, *min(by_neighbours, by_waves, key=_total))
+
+
+def _total(reads: Iterable[SharedReads]) -> float:
+    return sum(r.sectors for r in reads)
+
+
+def _hits(
+    arrays: Sequence[Footprint], launch: Launch, capacity: float, wave: int
+) -> tuple[tuple[float, ...], Reach]:
+    """For what share of the blocks that have one the predecessor's sectors are there, by axis."""
     hits = tuple(
         1.0 if fits else _share_of_wave(launch.blocks, wave, distance)
         for fits, distance in zip(
             _fitting(arrays, launch, capacity), distances(launch.grid), strict=True
         )
     )
-    reach = Reach.NEIGHBOURS if all(hit == 1.0 for hit in hits) else Reach.NEAREST
-    return tuple(
-        SharedReads(f, f.distinct_sectors, Reach.WHOLE)
-        if f.label in kept
-        else _lower(f, launch, wave, hits, reach)
-        for f in arrays
-        if is_shared(f)
-    )
+    return hits, Reach.NEIGHBOURS if all(hit == 1.0 for hit in hits) else Reach.NEAREST
 
 
-def _lower(
-    array: Footprint, launch: Launch, wave: int, hits: Sequence[float], reach: Reach
-) -> SharedReads:
-    by_waves = _read_by_waves(array, launch.blocks, wave)
-    if array.fresh:
-        followers = [(n - 1) * hit for n, hit in zip(launch.grid, hits, strict=True)]
-        missed = _fresh_sectors(array, launch, launch.grid, followers)
-        if missed <= by_waves:
-            return SharedReads(array, max(array.distinct_sectors, missed), reach)
-    return SharedReads(array, by_waves, Reach.WAVE)
+def _missed(array: Footprint, launch: Launch, hits: Sequence[float]) -> float:
+    followers = [(n - 1) * hit for n, hit in zip(launch.grid, hits, strict=True)]
+    missed = _fresh_sectors(array, launch, launch.grid, followers)
+    return max(array.distinct_sectors, missed)
 
 
 def _kept_whole(arrays: Iterable[Footprint], capacity: float) -> set[str]:

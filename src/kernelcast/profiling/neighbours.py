@@ -1,22 +1,23 @@
 """What a block shares with the blocks before it in the grid: in its row, column and stack.
 
-Blocks start in the order of their linear index, x fastest. The predecessor of block b along x is
-b - 1, along y the block a row before it, along z the block a layer before it. `Footprint.fresh`
-holds for every set of axes, as bits 1 for x, 2 for y and 4 for z, the share of the sectors of a
-block that none of its predecessors along these axes has touched: 1 for the empty set. An axis of
-extent 1 has no predecessors, and changes nothing in a set.
+Blocks start in the order of their linear index, x fastest. Before a block come: along x, the block
+beside it; along y, in the row before, the block at its place and the next one, which holds what is
+beyond its far side in x; along z, in the layer before, the block at its place and the next ones in
+x and y. `Footprint.fresh` holds for every set of axes, as bits 1 for x, 2 for y and 4 for z, the
+share of the sectors of a block that none of the blocks before it along these axes has touched: 1
+for the empty set. Along an axis of extent 1 there is none, and it changes nothing in a set.
 
-A random sample holds few neighbours, so some are executed after it, each set of predecessors
-followed by its block with counters of its own: D(N + b) - D(N) sectors are fresh.
+A random sample holds few neighbours, so some are executed after it. Every set of predecessors,
+followed by its block, has counters of its own: D(N + b) - D(N) sectors are fresh.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,55 +29,82 @@ from kernelcast.execution.trace import Sink, Words
 from kernelcast.ir import Dim3
 from kernelcast.profiling.profile import Footprint, Profile
 
+if TYPE_CHECKING:
+    from kernelcast.profiling.builder import ProfileBuilder
+
 AXES = 3
 SETS = 1 << AXES
 
 FEWEST_GROUPS, MOST_GROUPS = 2, 16
-"""Blocks whose predecessors are executed with them."""
+"""Blocks whose neighbours are executed with them."""
 
 SAMPLE_SHARE = 1 / 8
-"""How many blocks that may take beside the sample, where the fewest are not more."""
+"""How many blocks that may take beside the sample, where the fewest groups do not take more."""
 
 MOST_SAVED_BYTES = 256 << 20
 """Arrays that are to keep what the sample wrote are saved up to this; beyond, nothing is learnt."""
 
-Run = Callable[[int, Sink], object]
-"""Executes one block and gives its trace to the sink."""
+Run = Callable[[tuple[int, ...], Sink], object]
+"""Executes blocks in ascending order and gives their trace to the sink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A block and its predecessor along every axis of an extent above 1."""
+    """A block and those before it along every axis that has some."""
 
     block: int
-    before: Mapping[int, int]
+    before: Mapping[int, tuple[int, ...]]
+
+    def along(self, axes: int) -> set[int]:
+        """The blocks before it along a set of axes."""
+        return {b for axis, blocks in self.before.items() if axes >> axis & 1 for b in blocks}
 
     @property
-    def blocks(self) -> tuple[int, ...]:
-        """All of them, in the order of the grid."""
-        return (*sorted(self.before.values()), self.block)
+    def sets(self) -> tuple[int, ...]:
+        """All sets of the axes that have blocks before it."""
+        held = sum(1 << axis for axis in self.before)
+        return tuple(axes for axes in range(SETS) if axes & ~held == 0)
 
 
-def distances(grid: Dim3) -> tuple[int, ...]:
-    """How many blocks before a block its predecessor along x, y and z is."""
+def distances(grid: Dim3) -> Dim3:
+    """How many blocks earlier the one at the same place in the row or layer before is, by axis."""
     x, y, _ = grid
-    return tuple(accumulate((1, x, y), lambda a, b: a * b))
+    return 1, x, x * y
 
 
 def choose_groups(grid: Dim3, sampled: int) -> tuple[Group, ...]:
-    """Blocks with all their predecessors; a larger sample pays for more of them."""
-    axes = [axis for axis in range(AXES) if grid[axis] > 1]
-    extents = [n - 1 if n > 1 else 1 for n in grid]
-    wanted = int(sampled * SAMPLE_SHARE / (1 + len(axes)))
-    wanted = max(FEWEST_GROUPS, min(MOST_GROUPS, wanted))
-    steps = distances(grid)
+    """Blocks that have others before them along all axes; a larger sample pays for more of them."""
+    extents = [max(1, n - 1) for n in grid]
+    size = len(_group(grid, (1, 1, 1)).along(SETS - 1)) + 1
+    wanted = max(FEWEST_GROUPS, min(MOST_GROUPS, int(sampled * SAMPLE_SHARE / size)))
     groups = []
     for inner in sample_blocks(math.prod(extents), wanted):
         x, rest = inner % extents[0], inner // extents[0]
-        place = (x, rest % extents[1], rest // extents[1])
-        block = sum((place[a] + (a in axes)) * steps[a] for a in range(AXES))
-        groups.append(Group(block, {a: block - steps[a] for a in axes}))
+        groups.append(_group(grid, (x + 1, rest % extents[1] + 1, rest // extents[1] + 1)))
     return tuple(groups)
+
+
+def _group(grid: Dim3, place: Dim3) -> Group:
+    """The group of the block at a place, which is 0 along an axis of extent 1 whatever is given."""
+    place = _three(min(at, n - 1) for at, n in zip(place, grid, strict=True))
+    steps = distances(grid)
+    block = sum(at * step for at, step in zip(place, steps, strict=True))
+    before = {}
+    for axis in range(AXES):
+        if grid[axis] > 1:
+            beside = [step for a, step in enumerate(steps[:axis]) if place[a] + 1 < grid[a]]
+            before[axis] = tuple(block - steps[axis] + step for step in (0, *beside))
+    return Group(block, before)
+
+
+def _three(numbers: Iterable[int]) -> Dim3:
+    x, y, z = numbers
+    return x, y, z
+
+
+def is_shared(array: Footprint) -> bool:
+    """Whether several blocks read the same sectors of an array."""
+    return array.read and array.block_sectors > array.distinct_sectors
 
 
 def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory: bool) -> Profile:
@@ -86,56 +114,25 @@ def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory:
     executed on the memory that the sample has left; with `keeps_memory` it stays as it was. A
     block that goes wrong there, as one may that has run before, ends the search without a result.
     """
-    rows = sum(n > 1 for n in profile.launch.grid) > 1
-    if not rows or not any(is_shared(f) for f in profile.footprints):
+    grid = profile.launch.grid
+    if sum(n > 1 for n in grid) < 2 or not any(is_shared(f) for f in profile.footprints):
         return profile
     written = [f for f in profile.footprints if f.written] if keeps_memory else []
     if sum(f.size_bytes for f in written) > MOST_SAVED_BYTES:
         return profile
-    groups = choose_groups(profile.launch.grid, profile.sample.blocks)
+    counter = _Counter(profile, memory, choose_groups(grid, profile.sample.blocks))
     try:
         with _saved(memory, {f.label for f in written}):
-            counted = np.sum([_fresh_sectors(profile, memory, run, g) for g in groups], axis=0)
+            run(counter.blocks, counter.consume)
     except ExecutionError:
         return profile
     shares = {
         region.label: tuple((sectors / sectors[0]).tolist())
-        for region, sectors in zip(memory.regions, np.transpose(counted), strict=True)
+        for region, sectors in zip(memory.regions, counter.fresh().T, strict=True)
         if sectors[0]
     }
     footprints = tuple(replace(f, fresh=shares.get(f.label, ())) for f in profile.footprints)
     return replace(profile, footprints=footprints)
-
-
-def is_shared(array: Footprint) -> bool:
-    """Whether several blocks read the same sectors of an array."""
-    return array.read and array.block_sectors > array.distinct_sectors
-
-
-def _fresh_sectors(profile: Profile, memory: Memory, run: Run, group: Group) -> NDArray[np.int64]:
-    """Sectors of a group's block that its predecessors have not touched, by set and array."""
-    from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
-
-    held = sum(1 << axis for axis in group.before)
-    sets = [s for s in range(SETS) if s & ~held == 0]
-    counters = {}
-    for axes in sets:
-        blocks = [b for axis, b in group.before.items() if axes >> axis & 1]
-        executed = (*sorted(blocks), group.block)
-        counters[axes] = ProfileBuilder(profile.kernel, profile.launch, memory, executed)
-    for axis, block in sorted(group.before.items(), reverse=True):
-        run(block, _all_of([counters[s].consume for s in sets if s >> axis & 1]))
-    before = {s: counters[s].distinct_sectors() for s in sets}
-    run(group.block, _all_of([counter.consume for counter in counters.values()]))
-    return np.stack([counters[s & held].distinct_sectors() - before[s & held] for s in range(SETS)])
-
-
-def _all_of(sinks: Sequence[Sink]) -> Sink:
-    def consume(words: Words) -> None:
-        for sink in sinks:
-            sink(words)
-
-    return consume
 
 
 @contextmanager
@@ -148,3 +145,78 @@ def _saved(memory: Memory, labels: Collection[str]) -> Iterator[None]:
     finally:
         for view, now in zip(views, held, strict=True):
             view[:] = now
+
+
+class _Counter:
+    """Counts the trace of all groups, whose blocks run in the order of the grid."""
+
+    def __init__(self, profile: Profile, memory: Memory, groups: Sequence[Group]) -> None:
+        self._groups = [_GroupCounter(profile, memory, group) for group in groups]
+        self._current = -1
+        every = {block for g in groups for block in (*g.along(SETS - 1), g.block)}
+        self.blocks = tuple(sorted(every))
+
+    def consume(self, words: Words) -> None:
+        """The next words of the trace."""
+        from kernelcast.profiling.splitting import end_of_block  # loads Numba
+
+        stream = np.ascontiguousarray(words).view(np.int64)
+        at = 0
+        while at < len(stream):
+            end = end_of_block(stream, at, self._current)
+            for group in self._groups:
+                group.consume(self._current, words[at:end])
+            if end < len(stream):
+                self._current = int(stream[end + 1])
+            at = end
+
+    def fresh(self) -> NDArray[np.int64]:
+        """Fresh sectors of the groups' blocks, by set of axes and array."""
+        return np.stack([group.fresh() for group in self._groups]).sum(axis=0)
+
+
+class _GroupCounter:
+    """Counts the blocks of one group, for every set of axes on its own."""
+
+    def __init__(self, profile: Profile, memory: Memory, group: Group) -> None:
+        self._profile, self._memory, self._group = profile, memory, group
+        self._counters: dict[int, ProfileBuilder] = {}
+        self._before: dict[int, NDArray[np.int64]] = {}
+        self._fresh: dict[int, NDArray[np.int64]] = {}
+
+    def consume(self, block: int, words: Words) -> None:
+        """A part of a block's trace."""
+        group = self._group
+        if block > group.block:
+            self._close()
+        elif block == group.block:
+            if not self._before:
+                self._before = {s: self._counter(s).distinct_sectors() for s in group.sets}
+            for axes in group.sets:
+                self._counter(axes).consume(words)
+        else:
+            for axes in group.sets:
+                if block in group.along(axes):
+                    self._counter(axes).consume(words)
+
+    def fresh(self) -> NDArray[np.int64]:
+        """Fresh sectors of the group's block, by set of axes and array."""
+        self._close()
+        held = self._group.sets[-1]
+        return np.stack([self._fresh[axes & held] for axes in range(SETS)])
+
+    def _counter(self, axes: int) -> ProfileBuilder:
+        from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+
+        if axes not in self._counters:
+            blocks = sorted({*self._group.along(axes), self._group.block})
+            self._counters[axes] = ProfileBuilder(
+                self._profile.kernel, self._profile.launch, self._memory, blocks
+            )
+        return self._counters[axes]
+
+    def _close(self) -> None:
+        """Take the counts and let the counters go."""
+        for axes, counter in self._counters.items():
+            self._fresh[axes] = counter.distinct_sectors() - self._before[axes]
+        self._counters.clear()

@@ -106,9 +106,7 @@ def profile_launch(
     profile = builder.finish(executor=trace.executor, seconds=seconds)
     if total <= FEWEST_BLOCKS:
         return profile
-    return with_neighbours(
-        profile, memory, lambda block, sink: run((block,), sink), keeps_memory=keeps_memory
-    )
+    return with_neighbours(profile, memory, run, keeps_memory=keeps_memory)
 
 
 def _known_size(total: int, sampling: Sampling) -> int | None:

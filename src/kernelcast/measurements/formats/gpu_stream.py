@@ -16,9 +16,9 @@ _ELEMENT_BYTES = 8
 _STREAMS = {"init": 1, "read": 1, "scale": 2, "triad": 4, "3pt": 2, "5pt": 2}
 """Arrays that the benchmark counts as moved once, in the order of its columns.
 
-The triad of these tables is `a + b * c`: with one warp on an SM its three loads take longer than the
-single one of `read`, as they must, if four arrays are counted, and less if three are. Later versions
-of the program, whose tables lack `smBlocks`, read two arrays.
+The triad of these tables is `a + b * c`. With one warp on an SM its three loads take longer than
+the one of `read`, as they must, if four arrays are counted; they would take less if three were.
+Later versions of the program, whose tables lack `smBlocks`, read two arrays.
 """
 _GB = 1e9
 

@@ -1,0 +1,30 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""Where one block's part of a trace ends and the next one's begins, compiled.
+
+Import this module only where a trace is to be split: it loads Numba.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.profiling.compilation import compiled
+
+_WARP = int(RecordKind.WARP)
+_KINDS = max(RecordKind) + 1
+_WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_KINDS))  # type: ignore[call-overload]
+
+
+@compiled(types.int64(types.int64[::1], types.int64, types.int64))
+def end_of_block(words, at, block):
+    """The position, from that of a record on, where another block than this one begins.
+
+    The length of the stream where none does.
+    """
+    while at < len(words):
+        kind = words[at] >> KIND_SHIFT
+        if kind == _WARP and words[at + 1] != block:
+            return at
+        at += _WORDS[kind] if 0 < kind < _KINDS else 1
+    return at
