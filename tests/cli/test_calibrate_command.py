@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.calibration.conftest import measured
@@ -90,3 +91,22 @@ def test_a_raw_file_is_no_table(run, raw_file):
     found = run("calibrate", raw_file, "--gpu", "a40")
     assert found.status == 2
     assert "no table of gpu-benches" in found.err
+
+
+def test_a_second_run_that_agrees_is_said_and_one_that_does_not_is_exit_status_1(
+    run, raw_file, tmp_path
+):
+    again = run("calibrate", raw_file, "--repeat", raw_file)
+    assert again.status == 0
+    assert "numbers have come back within 2%" in again.out.splitlines()[0]
+    document = json.loads(Path(raw_file).read_text())
+    for sample in document["benchmarks"]["chase"]["samples"]:
+        sample["warp_cycles"] = [1.05 * cycles for cycles in sample["warp_cycles"]]
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(document))
+    found = run("calibrate", raw_file, "--repeat", other, "--json")
+    assert found.status == 1
+    repeat = json.loads(found.out)["repeat"]
+    assert "latency.l1" in repeat["apart"]
+    assert repeat["ratios"]["latency.l1"] == pytest.approx(1.05, rel=1e-3)
+    assert "latency.l2" not in repeat["apart"]

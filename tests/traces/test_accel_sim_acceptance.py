@@ -16,7 +16,7 @@ from kernelcast.profiling.run import Sampling
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.open import open_trace
 from kernelcast.traces.record import prepare
-from kernelcast.traces.replay import builder_for, profile_of
+from kernelcast.traces.replay import profile_of
 
 # Early and late ends under guards, loops, divergence, accesses of 1 to 16 bytes to all spaces,
 # atomics, barriers with a number and a count, and from sm_80 on copies past the registers.

@@ -12,6 +12,8 @@ from kernelcast.errors import InputError
 if TYPE_CHECKING:
     from kernelcast.calibration.calibrate import Calibration
 
+_EXIT_BROKEN = 1
+
 
 @click.command("calibrate")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
@@ -27,13 +29,22 @@ if TYPE_CHECKING:
     shell_complete=complete_list(known_gpus),
     help="GPU that tables of gpu-benches are of: they do not say.",
 )
+@click.option(
+    "--repeat",
+    metavar="RAW.json",
+    type=click.Path(),
+    help="A second measurement of the same GPU; exit status 1 where a number has not come back.",
+)
 @click.option("--out", metavar="FILE.toml", help="Write the machine file there.")
 @click.option("--pictures", metavar="DIR", help="Write every fit as a picture, and their table.")
 @output_options
+@click.pass_context
 def command(
+    ctx: click.Context,
     files: tuple[str, ...],
     against: str | None,
     gpu: str | None,
+    repeat: str | None,
     out: str | None,
     pictures: str | None,
     output: Output,
@@ -46,7 +57,9 @@ def command(
     """
     from pathlib import Path
 
-    from kernelcast.calibration.calibrate import write_machine
+    from kernelcast.calibration.calibrate import calibrate, write_machine
+    from kernelcast.calibration.raw import read_raw
+    from kernelcast.calibration.repeats import compare
     from kernelcast.files import write_whole
     from kernelcast.machines.loader import load_machine
     from kernelcast.reporting.calibration import (
@@ -59,6 +72,7 @@ def command(
 
     literature = load_machine(against) if against else None
     found = _calibration(files, gpu)
+    repeats = compare(found, calibrate(read_raw(repeat))) if repeat else None
     if out:
         write_machine(found, out)
         output.remark(f"{out}: {len(found.findings)} numbers")
@@ -69,9 +83,11 @@ def command(
             table = comparison_table(found, literature)
             write_whole(Path(pictures) / COMPARISON, table.encode())
     output.show(
-        render_calibration(found, literature, brief=output.quiet),
-        calibration_dict(found, literature),
+        render_calibration(found, literature, repeats, brief=output.quiet),
+        calibration_dict(found, literature, repeats),
     )
+    if repeats and repeats.apart():
+        ctx.exit(_EXIT_BROKEN)
 
 
 def _calibration(files: tuple[str, ...], gpu: str | None) -> Calibration:

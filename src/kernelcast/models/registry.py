@@ -24,6 +24,7 @@ _PARTS = frozenset(
         "mix",
         "occupancy_curve",
         "registry",
+        "reuse",
         "scattered",
         "slowest_warp",
         "tensor_work",

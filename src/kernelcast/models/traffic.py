@@ -168,7 +168,7 @@ _REUSE = {
     ),
     Reach.NEAREST: (
         "blocks find in the L2 cache what their neighbours in the grid have read of {} only where "
-        "these run at the same time or what is touched in between fits, which is not so for all"
+        "these run at the same time or little is touched in between; the rest is read again"
     ),
     Reach.WAVE: "only blocks that run at the same time share {} in the L2 cache, which is smaller",
 }

@@ -40,17 +40,26 @@ class ProfileBuilder:
         What is executed, and on what.
     blocks:
         Linear indices of the blocks that are executed, ascending.
+    is_observed:
+        Whether the lanes of a record were seen to run together on a GPU, not put together by an
+        executor of this package.
     """
 
     def __init__(
-        self, kernel: Kernel, launch: Launch, memory: Memory, blocks: Sequence[int]
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        memory: Memory,
+        blocks: Sequence[int],
+        *,
+        is_observed: bool = False,
     ) -> None:
         self._kernel = kernel
         self._launch = launch
         self._memory = memory
         self._rows = tables.access_rows(kernel)
         self._instructions = tables.instruction_table(kernel, self._rows)
-        self._blocks = tables.block_table(kernel)
+        self._blocks = tables.block_table(kernel, lanes_meet=is_observed or kernel.isa != "sass")
         self._executed = tables.executed_table(blocks)
         self._regions, sectors = tables.region_table(memory)
         self._accesses = np.zeros((len(self._rows), c.ACCESS_COLUMNS), np.int64)

@@ -172,7 +172,7 @@ class _Counter:
 
     def fresh(self) -> NDArray[np.int64]:
         """Fresh sectors of the groups' blocks, by set of axes and array."""
-        return np.stack([group.fresh() for group in self._groups]).sum(axis=0)
+        return sum((group.fresh() for group in self._groups), np.zeros((), np.int64))
 
 
 class _GroupCounter:

@@ -75,19 +75,20 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
     return table
 
 
-def block_table(kernel: Kernel) -> Table:
+def block_table(kernel: Kernel, *, lanes_meet: bool) -> Table:
     """`counting.BLOCK_COLUMNS` for every basic block.
 
     Lanes can part at the end of a block that goes on in more than one place. Those that did meet
     again where machine code says so, behind the instruction that every group of them executes on
-    its own; in PTX, which leaves that to the assembler, wherever they come together.
+    its own; with `lanes_meet`, as in PTX, which leaves that to the assembler, wherever they come
+    together.
     """
     table = np.zeros((len(kernel.blocks), c.BLOCK_COLUMNS), np.int64)
     for block in kernel.blocks:
         table[block.index, c.LENGTH] = block.end - block.start
         table[block.index, c.IS_BRANCH] = len(set(block.successors)) > 1
         table[block.index, c.NEXT] = block.successors[0] if _passes(kernel, block) else -1
-        table[block.index, c.MEETING] = _meeting(kernel, block)
+        table[block.index, c.MEETING] = 0 if lanes_meet else _meeting(kernel, block)
     return table
 
 
@@ -97,9 +98,7 @@ def _passes(kernel: Kernel, block: BasicBlock) -> bool:
 
 
 def _meeting(kernel: Kernel, block: BasicBlock) -> int:
-    """Instructions up to and with the last one at which lanes wait for each other."""
-    if kernel.isa != "sass":
-        return 0
+    """Instructions up to and with the last one at which lanes wait for each other; -1 for none."""
     body = kernel.instructions[block.start : block.end]
     meetings = [at for at, one in enumerate(body, 1) if one.opcode in _MEETINGS]
     return meetings[-1] if meetings else -1

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from kernelcast.calibration.calibrate import Calibration, Finding
 from kernelcast.calibration.comparison import DIFFERS, Comparison, compare_with
+from kernelcast.calibration.repeats import TOLERANCE, Repeats
 from kernelcast.machines.machine import Kind, Machine
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 
@@ -22,11 +23,16 @@ _SOURCE_WIDTH = 90
 
 
 def render_calibration(
-    calibration: Calibration, against: Machine | None = None, *, brief: bool = False
+    calibration: Calibration,
+    against: Machine | None = None,
+    repeats: Repeats | None = None,
+    *,
+    brief: bool = False,
 ) -> RenderableType:
     """Every number with unit, kind and residual; then what is missing and why, and remarks.
 
     With a machine the numbers that differ from its own come first, and each has its own beside it.
+    With a repeated measurement, those that have not come back stand before all.
     """
     device = calibration.raw.device
     compared = compare_with(calibration, against) if against else {}
@@ -34,6 +40,7 @@ def render_calibration(
     gaps = [f"{gap.path} ({gap.benchmark}): {gap.why}" for gap in calibration.gaps]
     return spaced(
         [
+            _repeats(repeats) if repeats else None,
             _differences(against, compared.values()) if against else None,
             section(head, _numbers(calibration.findings, against, compared)),
             section("Missing", bullets(gaps)) if gaps and not brief else None,
@@ -43,6 +50,19 @@ def render_calibration(
             Text(f"{len(gaps)} numbers are missing") if gaps and brief else None,
         ]
     )
+
+
+def _repeats(repeats: Repeats) -> RenderableType:
+    apart = repeats.apart()
+    lost = [
+        f"{path}: one measurement has it" for path in (*repeats.only_first, *repeats.only_second)
+    ]
+    head = (
+        f"{len(repeats.numbers) - len(apart)} of {len(repeats.numbers)} numbers have come back "
+        f"within {TOLERANCE:.0%}"
+    )
+    lines = [f"{one.path}: x {one.ratio:.3f}, {one.first:.4g} {one.unit} before" for one in apart]
+    return section(head, bullets([*lines, *lost])) if lines or lost else Text(head)
 
 
 def _differences(against: Machine, compared: Iterable[Comparison]) -> RenderableType:
@@ -112,7 +132,9 @@ def comparison_table(calibration: Calibration, against: Machine) -> str:
     return "\n".join(lines) + "\n"
 
 
-def calibration_dict(calibration: Calibration, against: Machine | None = None) -> dict[str, Any]:
+def calibration_dict(
+    calibration: Calibration, against: Machine | None = None, repeats: Repeats | None = None
+) -> dict[str, Any]:
     """The same as a plain dictionary, with sources."""
     compared = compare_with(calibration, against) if against else {}
     document: dict[str, Any] = {
@@ -125,6 +147,13 @@ def calibration_dict(calibration: Calibration, against: Machine | None = None) -
     if against:
         differing = [path for path, comparison in compared.items() if comparison.differs]
         document["against"] = {"machine": against.name, "differing": differing}
+    if repeats:
+        document["repeat"] = {
+            "tolerance": TOLERANCE,
+            "ratios": {one.path: one.ratio for one in repeats.numbers},
+            "apart": [one.path for one in repeats.apart()],
+            "missing": [*repeats.only_first, *repeats.only_second],
+        }
     return document
 
 

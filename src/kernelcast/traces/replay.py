@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.profiling.profile import Profile
+from kernelcast.traces.accel_sim.load import MAKER as ACCEL_SIM
 from kernelcast.traces.stored import StoredTrace, TraceHead
 
 if TYPE_CHECKING:
@@ -19,18 +20,18 @@ def profile_of(trace: StoredTrace) -> Profile:
     Raises InputError where its file is damaged, and ExecutionError where the words are no trace of
     its kernel, launch and arrays.
     """
-    builder = builder_for(trace.head)
+    builder = builder_for(trace.head, is_observed=trace.maker == ACCEL_SIM)
     for words in trace.words():
         builder.consume(words)
     return builder.finish(executor=trace.maker)
 
 
-def builder_for(head: TraceHead) -> ProfileBuilder:
-    """What counts the words of a trace with this head."""
+def builder_for(head: TraceHead, *, is_observed: bool = False) -> ProfileBuilder:
+    """What counts the words of a trace with this head, made by an executor or observed on a GPU."""
     from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
 
     arrays = cast(Memory, _Arrays(head.regions))
-    return ProfileBuilder(head.kernel, head.launch, arrays, head.blocks)
+    return ProfileBuilder(head.kernel, head.launch, arrays, head.blocks, is_observed=is_observed)
 
 
 @dataclass(frozen=True)
