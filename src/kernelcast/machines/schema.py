@@ -187,6 +187,9 @@ _MEMORY = {
     "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
     "l1.reach": _real("byte", "footprint up to which a chase stays in the L1 cache", 1, 1e9),
     "l1.bandwidth": _real(BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
+    "l1.tags": _real(
+        "lines/cycle/SM", "lines that the L1 cache looks up, its banks even", 0.1, 1e3
+    ),
     "l1.line": _count("byte", "line of the L1 cache", 1, 65536),
     "l1.sector": _count("byte", "unit of transfer between L1 and L2 cache", 1, 65536),
     "l2.size": _count("byte", "L2 cache", 1, 1e12),

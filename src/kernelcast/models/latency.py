@@ -32,15 +32,40 @@ _UNTIMED = frozenset(
 """Classes without a result that another instruction waits for, or without a known latency."""
 
 
-def load_latency(case: Case, estimate: Estimate, dram: float) -> tuple[float, tuple[str, ...]]:
-    """Mean cycles of a load from global memory, and what was assumed.
+def shares_of_waits(
+    case: Case, estimate: Estimate, together: float = 1.0
+) -> tuple[float, float, float]:
+    """Shares of the waits for memory that end with the L1 cache, with the L2 and with the DRAM.
 
-    The latencies of the L1 cache, the L2 cache and the DRAM (`dram` cycles), weighted by the shares
-    of requested bytes that each serves. Where the L2 cache has a near and a far partition, half of
-    its loads go to each. A cache whose latency is unknown answers like the next level.
+    Of loads that are waited for together, the slowest counts: where a level serves the share p of
+    the bytes, g loads at a time wait for it, or for a slower one, in the share min(1, g p) of all
+    cases, as its bytes are spread evenly over the waits.
+    """
+    _, from_l2, from_dram = case.traffic.shares(estimate)
+    beyond_l2 = min(1.0, together * from_dram)
+    beyond_l1 = min(1.0, together * (from_dram + from_l2))
+    return 1 - beyond_l1, beyond_l1 - beyond_l2, beyond_l2
+
+
+_MEAN = "every load takes the mean latency of the levels that serve the bytes"
+_SLOWEST = (
+    "loads that are waited for together take as long as the slowest of them, the bytes of every "
+    "level being spread evenly over the waits"
+)
+
+
+def load_latency(
+    case: Case, estimate: Estimate, dram: float, together: float = 1.0
+) -> tuple[float, tuple[str, ...]]:
+    """Mean cycles that loads from global memory are waited for, and what was assumed.
+
+    The latencies of the L1 cache, the L2 cache and the DRAM (`dram` cycles), weighted by
+    `shares_of_waits`, for `together` loads at a time. Where the L2 cache has a near and a far
+    partition, half of its loads go to each. A cache whose latency is unknown answers like the next
+    level.
     """
     get = case.machine.get
-    from_l1, from_l2, from_dram = case.traffic.shares(estimate)
+    from_l1, from_l2, from_dram = shares_of_waits(case, estimate, together)
     near, far, l1 = get("latency.l2"), get("latency.l2_far"), get("latency.l1")
     l2 = dram if near is None else near if far is None else (near + far) / 2
     notes = []
@@ -51,7 +76,7 @@ def load_latency(case: Case, estimate: Estimate, dram: float) -> tuple[float, tu
     if from_l1 and l1 is None:
         notes.append("loads from the L1 cache take as long as from the L2: no latency.l1")
     if from_l1 or from_l2:
-        notes.append("every load takes the mean latency of the levels that serve the bytes")
+        notes.append(_MEAN if together == 1 else _SLOWEST)
     mean = from_l1 * (l2 if l1 is None else l1) + from_l2 * l2 + from_dram * dram
     return mean, tuple(notes)
 

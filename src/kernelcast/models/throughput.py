@@ -20,6 +20,7 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.models.base import Bottleneck, Case
 from kernelcast.models.dual_issue import second_of_pairs
+from kernelcast.models.l1_cache import load_cycles, shared_pass_cycles
 from kernelcast.models.scattered import scattered_transactions
 from kernelcast.models.tensor_work import half_multiply_adds
 from kernelcast.models.traffic import SECTOR_BYTES, Estimate
@@ -375,15 +376,6 @@ def _reissued_per_warp(case: Case) -> float:
     return passes / case.profile.warps
 
 
-def shared_pass_cycles(case: Case) -> float | None:
-    """Cycles in which all banks serve one word each, None where the machine does not say."""
-    bandwidth = case.machine.get("shared.bandwidth")
-    banks, width = case.machine.get("shared.banks"), case.machine.get("shared.bank_width")
-    if bandwidth is None or banks is None or width is None:
-        return None
-    return banks * width / bandwidth
-
-
 def _shared(case: Case) -> Rows:
     half_warps = case.machine.compute_capability < (2, 0)
     passes = sum(
@@ -393,20 +385,31 @@ def _shared(case: Case) -> Rows:
     )
     if not passes:
         return [], []
-    cycles = shared_pass_cycles(case)
+    cycles = shared_pass_cycles(case.machine)
     if cycles is None:
         return [], ["shared memory: no shared.bandwidth, shared.banks or shared.bank_width"]
     return [Use(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
 
 
 def _l1(case: Case, estimate: Estimate) -> Rows:
+    """What loads from global memory take of the L1 cache, and the sectors of all else.
+
+    Stores and atomics pass through the cache; with local memory they are charged as bytes moved.
+    """
     moved = case.traffic.l1.at(estimate)
     rate = case.machine.get("l1.bandwidth")
     if not moved or case.machine.compute_capability < (2, 0):
         return [], []
     if rate is None:
         return [], ["L1 cache: no l1.bandwidth"]
-    return [Use(Bottleneck.L1_BANDWIDTH, moved / case.profile.warps / rate)], []
+    cycles = 0.0
+    for access in case.profile.accesses:
+        taken = load_cycles(case.machine, access)
+        if taken is not None:
+            cycles += taken
+            moved -= SECTOR_BYTES * access.sectors
+    cycles += max(0.0, moved) / rate
+    return [Use(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
 
 
 def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:

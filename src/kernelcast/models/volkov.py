@@ -33,12 +33,13 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import contention_law, load_latency, timing
+from kernelcast.models.latency import contention_law, load_latency, shares_of_waits, timing
 from kernelcast.models.latency_hiding import Contention, contended_throughput
 from kernelcast.models.lone_warp import lone_warp
 from kernelcast.models.slowest_warp import warp_spread
 from kernelcast.models.throughput import Worksheet, worksheet
 from kernelcast.models.traffic import Estimate
+from kernelcast.profiling.critical_path import WarpTime
 
 SLOWER_WARPS = (
     "at barriers and at the end of its block a warp waits for the slowest of the block, which "
@@ -295,11 +296,17 @@ class View:
 def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Path:
     """The latency bound of the mean warp: the representative one, scaled to the mean work.
 
-    At barriers and at the end of its block it waits for slower ones.
+    At barriers and at the end of its block it waits for slower ones. How many loads are waited for
+    together is what the walk shows when each takes its own mean latency.
     """
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
     timed = timing(case, unloaded, by)
     walked = lone_warp(case, timed)
+    together = _loads_per_wait(case, walked)
+    if together > 1:
+        unloaded, notes = _unloaded_latency(case, estimate, law, by, together)
+        timed = timing(case, unloaded, by)
+        walked = lone_warp(case, timed)
     spread = warp_spread(case, timed, walked)
     replacement = case.machine.get("latency.block_replacement")
     missing = () if replacement else ("replacing a block: no latency.block_replacement",)
@@ -312,20 +319,34 @@ def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Pa
         )
         if loads or stores
     )
-    loads = scale * sum(
-        times
-        for (op_class, space), times in walked.critical.items()
-        if op_class is OpClass.LOAD and space in (Space.GLOBAL, Space.GENERIC)
-    )
+    loads = scale * _waits(walked)
     waiting = (SLOWER_WARPS,) if spread.wait_cycles > _NOTED * cycles else ()
     return Path(
-        latency=_under_load(case, estimate, cycles, loads, law),
+        latency=_under_load(case, estimate, cycles, loads, law, together),
         shares=_shares(cycles, in_memory, spread.wait_cycles),
         barrier_cycles=spread.wait_cycles,
         loads=loads,
         notes=(*notes, *timed.notes, *waiting),
         warnings=missing,
     )
+
+
+def _waits(walked: WarpTime) -> float:
+    """Loads from global memory on the critical path."""
+    return float(
+        sum(
+            times
+            for (op_class, space), times in walked.critical.items()
+            if op_class is OpClass.LOAD and space in (Space.GLOBAL, Space.GENERIC)
+        )
+    )
+
+
+def _loads_per_wait(case: Case, walked: WarpTime) -> float:
+    """Loads from global memory of a mean warp for every one that is waited for, at least 1."""
+    loads = sum(a.requests for a in case.profile.accesses if a.space is Space.GLOBAL and a.is_load)
+    waits = _waits(walked) * case.profile.warps
+    return max(1.0, loads / waits) if waits else 1.0
 
 
 def _shares(cycles: float, in_memory: float, at_barriers: float) -> dict[Bottleneck, float]:
@@ -339,19 +360,24 @@ def _shares(cycles: float, in_memory: float, at_barriers: float) -> dict[Bottlen
 
 
 def _unloaded_latency(
-    case: Case, estimate: Estimate, law: Contention | None, by: str
+    case: Case, estimate: Estimate, law: Contention | None, by: str, together: float = 1.0
 ) -> tuple[float, tuple[str, ...]]:
-    """Latency of a load from global memory; 0 where the kernel has none."""
+    """Latency of loads from global memory, `together` at a time; 0 where the kernel has none."""
     outside = (Space.GLOBAL, Space.LOCAL)
     reads = (OpClass.LOAD, OpClass.ATOMIC)
     if not any(a.space in outside and a.op_class in reads for a in case.profile.accesses):
         return 0.0, ()
     dram = law.a if law else case.machine.number("latency.dram", by)
-    return load_latency(case, estimate, dram)
+    return load_latency(case, estimate, dram, together)
 
 
 def _under_load(
-    case: Case, estimate: Estimate, cycles: float, loads: float, law: Contention | None
+    case: Case,
+    estimate: Estimate,
+    cycles: float,
+    loads: float,
+    law: Contention | None,
+    together: float,
 ) -> Contention:
     """The latency bound against warps per cycle and SM.
 
@@ -361,7 +387,7 @@ def _under_load(
     moved_per_warp = case.traffic.dram.at(estimate) / case.profile.warps
     if law is None or not loads or not moved_per_warp:
         return Contention(cycles, ())
-    _, _, from_dram = case.traffic.shares(estimate)
+    _, _, from_dram = shares_of_waits(case, estimate, together)
     terms = tuple((loads * from_dram * b, c) for b, c in law.terms)
     per_warp_rate = moved_per_warp * case.machine.number("sm.count")
     return Contention(cycles, terms).in_units_of(per_warp_rate * case.machine.number("clock.sm"))

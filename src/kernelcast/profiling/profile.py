@@ -71,13 +71,17 @@ class AccessProfile:
         one half is used being halved down to 32 B. Both rules are 0 outside global and local
         memory.
     passes
-        shared memory only: cycles in which 32 banks of 4 B serve the request, equal words merged
-        (1 without conflicts; a 64- or 128-bit access is served by half- or quarter-warps and takes
-        2 or 4 at the least).
+        shared memory and loads from global memory: cycles in which 32 banks of 4 B serve the
+        request, equal words merged (1 without conflicts; a 64- or 128-bit access is served by half-
+        or quarter-warps and takes 2 or 4 at the least). The L1 cache lies in the banks of shared
+        memory from compute capability 7.0 on: gpu-benches' gpu-strides counts the same passes.
     passes_half_warp
-        the same for 16 banks of 4 B and half-warps (compute capability 1.x).
+        shared memory only: the same for 16 banks of 4 B and half-warps (compute capability 1.x).
     ideal_passes
         passes that a conflict-free pattern of the same width and lanes would take.
+    tag_passes
+        loads from global memory only: cycles in which the tags of the request's lines are looked
+        up, in four banks that take one line each (see `counting`).
     """
 
     instruction: int
@@ -97,6 +101,7 @@ class AccessProfile:
     passes: float = 0.0
     passes_half_warp: float = 0.0
     ideal_passes: float = 0.0
+    tag_passes: float = 0.0
 
     @property
     def bytes(self) -> float:

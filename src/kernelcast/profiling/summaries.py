@@ -91,6 +91,7 @@ def access_profiles(rows: Sequence[AccessRow], table: Floats) -> tuple[AccessPro
             passes=numbers[c.PASSES],
             passes_half_warp=numbers[c.PASSES_HALF_WARP],
             ideal_passes=numbers[c.IDEAL_PASSES],
+            tag_passes=numbers[c.TAG_PASSES],
         )
         for row, numbers in zip(rows, table.tolist(), strict=True)
         if numbers[c.REQUESTS]
@@ -152,11 +153,12 @@ def _line(
     location: Location, instructions: Count, accesses: Sequence[AccessProfile]
 ) -> LineProfile:
     device = [a for a in accesses if a.space in (Space.GLOBAL, Space.LOCAL)]
+    shared = [a for a in accesses if a.space is Space.SHARED]
     return LineProfile(
         location=location,
         instructions=instructions,
         sectors=sum(a.sectors for a in device),
         requests=sum(a.requests for a in device),
-        shared_passes=sum(a.passes for a in accesses),
-        shared_ideal_passes=sum(a.ideal_passes for a in accesses),
+        shared_passes=sum(a.passes for a in shared),
+        shared_ideal_passes=sum(a.ideal_passes for a in shared),
     )

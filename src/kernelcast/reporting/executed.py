@@ -55,8 +55,8 @@ def _of_one(profile: Profile) -> dict[int, Executed]:
             is_sectored = access.space in _SECTORED
             used = Executed(
                 sectors=access.sectors if is_sectored else 0.0,
-                passes=access.passes,
-                ideal_passes=access.ideal_passes,
+                passes=access.passes if access.space is Space.SHARED else 0.0,
+                ideal_passes=access.ideal_passes if access.space is Space.SHARED else 0.0,
             )
             found[address] = _sum(found[address], used)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from kernelcast.ir import OpClass
+from kernelcast.ir import OpClass, Space
 from kernelcast.models.base import Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, Profile
 from kernelcast.reporting.console import plain_text
@@ -140,6 +140,6 @@ def _instructions(profile: Profile) -> RenderableType:
 def _pattern(access: AccessProfile) -> str:
     if not access.requests:
         return ""
-    if access.passes:
+    if access.space is Space.SHARED:
         return f"{access.space}: {digits(access.passes / access.requests)} passes per request"
     return f"{access.space}: {digits(access.sectors / access.requests)} sectors per request"
