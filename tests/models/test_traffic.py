@@ -130,17 +130,42 @@ def test_words_of_16_bytes_are_two_segments_on_tesla(make_case):
     assert case.traffic.dram.central == 512 * WARPS
 
 
-@pytest.mark.parametrize(("local_bytes", "expected"), [(16, 0.0), (4096, 128.0)])
-def test_local_memory_leaves_the_sm_only_where_it_does_not_fit(make_case, local_bytes, expected):
-    case = make_case(
-        load_machine("h100-sxm"),
-        [{**STORE, "space": Space.LOCAL}],
+def local_case(make_case, gpu, what, local_bytes):
+    return make_case(
+        load_machine(gpu),
+        [{**what, "space": Space.LOCAL}],
         resources=Resources(registers=32, local_bytes=local_bytes),
     )
+
+
+@pytest.mark.parametrize(("local_bytes", "expected"), [(16, 0.0), (4096, 128.0)])
+def test_loads_of_local_memory_leave_the_sm_only_where_it_does_not_fit(
+    make_case, local_bytes, expected
+):
+    case = local_case(make_case, "h100-sxm", LOAD, local_bytes)
     assert case.traffic.l1.central == 128 * WARPS
     assert case.traffic.l2.central == expected * WARPS
     assert case.traffic.l2.high == 128 * WARPS
-    assert case.traffic.dram.high == 0
+
+
+@pytest.mark.parametrize(("gpu", "expected"), [("gtx-480", 0.0), ("rtx-2080-ti", 128.0)])
+def test_stores_to_local_memory_pass_through_the_l1_from_volta_on(make_case, gpu, expected):
+    """A spilling kernel's L2 writes on an RTX 2080 Ti are all its stores."""
+    case = local_case(make_case, gpu, STORE, 16)
+    assert case.traffic.l2.central == expected * WARPS
+
+
+def test_spills_that_the_l2_cannot_hold_go_to_the_dram(make_case):
+    """Resident threads of an RTX 2080 Ti with 4 KiB each need 285 MB; its L2 has 5.5 MiB."""
+    resident = 68 * 1024 * 4096
+    stored = local_case(make_case, "rtx-2080-ti", STORE, 4096).traffic
+    loaded = local_case(make_case, "rtx-2080-ti", LOAD, 4096).traffic
+    launch = local_case(make_case, "rtx-2080-ti", LOAD, 4096).launch
+    running = min(resident, launch.blocks * launch.threads_per_block * 4096)
+    held = min(1.0, 5.5 * 2**20 / running)
+    assert stored.dram.central == (128 * WARPS if held < 1 else 0)
+    assert loaded.dram.central == pytest.approx((1 - held) * 128 * WARPS)
+    assert local_case(make_case, "rtx-2080-ti", LOAD, 64).traffic.dram.central == 0
 
 
 def test_a_kernel_without_memory_accesses_moves_nothing(make_case):

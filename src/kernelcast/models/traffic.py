@@ -23,6 +23,8 @@ from kernelcast.profiling.profile import AccessProfile, Profile
 
 SECTOR_BYTES = 32
 HALF_WARP_LANES = 16
+_WRITES_THROUGH = (7, 0)
+"""Compute capability from which on stores to local memory pass through the L1 cache."""
 
 
 class Estimate(StrEnum):
@@ -86,14 +88,16 @@ def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
         return Traffic(exact, exact, exact, (_NO_CACHE,))
     occupancy = occupancy_of_launch(machine, profile.kernel.resources, profile.launch)
     requested = _bytes_of(profile.accesses, Space.GLOBAL)
-    local = _bytes_of(profile.accesses, Space.LOCAL)
     l2, l2_notes = _global_l2(profile, machine, requested)
-    spilled, local_notes = _local_l2(profile, machine, local, occupancy.blocks_per_sm)
     resident = occupancy.blocks_per_sm * int(machine.number("sm.count", "the traffic bounds"))
+    local_l2, local_dram, local_notes = _local(profile, machine, occupancy.blocks_per_sm, resident)
     dram, dram_notes = _dram(profile, machine, l2, resident)
-    asked = requested + local
+    asked = requested + _bytes_of(profile.accesses, Space.LOCAL)
     return Traffic(
-        Bytes(asked, asked, asked), l2 + spilled, dram, (*l2_notes, *local_notes, *dram_notes)
+        Bytes(asked, asked, asked),
+        l2 + local_l2,
+        dram + local_dram,
+        (*l2_notes, *local_notes, *dram_notes),
     )
 
 
@@ -132,18 +136,40 @@ def _global_l2(
     return Bytes(least, least, requested), (note,)
 
 
-def _local_l2(
-    profile: Profile, machine: Machine, local: float, blocks_per_sm: int
-) -> tuple[Bytes, tuple[str, ...]]:
-    """Local memory: written back only where the L1 cache cannot hold that of all threads."""
-    if not local:
-        return Bytes(0.0, 0.0, 0.0), ()
+def _local(
+    profile: Profile, machine: Machine, blocks_per_sm: int, resident_blocks: int
+) -> tuple[Bytes, Bytes, tuple[str, ...]]:
+    """Local memory at the L2 cache and at the DRAM.
+
+    Loads leave the SM where its L1 cache cannot hold the local memory of all its threads. From
+    compute capability 7.0 on stores pass through the L1 (L2 writes of spilling kernels on an
+    RTX 2080 Ti are the stores to global and local memory together). Where the L2 cache cannot hold
+    the local memory of all threads that run at once, stores go on to the DRAM, and of the loads
+    the share that it cannot hold.
+    """
+    none = Bytes(0.0, 0.0, 0.0)
+    loads = _bytes_of(profile.accesses, Space.LOCAL, OpClass.LOAD)
+    stores = _bytes_of(profile.accesses, Space.LOCAL) - loads
+    if not loads + stores:
+        return none, none, ()
     resources, launch = profile.kernel.resources, profile.launch
+    spilled = launch.threads_per_block * resources.local_bytes
     shared = resources.static_shared_bytes + launch.smem_bytes
-    held = blocks_per_sm * (launch.threads_per_block * resources.local_bytes + shared)
-    if held <= (machine.get("l1.size") or 0.0):
-        return Bytes(0.0, 0.0, local), ("local memory stays in the L1 cache, which can hold it",)
-    return Bytes(0.0, local, local), ("local memory goes to the L2 cache; none of it to the DRAM",)
+    notes = []
+    if blocks_per_sm * (spilled + shared) <= (machine.get("l1.size") or 0.0):
+        is_through = machine.compute_capability >= _WRITES_THROUGH and stores > 0
+        through = ", but for stores, which pass through it" if is_through else ""
+        notes.append(f"local memory stays in the L1 cache, which can hold it{through}")
+        loads, stores = 0.0, stores if is_through else 0.0
+    running = min(resident_blocks, launch.blocks) * spilled
+    beyond = max(0.0, 1 - (machine.get("l2.size") or 0.0) / running) if running else 0.0
+    to_dram = beyond * loads + (stores if beyond else 0.0)
+    if to_dram:
+        notes.append("local memory goes on to the DRAM: that of all threads exceeds the L2 cache")
+    elif loads:
+        notes.append("local memory goes to the L2 cache; none of it to the DRAM")
+    most = _bytes_of(profile.accesses, Space.LOCAL)
+    return Bytes(0.0, loads + stores, most), Bytes(0.0, to_dram, most), tuple(notes)
 
 
 def _dram(

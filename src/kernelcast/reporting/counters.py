@@ -24,8 +24,7 @@ def render_counters(
 ) -> RenderableType:
     """A line per counter, counts and estimates apart; with `detail`, the launches that are off
     most, and what could not be compared."""
-    counts = [s for s in scores if s.is_count]
-    estimates = [s for s in scores if not s.is_count]
+    counts, estimates = _parted(scores)
     notes = Text(
         "Ratios are expected over counted. Counts follow from code, launch and data, and any "
         "difference is an error, unless another compiler made the code or the execution was "
@@ -33,16 +32,24 @@ def render_counters(
     )
     head = Group(Text(_answer(counts, estimates)), Text(title), *([notes] if detail else []))
     gaps = section("Not compared", bullets(missing)) if missing and detail else None
+    return spaced([head, counter_tables(scores, detail=detail), gaps])
+
+
+def counter_tables(scores: Scores, *, detail: bool = False) -> RenderableType:
+    """A line per counter; with `detail`, the launches that are off most."""
+    counts, estimates = _parted(scores)
     return spaced(
         [
-            head,
             section("Counts", _table(counts)) if counts else None,
             _worst("Counts that differ", counts) if detail else None,
             section("Estimates", _table(estimates)) if estimates else None,
             _worst("Estimates that are off most", estimates) if detail else None,
-            gaps,
         ]
     )
+
+
+def _parted(scores: Scores) -> tuple[Scores, Scores]:
+    return [s for s in scores if s.is_count], [s for s in scores if not s.is_count]
 
 
 def counters_dict(
@@ -54,9 +61,14 @@ def counters_dict(
         "set": "counters",
         "device": device if isinstance(device, str) else dict(device),
         "gpu": gpu,
-        "counters": {score.metric: _score(score) for score in scores},
+        "counters": counters_by_name(scores),
         "missing": list(missing),
     }
+
+
+def counters_by_name(scores: Scores) -> dict[str, Any]:
+    """Every counter with its ratios and launches, by the profiler's name."""
+    return {score.metric: _score(score) for score in scores}
 
 
 def _answer(counts: Scores, estimates: Scores) -> str:

@@ -9,9 +9,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.measurements.observation import Measurements
+from kernelcast.reporting.counters import counter_tables, counters_by_name
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.counter_scores import CounterScore
 from kernelcast.validation.measured import SameCode, Score
 
 Scores = Mapping[str, Score]
@@ -22,11 +24,13 @@ def render_measured(
     title: str,
     of: int,
     code: SameCode,
+    counted: Sequence[CounterScore],
     missing: Sequence[str],
     *,
     detail: bool,
 ) -> RenderableType:
-    """The answer first; then a line per model, the worst predictions, and what is missing."""
+    """The answer first; then a line per model, the worst predictions, the counters where there are
+    some, and what is missing."""
     first = next(iter(scores))
     table = columns(
         "model", "launches", "median", "mean", "90 %", "pred. / meas.", "tau", "regret",
@@ -42,12 +46,18 @@ def render_measured(
     head = Group(Text(_answer(first, scores[first], of)), Text(title))
     gaps = section("Not compared", bullets(missing)) if missing else None
     worst = [section(f"Worst by {m}", _worst(score.worst)) for m, score in scores.items()]
-    more = [notes, *worst, _same(code), gaps] if detail else []
+    counters = section("Counters", counter_tables(counted)) if counted else None
+    more = [notes, *worst, _same(code), counters, gaps] if detail else []
     return spaced([head, table, *more])
 
 
 def measured_dict(
-    scores: Scores, found: Measurements, gpu: str, code: SameCode, missing: Sequence[str]
+    scores: Scores,
+    found: Measurements,
+    gpu: str,
+    code: SameCode,
+    counted: Sequence[CounterScore],
+    missing: Sequence[str],
 ) -> dict[str, Any]:
     """The same as a plain dictionary, with every launch."""
     return {
@@ -59,6 +69,7 @@ def measured_dict(
         "failed": found.failed,
         "registers": {"known": code.known, "same": code.same},
         "models": {model: _model(score) for model, score in scores.items()},
+        "counters": counters_by_name(counted),
         "missing": list(missing),
     }
 

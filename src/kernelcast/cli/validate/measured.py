@@ -81,6 +81,7 @@ def command(
     """
     from kernelcast.measurements.reading import read_measurements
     from kernelcast.reporting.measured import measured_dict, render_measured
+    from kernelcast.validation.counter_scores import counter_scores
     from kernelcast.validation.measured import Score, same_code
 
     found = read_measurements(file)
@@ -94,12 +95,19 @@ def command(
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     pairs = [(found.observations[at], cases) for (_, at), cases in answers.cases.items()]
     code = same_code(pairs)
+    counted = counter_scores((one, *cases) for one, cases in pairs if len(cases) == 1)
     title = f"{chip.title}, predicted, beside {found.device}, measured"
     output.show(
         render_measured(
-            scores, title, len(found.observations), code, answers.missing, detail=not output.quiet
+            scores,
+            title,
+            len(found.observations),
+            code,
+            counted,
+            answers.missing,
+            detail=not output.quiet,
         ),
-        measured_dict(scores, found, chip.name, code, answers.missing),
+        measured_dict(scores, found, chip.name, code, counted, answers.missing),
     )
 
 

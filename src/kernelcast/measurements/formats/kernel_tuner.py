@@ -16,7 +16,7 @@ _MS = 1e-3
 
 def recognises(head: str) -> bool:
     """Whether a file that begins so is of this format."""
-    return '"tune_params_keys"' in head
+    return '"tune_params_keys"' in head and '"agg"' not in head
 
 
 def read(text: str) -> Measurements:
