@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_traces import FULL, access_kernel, affine, memory, profile, scattered, warp
+from synthetic_traces import (
+    FULL,
+    access_kernel,
+    affine,
+    instruction,
+    kernel,
+    memory,
+    profile,
+    scattered,
+    warp,
+)
 
 from kernelcast.execution.address_map import (
     GLOBAL_BASE,
@@ -16,7 +26,7 @@ from kernelcast.execution.address_map import (
     PARAM_WINDOW,
     SHARED_WINDOW,
 )
-from kernelcast.ir import Space
+from kernelcast.ir import OpClass, Space
 from kernelcast.profiling.profile import AccessProfile
 
 DEVICE_COUNTS = (
@@ -29,6 +39,9 @@ DEVICE_COUNTS = (
     "bytes_cc12",
 )
 SHARED_COUNTS = ("passes", "passes_half_warp", "ideal_passes")
+PASS_COUNTS = (*SHARED_COUNTS, "tag_passes")
+PITCH = 4098
+"""Words of a row: one line of tags and two banks further than a power of two."""
 
 
 def request(space, access_bytes, base, stride, mask=FULL) -> AccessProfile:
@@ -90,6 +103,74 @@ def test_shared_patterns_by_hand(access_bytes, stride, expected):
     assert tuple(getattr(access, name) for name in SHARED_COUNTS) == expected
 
 
+def load_of_rows(words: int, access_bytes: int = 4) -> AccessProfile:
+    """A warp that loads so many words of every row, 32 in all."""
+    base = GLOBAL_BASE + (1 << 21)
+    addresses = [
+        base + access_bytes * (PITCH * (lane // words) + lane % words) for lane in range(32)
+    ]
+    (access,) = profile(
+        access_kernel(Space.GLOBAL, access_bytes),
+        warp(0, 0),
+        scattered(0, addresses),
+        arrays=memory(1 << 22),
+    ).accesses
+    return access
+
+
+@pytest.mark.parametrize(
+    ("words", "passes"),
+    [
+        (32, 1),  # a row: every bank serves one word
+        (16, 2),  # a second row begins two banks further: they share 14 banks
+        (8, 4),  # rows of 8 two banks apart: a bank lies in four of them
+        (4, 2),
+        (2, 1),  # 16 pairs fill the banks one beside the other
+        (1, 2),  # 32 words, two banks apart, go round twice
+    ],
+)
+def test_loads_of_rows_take_the_passes_of_the_banks_they_fall_on(words, passes):
+    access = load_of_rows(words)
+    assert (access.passes, access.ideal_passes, access.passes_half_warp) == (passes, 1, 0)
+
+
+def test_wide_loads_from_global_memory_take_their_banks_in_turns():
+    assert [load_of_rows(words, 8).passes for words in (32, 16, 8, 4, 2, 1)] == [2, 2, 4, 4, 2, 4]
+
+
+def test_side_by_side_lines_lie_in_four_banks_of_tags():
+    # Stride 32 words: 32 lines, eight in every bank. Stride 0 and 1: one line.
+    base = GLOBAL_BASE + 4096
+    found = [request(Space.GLOBAL, 4, base, 4 * stride) for stride in (0, 1, 4, 32)]
+    assert [access.tag_passes for access in found] == [1, 1, 1, 8]
+
+
+def test_lines_of_one_bank_of_tags_are_looked_up_one_after_another():
+    # Lines 0, 3, 5 and 6 have even parity in their low eight bits, and 0 and 5 also in bits 1, 3
+    # and 5: those two share a bank, as do 3 and 6.
+    base = GLOBAL_BASE + (1 << 21)
+    lines = [0, 3, 5, 6]
+    addresses = [base + 128 * lines[lane % 4] for lane in range(32)]
+    (access,) = profile(
+        access_kernel(), warp(0, 0), scattered(0, addresses), arrays=memory(1 << 22)
+    ).accesses
+    assert (access.lines, access.tag_passes) == (4, 2)
+
+
+@pytest.mark.parametrize("op_class", [OpClass.STORE, OpClass.ATOMIC])
+def test_what_passes_through_the_l1_cache_takes_no_passes(op_class):
+    # After a load of the same pattern: what is remembered of that one must not count.
+    kinds = (OpClass.LOAD, op_class)
+    both = kernel(
+        instruction(index, kind, space=Space.GLOBAL, access_bytes=4)
+        for index, kind in enumerate(kinds)
+    )
+    records = [affine(index, GLOBAL_BASE + 4096, 4) for index in range(2)]
+    load, other = profile(both, warp(0, 0), *records).accesses
+    assert [getattr(load, name) for name in PASS_COUNTS] == [1, 0, 1, 1]
+    assert [getattr(other, name) for name in PASS_COUNTS] == [0, 0, 0, 0]
+
+
 def test_inactive_groups_of_lanes_take_no_pass():
     access = request(Space.SHARED, 8, 0, 8, mask=0xFFFF)
     assert (access.passes, access.ideal_passes, access.lanes) == (1, 1, 16)
@@ -127,7 +208,7 @@ def test_generic_lanes_are_counted_in_the_space_they_lead_to():
     ).accesses
     found = {a.space: (a.requests, a.lanes, a.sectors, a.passes) for a in accesses}
     assert found == {
-        Space.GLOBAL: (1, 7, 1, 0),
+        Space.GLOBAL: (1, 7, 1, 1),
         Space.SHARED: (1, 8, 0, 1),
         Space.LOCAL: (1, 8, 1, 0),
         Space.PARAM: (1, 8, 0, 0),
@@ -147,13 +228,16 @@ def test_patterns_that_fall_on_one_place_of_the_memory_are_told_apart():
 
 def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict[str, int]:
     """The definitions of `AccessProfile`, followed word by word; addresses by active lane."""
-    expected = dict.fromkeys((*DEVICE_COUNTS, *SHARED_COUNTS), 0)
+    expected = dict.fromkeys((*DEVICE_COUNTS, *PASS_COUNTS), 0)
     expected |= {"requests": 1, "lanes": len(addresses)}
-    if space is Space.SHARED:
+    if space in (Space.SHARED, Space.GLOBAL):
         group = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
         expected["passes"] = bank_passes(width, addresses, group, 32)
-        expected["passes_half_warp"] = bank_passes(width, addresses, 16, 16)
         expected["ideal_passes"] = len({lane // group for lane in addresses})
+    if space is Space.SHARED:
+        expected["passes_half_warp"] = bank_passes(width, addresses, 16, 16)
+    if space is Space.GLOBAL:
+        expected["tag_passes"] = tag_passes({address // 128 for address in addresses.values()})
     if space in (Space.GLOBAL, Space.LOCAL):
         parts = [addresses]
         if space is Space.LOCAL:
@@ -173,6 +257,12 @@ def bank_passes(width: int, addresses: dict[int, int], group: int, banks: int) -
             word = address // 4 + j
             words_of[lane // group][word % banks].add(word)
     return sum(max(len(w) for w in group_banks.values()) for group_banks in words_of.values())
+
+
+def tag_passes(lines: set[int]) -> int:
+    """The fullest of the four banks that two parities of a line's number name."""
+    banks = [tuple((line & bits).bit_count() % 2 for bits in (0x2AFF, 0x3F2A)) for line in lines]
+    return max(Counter(banks).values())
 
 
 def device_counts(width: int, parts: list[dict[int, int]]) -> dict[str, int]:
