@@ -25,7 +25,8 @@ def command_summaries(package: str) -> dict[str, str]:
     assert spec.origin is not None
     folder = Path(spec.origin).parent
     found = {}
-    for file in sorted([*folder.glob("*.py"), *folder.glob("*/__init__.py")]):
+    files = {*folder.glob("*.py"), *folder.glob("*/__init__.py")} - {folder / "__init__.py"}
+    for file in files:
         module = ast.parse(file.read_bytes())
         functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
         if "command" in functions:

@@ -12,35 +12,21 @@ from typing import Any, cast
 from kernelcast.errors import NotFoundError
 from kernelcast.models.base import Model
 
-_PARTS = frozenset(
-    {
-        "__init__",
-        "base",
-        "cusp",
-        "dual_issue",
-        "latency",
-        "latency_hiding",
-        "lone_warp",
-        "mix",
-        "occupancy_curve",
-        "registry",
-        "reuse",
-        "scattered",
-        "slowest_warp",
-        "tensor_work",
-        "throughput",
-        "traffic",
-        "work",
-    }
-)
-"""Modules that models are made of, themselves none."""
-
 
 @cache
 def model_names() -> tuple[str, ...]:
-    """Names of all models, in alphabetical order; imports none of them."""
-    stems = {file.stem for file in Path(__file__).parent.glob("*.py")} - _PARTS
-    return tuple(sorted(stem.replace("_", "-") for stem in stems))
+    """Names of all models, in alphabetical order; reads their modules and imports none of them.
+
+    Other modules of the package are parts that models are made of.
+    """
+    names = {file: file.stem.replace("_", "-") for file in Path(__file__).parent.glob("*.py")}
+    return tuple(
+        sorted(
+            name
+            for file, name in names.items()
+            if f'name: ClassVar[str] = "{name}"' in file.read_text(encoding="utf-8")
+        )
+    )
 
 
 def default_model_name() -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import from_dtype, types
+from numpy.typing import NDArray
 
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
@@ -95,6 +96,8 @@ STATE = np.dtype(
         ("counts", np.int64, ACCESS_COLUMNS),
         ("line", np.int64, MAX_LINES),
         ("line_sectors", np.int64, MAX_LINES),  # of the low half-warp; of the high, shifted by 4
+        ("lane_line", np.int64, WARP_LANES),  # place in `line` of the line that a lane asks for
+        ("line_words", np.int64, MAX_LINES),  # bits of the words that some lanes ask for
         ("bank_load", np.int64, WARP_LANES),
         ("hash_key", np.int64, _HASH_SLOTS),  # -1 between uses
         ("hash_entry", np.int64, _HASH_SLOTS),
@@ -111,6 +114,8 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _FULL_MASK = (1 << WARP_LANES) - 1
+_SUM_DIGITS = 6
+"""Binary digits of the most words of a request that one bank can hold."""
 _TAG_BANK_BITS = (0x2AFF, 0x3F2A)
 """Bits of a line's number whose parities name the bank of its tag, one of four.
 
@@ -118,6 +123,18 @@ Those that explain best the column of tag lookups in the tables that gpu-benches
 (github.com/RRZE-HPC/gpu-benches, 1038c5d) measured on an A100: 4 % off in the mean. Its strides
 settle the low eight bits; its rows that lie 16 KiB apart leave some choice of the higher ones.
 """
+
+
+def _tag_banks(lines: range) -> NDArray[np.int64]:
+    """The bank of the tag of every line."""
+    low, high = _TAG_BANK_BITS
+    banks = [(n & low).bit_count() % 2 + 2 * ((n & high).bit_count() % 2) for n in lines]
+    return np.array(banks, np.int64)
+
+
+_TAG_BANK_LOW = _tag_banks(range(1 << 8))
+_TAG_BANK_HIGH = _tag_banks(range(0, 1 << 14, 1 << 8))
+"""Banks by the low eight bits of a line's number and by the next six: their exclusive or counts."""
 _PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
@@ -175,26 +192,74 @@ def _bank_passes(mask, words, group_lanes, banks, state):
 
 
 @inner
-def _count_passes(mask, width, state):
-    """Count the passes over 32 banks; return the words of a lane."""
+def _count_shared(mask, width, state):
     counts = state.counts
     words = max(width >> 2, 1)
     group_lanes = max(WARP_LANES // words, 8)
+    half_warp = np.int64(16)
     counts[PASSES] = _bank_passes(mask, words, group_lanes, np.int64(32), state)
-    for first in range(0, WARP_LANES, group_lanes):
-        counts[IDEAL_PASSES] += (mask >> first) & ((1 << group_lanes) - 1) != 0
-    return words
+    counts[PASSES_HALF_WARP] = _bank_passes(mask, words, half_warp, half_warp, state)
+    counts[IDEAL_PASSES] = _active_groups(mask, group_lanes)
 
 
 @inner
+def _active_groups(mask, group_lanes):
+    groups = np.int64(0)
+    for first in range(0, WARP_LANES, group_lanes):
+        groups += (mask >> first) & ((1 << group_lanes) - 1) != 0
+    return groups
+
+
+@inner
+def _count_line_passes(mask, width, lines, state):
+    """Count the passes of a load from global memory, whose lines are known.
+
+    A line is a row of banks. So a bank has as many words to serve as lines have its bit set, which
+    are added for all banks at once: `sums` holds the binary digits of the 32 sums, a word each.
+    """
+    address, counts, sums = state.address, state.counts, state.bank_load
+    words = max(width >> 2, 1)
+    group_lanes = max(WARP_LANES // words, 8)
+    counts[IDEAL_PASSES] = _active_groups(mask, group_lanes)
+    if lines == 1:
+        counts[PASSES] = counts[IDEAL_PASSES]
+        return
+    line_words = state.line_words
+    for first in range(0, WARP_LANES, group_lanes):
+        for i in range(lines):
+            line_words[i] = 0
+        for lane in range(first, first + group_lanes):
+            if (mask >> lane) & 1:
+                bits = ((1 << words) - 1) << (address[lane] >> 2 & 31)
+                line_words[state.lane_line[lane]] |= bits
+        for digit in range(_SUM_DIGITS):
+            sums[digit] = 0
+        for i in range(lines):
+            carry = line_words[i]
+            digit = 0
+            while carry:
+                both = sums[digit] & carry
+                sums[digit] ^= carry
+                carry = both
+                digit += 1
+        fullest = np.int64(_FULL_MASK)
+        for digit in range(_SUM_DIGITS - 1, -1, -1):
+            if fullest & sums[digit]:
+                fullest &= sums[digit]
+                counts[PASSES] += 1 << digit
+
+
+@inlined
 def _tag_passes(entry, base_line, state):
     """Passes in which four banks of tags look up the lines of a remembered request."""
+    lines = state.memo_size[entry]
+    if lines <= 1:
+        return lines
     loads = np.int64(0)  # of the four banks, 16 bits each
-    for i in range(state.memo_size[entry]):
+    for i in range(lines):
         line = base_line + state.memo_line[entry, i]
-        low = _popcount(line & _TAG_BANK_BITS[0]) & 1
-        high = _popcount(line & _TAG_BANK_BITS[1]) & 1
-        loads += np.int64(1) << (32 * high + 16 * low)
+        bank = _TAG_BANK_LOW[line & 0xFF] ^ _TAG_BANK_HIGH[line >> 8 & 0x3F]
+        loads += np.int64(1) << (16 * bank)
     return max(max(loads & 0xFF, loads >> 16 & 0xFF), max(loads >> 32 & 0xFF, loads >> 48 & 0xFF))
 
 
@@ -269,6 +334,7 @@ def _count_lines(mask, width, is_local, state):
                     line_sectors[lines] = 0
                     lines += 1
                 entry = state.hash_entry[slot]
+            state.lane_line[lane] = entry
             line_sectors[entry] |= 1 << ((address[lane] >> 5) & 3) + (lane >> 4 << 2)
         coalesced = _count_transactions_cc10(mask, width, state)
         all_coalesced = all_coalesced and coalesced
@@ -295,13 +361,11 @@ def _count_request(mask, width, space, effect, state):
     counts[REQUESTS] = 1
     counts[LANES] = _popcount(mask)
     if space == SHARED:
-        words = _count_passes(mask, width, state)
-        half_warp = np.int64(16)
-        counts[PASSES_HALF_WARP] = _bank_passes(mask, words, half_warp, half_warp, state)
+        _count_shared(mask, width, state)
     elif space in (GLOBAL, LOCAL):
-        if space == GLOBAL and effect == READS:
-            _count_passes(mask, width, state)
         lines = _count_lines(mask, width, space == LOCAL, state)
+        if space == GLOBAL and effect == READS:
+            _count_line_passes(mask, width, lines, state)
         return lines if space == GLOBAL else 0
     return 0
 
