@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import from_dtype, types
-from numpy.typing import NDArray
 
 from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
@@ -48,7 +47,10 @@ REGION_COLUMNS = 10
 REQUESTS, LANES, SECTORS, LINES = range(4)
 """Columns of `accesses`, named as in `AccessProfile`."""
 TRANSACTIONS_CC10, COALESCED_CC10, TRANSACTIONS_CC12, COALESCED_CC12, BYTES_CC12 = range(4, 9)
-PASSES, PASSES_HALF_WARP, IDEAL_PASSES, TAG_PASSES = range(9, 13)
+PASSES, PASSES_HALF_WARP, IDEAL_PASSES = range(9, 12)
+_PATTERN_COLUMNS = 12
+"""Columns that only the pattern of a request decides, not where it lies in memory."""
+TAG_PASSES = 12
 ACCESS_COLUMNS = 13
 
 TOUCHED, STORED = range(2)
@@ -84,7 +86,7 @@ STATE = np.dtype(
         # Requests seen before: shape, pattern and mask, -1 at first; their counts and lines.
         ("memo_key", np.int64, (MEMO_ENTRIES, 3)),
         ("memo_delta", np.int64, (MEMO_ENTRIES, WARP_LANES)),
-        ("memo_counts", np.int64, (MEMO_ENTRIES, ACCESS_COLUMNS)),
+        ("memo_counts", np.int64, (MEMO_ENTRIES, _PATTERN_COLUMNS)),
         ("memo_size", np.int64, MEMO_ENTRIES),
         ("memo_line", np.int64, (MEMO_ENTRIES, WARP_LANES)),
         ("memo_sectors", np.int64, (MEMO_ENTRIES, WARP_LANES)),
@@ -93,11 +95,11 @@ STATE = np.dtype(
         ("delta", np.int64, WARP_LANES),
         ("generic", np.int64, WARP_LANES),
         ("offset", np.int64, WARP_LANES),
-        ("counts", np.int64, ACCESS_COLUMNS),
+        ("counts", np.int64, _PATTERN_COLUMNS),
         ("line", np.int64, MAX_LINES),
         ("line_sectors", np.int64, MAX_LINES),  # of the low half-warp; of the high, shifted by 4
+        ("line_asked", np.int64, MAX_LINES),  # a bit for every bank of whose word a lane has asked
         ("lane_line", np.int64, WARP_LANES),  # place in `line` of the line that a lane asks for
-        ("line_words", np.int64, MAX_LINES),  # bits of the words that some lanes ask for
         ("bank_load", np.int64, WARP_LANES),
         ("hash_key", np.int64, _HASH_SLOTS),  # -1 between uses
         ("hash_entry", np.int64, _HASH_SLOTS),
@@ -114,8 +116,6 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _FULL_MASK = (1 << WARP_LANES) - 1
-_SUM_DIGITS = 6
-"""Binary digits of the most words of a request that one bank can hold."""
 _TAG_BANK_BITS = (0x2AFF, 0x3F2A)
 """Bits of a line's number whose parities name the bank of its tag, one of four.
 
@@ -123,18 +123,6 @@ Those that explain best the column of tag lookups in the tables that gpu-benches
 (github.com/RRZE-HPC/gpu-benches, 1038c5d) measured on an A100: 4 % off in the mean. Its strides
 settle the low eight bits; its rows that lie 16 KiB apart leave some choice of the higher ones.
 """
-
-
-def _tag_banks(lines: range) -> NDArray[np.int64]:
-    """The bank of the tag of every line."""
-    low, high = _TAG_BANK_BITS
-    banks = [(n & low).bit_count() % 2 + 2 * ((n & high).bit_count() % 2) for n in lines]
-    return np.array(banks, np.int64)
-
-
-_TAG_BANK_LOW = _tag_banks(range(1 << 8))
-_TAG_BANK_HIGH = _tag_banks(range(0, 1 << 14, 1 << 8))
-"""Banks by the low eight bits of a line's number and by the next six: their exclusive or counts."""
 _PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
@@ -214,39 +202,33 @@ def _active_groups(mask, group_lanes):
 def _count_line_passes(mask, width, lines, state):
     """Count the passes of a load from global memory, whose lines are known.
 
-    A line is a row of banks. So a bank has as many words to serve as lines have its bit set, which
-    are added for all banks at once: `sums` holds the binary digits of the 32 sums, a word each.
+    A line is a row of banks. All lanes ask for aligned units of one width, which are the same or
+    apart: the first bank of each stands for the others.
     """
-    address, counts, sums = state.address, state.counts, state.bank_load
+    address, load, asked = state.address, state.bank_load, state.line_asked
     words = max(width >> 2, 1)
     group_lanes = max(WARP_LANES // words, 8)
-    counts[IDEAL_PASSES] = _active_groups(mask, group_lanes)
+    ideal = _active_groups(mask, group_lanes)
+    state.counts[IDEAL_PASSES] = ideal
+    state.counts[PASSES] = ideal
     if lines == 1:
-        counts[PASSES] = counts[IDEAL_PASSES]
         return
-    line_words = state.line_words
+    passes = np.int64(0)
     for first in range(0, WARP_LANES, group_lanes):
         for i in range(lines):
-            line_words[i] = 0
+            asked[i] = 0
+        for bank in range(WARP_LANES):
+            load[bank] = 0
+        worst = np.int64(0)
         for lane in range(first, first + group_lanes):
-            if (mask >> lane) & 1:
-                bits = ((1 << words) - 1) << (address[lane] >> 2 & 31)
-                line_words[state.lane_line[lane]] |= bits
-        for digit in range(_SUM_DIGITS):
-            sums[digit] = 0
-        for i in range(lines):
-            carry = line_words[i]
-            digit = 0
-            while carry:
-                both = sums[digit] & carry
-                sums[digit] ^= carry
-                carry = both
-                digit += 1
-        fullest = np.int64(_FULL_MASK)
-        for digit in range(_SUM_DIGITS - 1, -1, -1):
-            if fullest & sums[digit]:
-                fullest &= sums[digit]
-                counts[PASSES] += 1 << digit
+            line = state.lane_line[lane]
+            bank = address[lane] >> 2 & (WARP_LANES - 1)
+            is_new = (mask >> lane) & ~(asked[line] >> bank) & 1
+            asked[line] |= is_new << bank
+            load[bank] += is_new
+            worst = max(worst, load[bank])
+        passes += worst
+    state.counts[PASSES] = passes
 
 
 @inlined
@@ -255,11 +237,16 @@ def _tag_passes(entry, base_line, state):
     lines = state.memo_size[entry]
     if lines <= 1:
         return lines
+    known = state.memo_line[entry]
     loads = np.int64(0)  # of the four banks, 16 bits each
     for i in range(lines):
-        line = base_line + state.memo_line[entry, i]
-        bank = _TAG_BANK_LOW[line & 0xFF] ^ _TAG_BANK_HIGH[line >> 8 & 0x3F]
-        loads += np.int64(1) << (16 * bank)
+        line = base_line + known[i]
+        parity = (line & _TAG_BANK_BITS[0]) | (line & _TAG_BANK_BITS[1]) << 16
+        parity ^= parity >> 8
+        parity ^= parity >> 4
+        parity ^= parity >> 2
+        parity ^= parity >> 1
+        loads += np.int64(1) << ((parity & 1) << 4 | (parity >> 16 & 1) << 5)
     return max(max(loads & 0xFF, loads >> 16 & 0xFF), max(loads >> 32 & 0xFF, loads >> 48 & 0xFF))
 
 
@@ -356,7 +343,7 @@ def _count_lines(mask, width, is_local, state):
 def _count_request(mask, width, space, effect, state):
     """Fill `counts` from `address`; return how many lines of global memory stand in `line`."""
     counts = state.counts
-    for column in range(ACCESS_COLUMNS):
+    for column in range(_PATTERN_COLUMNS):
         counts[column] = 0
     counts[REQUESTS] = 1
     counts[LANES] = _popcount(mask)
@@ -460,12 +447,12 @@ def _record_request(
                 state.memo_delta[entry, lane] = state.delta[lane]
         lines = _count_request(mask, width, space, effect, state)
         state.memo_size[entry] = lines
-        for column in range(ACCESS_COLUMNS):
+        for column in range(_PATTERN_COLUMNS):
             state.memo_counts[entry, column] = state.counts[column]
         for i in range(lines):
             state.memo_line[entry, i] = state.line[i] - base_line
             state.memo_sectors[entry, i] = state.line_sectors[i]
-    for column in range(ACCESS_COLUMNS):
+    for column in range(_PATTERN_COLUMNS):
         accesses[row, column] += state.memo_counts[entry, column]
     if effect == READS:
         accesses[row, TAG_PASSES] += _tag_passes(entry, base_line, state)

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernelcast.cli.options import ModelFlags, Output
+from kernelcast.cli.options import ModelFlags, Output, SamplingFlags
 from kernelcast.errors import KernelcastError, MissingNumberError, UnsupportedError
 
 if TYPE_CHECKING:
     from kernelcast.api import Build, Case, Workload
     from kernelcast.machines.machine import Machine
     from kernelcast.validation.accuracy import Comparison
+
+ENOUGH_FLAGS = SamplingFlags(exact=False, sample=None, budget=None)
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,11 @@ class Answers:
 
 
 def judge(
-    questions: Sequence[Question], chip: Machine, models: ModelFlags, output: Output
+    questions: Sequence[Question],
+    chip: Machine,
+    models: ModelFlags,
+    output: Output,
+    sampling: SamplingFlags = ENOUGH_FLAGS,
 ) -> Answers:
     """Predict every question by every model; what cannot be predicted is named.
 
@@ -53,11 +59,12 @@ def judge(
     for name in models.names():
         load_model(name)
     answers = Answers({name: [] for name in models.names()})
+    share = sampling.sampling()
     with progress_bar("predicting", output.quiet) as progress:
         for at, question in enumerate(questions):
             where = f"{question.kernel}, configuration {question.configuration}"
             try:
-                cases = api.cases(question.workload, [chip], build=question.build)
+                cases = api.cases(question.workload, [chip], build=question.build, sampling=share)
                 answers.cases[question.kernel, question.configuration] = cases
                 for model, compared in answers.compared.items():
                     compared.append(_comparison(question, cases, model))

@@ -13,10 +13,12 @@ from kernelcast.cli.options import (
     GpuFlags,
     ModelFlags,
     Output,
+    SamplingFlags,
     SourceFlags,
     gpu_options,
     model_options,
     output_options,
+    sampling_options,
     source_options,
 )
 from kernelcast.cli.validate.judging import Question, judge
@@ -59,6 +61,7 @@ _SEED = 2026
 )
 @click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
 @source_options
+@sampling_options
 @output_options
 def command(
     file: str,
@@ -69,6 +72,7 @@ def command(
     least_us: float,
     only: tuple[str, ...],
     source: SourceFlags,
+    sampling: SamplingFlags,
     output: Output,
 ) -> None:
     """Predicted beside measured times of one kernel in many configurations.
@@ -88,7 +92,7 @@ def command(
     chip = gpus.machine()
     chosen = _chosen(found, only, least_us * 1e-6, count, file)
     questions = [_question(at, one, workload, source) for at, one in chosen.items()]
-    answers = judge(questions, chip, models, output)
+    answers = judge(questions, chip, models, output, sampling)
     scores = {model: Score(tuple(own)) for model, own in answers.compared.items() if own}
     if not scores:
         missing = answers.missing
