@@ -51,6 +51,7 @@ def expected(truth) -> dict[str, float]:
         "latency.l2_far": truth.l2_far,
         "latency.constant": truth.constant,
         "latency.transaction": truth.transaction,
+        "throughput.convert64": truth.rate["convert_f64"],
         "latency.tlb_miss": truth.tlb_miss,
         "tlb.reach": truth.tlb_bytes,
         "l1.reach": truth.l1_bytes,

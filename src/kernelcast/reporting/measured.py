@@ -77,7 +77,7 @@ def measured_dict(
 def _answer(model: str, score: Score, of: int) -> str:
     """`Half of 100 predictions are off by less than 12 %, by the volkov model`."""
     count = len(score.comparisons)
-    drawn = "" if count == of else f", drawn from {of} measured"
+    drawn = "" if count == of else f", drawn from {of} measured launches,"
     return (
         f"Half of the {count} predictions{drawn} are off by {percent(score.median_error)} or less, "
         f"by the {model} model"

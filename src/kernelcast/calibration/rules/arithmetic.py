@@ -44,6 +44,8 @@ def rules() -> Iterator[Rule]:
         yield Rule(f"latency.{op_class}", name, slope, chain_latency)
         rate = "plateau over warps and chains, one SM"
         yield Rule(f"throughput.{op_class}", name, rate, _throughput)
+    wide = "plateau over warps and chains, one SM; from single to double precision and back"
+    yield Rule("throughput.convert64", "arithmetic.convert_f64", wide, _throughput)
     method = "cycles per instruction of one warp with four chains"
     yield Rule("latency.issue_next", "arithmetic.fp32_fma", method, _issue_next)
 
