@@ -23,20 +23,27 @@ from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.measured import Score
 
 PUBLIC = Path(__file__).parent / "public"
-HEAD = "| kernels | GPU | launches | median error | mean | 90 % | predicted / measured | tau | regret |"
+HEAD = (
+    "| kernels | GPU | launches | median error | mean | 90 % "
+    "| predicted / measured | tau | regret |"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) not in (2, 3) or not all(Path(a).is_dir() for a in arguments[:2]):
+    """Print the table; exit status 2 where the arguments are none."""
+    folders, count = arguments[:2], arguments[2:] or ["100"]
+    is_usable = len(folders) == 2 and all(Path(a).is_dir() for a in folders)
+    if not is_usable or len(count) > 1 or not count[0].isdecimal():
         print("usage: scripts/accuracy DATA SOURCES [LAUNCHES]", file=sys.stderr)
         return 2
-    data, sources = (Path(a).resolve() for a in arguments[:2])
-    launches = int(arguments[2]) if len(arguments) > 2 else 100
+    data, sources = (Path(a).resolve() for a in folders)
+    launches = int(count[0])
     print(f"{HEAD}\n|---|---|{'---:|' * 7}")
     sets = tomllib.loads((PUBLIC / "sets.toml").read_text())["set"]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for one, row in zip(sets, pool.map(lambda s: row_of(s, data, sources, launches), sets)):
-            print(row if row else f"nothing of {one['title']}, {one['gpu']}", flush=True)
+        for row in pool.map(lambda one: row_of(one, data, sources, launches), sets):
+            if row:
+                print(row, flush=True)
     return 0
 
 

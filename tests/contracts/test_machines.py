@@ -70,6 +70,7 @@ FROM_VOLTA_ON = [
     "l1.bandwidth",
     "l1.line",
     "l1.sector",
+    "l1.tags",
     "l2.size",
     "l2.bandwidth",
     "l2.line",

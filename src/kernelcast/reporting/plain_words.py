@@ -9,7 +9,7 @@ from kernelcast.models.base import Bottleneck
 MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.DRAM_BANDWIDTH: "device memory cannot deliver its bytes any faster",
     Bottleneck.L2_BANDWIDTH: "the L2 cache cannot deliver its bytes any faster",
-    Bottleneck.L1_BANDWIDTH: "the L1 caches cannot serve its sectors any faster",
+    Bottleneck.L1_BANDWIDTH: "the L1 caches cannot serve its accesses any faster",
     Bottleneck.SHARED_BANDWIDTH: "shared memory cannot serve its accesses any faster",
     Bottleneck.FP32: "the single-precision units are always busy",
     Bottleneck.FP64: "the double-precision units are always busy",
