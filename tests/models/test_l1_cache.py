@@ -97,7 +97,7 @@ def load(**sums: float) -> AccessProfile:
         (4, 2, 4, 4, 8),  # four rows of 8
         (1, 5, 5, 5, 5),  # 16 pairs of words, side by side in the banks: their 16 lines
         (2, 9, 9, 9, 9),  # 32 words of 32 lines
-        (32, 8, 32, 32, 64),  # a column: all in one bank
+        (32, 8, 32, 32, 32),  # a column: all in one bank, where each lane takes a cycle
     ],
 )
 def test_the_slowest_of_three_stages_counts(passes, tag_passes, a100, a40, rtx_2060):
