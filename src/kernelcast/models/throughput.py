@@ -55,6 +55,8 @@ _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.INT: _INTEGER,
     **_OWN_PIPES,
 }
+_ONE_ATOMIC_A_CLOCK, _FERMI_ATOMIC_CYCLES = (3, 5), 9.0
+_ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
 _WIDE_TYPES = frozenset({"f64", "s64", "u64"})
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
@@ -142,6 +144,9 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
         left_out += missing
     dram, notes = _dram(case, estimate, sms, needed_by)
     uses.append(dram)
+    if (atomics := _atomics(case, sms, needed_by)) is not None:
+        uses.append(atomics)
+        notes = (*notes, _ATOMICS_NOTE)
     return Worksheet(
         uses=tuple(sorted(uses, key=lambda use: -use.cycles_per_warp)),
         blocks=case.launch.blocks,
@@ -250,6 +255,25 @@ def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use
         share = min(1.0, apart * SECTOR_BYTES / moved)
         notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
     return Use(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
+
+
+def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
+    """Atomics on the word that most go to, one after the other in the L2 cache.
+
+    Where nobody has measured it, one in every clock: NVIDIA, Kepler GK110 whitepaper (2012), of a
+    common address, "one operation per clock", nine times as fast as Fermi. None before Fermi. Of
+    PTX the assembler may merge those of a warp.
+    """
+    machine, profile = case.machine, case.profile
+    is_ptx = case.kernel.isa == "ptx"
+    count = profile.merged_atomics if is_ptx else profile.same_address_atomics
+    if machine.compute_capability < (2, 0) or not count:
+        return None
+    clock_hz = machine.number("clock.sm", needed_by)
+    cycles = 1.0 if machine.compute_capability >= _ONE_ATOMIC_A_CLOCK else _FERMI_ATOMIC_CYCLES
+    seconds = machine.get("atomics.same_address")
+    each = cycles if seconds is None else seconds * clock_hz
+    return Use(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
 
 
 Rows = tuple[list[Use], list[str]]

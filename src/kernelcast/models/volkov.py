@@ -154,7 +154,7 @@ class Volkov:
         "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
         "a limit on outstanding loads, instruction fetch and TLB misses",
         "how unlike the warps of a block are, beyond what the counts of all warps show",
-        "atomics on one address, and blocks of unequal work",
+        "blocks of unequal work, and atomics but for those on the most frequent address",
     )
 
     contention: bool = True

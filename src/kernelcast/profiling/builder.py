@@ -137,9 +137,14 @@ class ProfileBuilder:
             flops=summaries.flops(kernel, threads),
             chain_instructions=chain.instructions,
             chain_by_class=chain.by_class,
+            same_address_atomics=self._most_added(c.LANES_ADDED) * scale,
+            merged_atomics=self._most_added(c.MERGED) * scale,
             seconds=seconds,
             executor=executor,
         )
+
+    def _most_added(self, row: int) -> float:
+        return float(self._states[0]["added"][row].max())
 
     def _instruction_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         warps = np.zeros(len(self._kernel.instructions))

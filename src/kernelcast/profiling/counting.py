@@ -62,6 +62,10 @@ LOG_SLOT, LOG_BLOCK, LOG_LANES, LOG_COLUMNS = range(4)
 MAX_WARPS = 32
 MAX_SLOTS = 8 * MAX_WARPS
 MEMO_ENTRIES = 1024
+ADDED_WORDS = 1 << 14
+"""Counters of atomics by their word; words this many apart share one."""
+LANES_ADDED, MERGED = range(2)
+"""Rows of `added`: every lane counts, or those of a request once that all go to one word."""
 MAX_LINES = 256
 """Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
 
@@ -90,6 +94,7 @@ STATE = np.dtype(
         ("memo_size", np.int64, MEMO_ENTRIES),
         ("memo_line", np.int64, (MEMO_ENTRIES, WARP_LANES)),
         ("memo_sectors", np.int64, (MEMO_ENTRIES, WARP_LANES)),
+        ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
         # The request being counted.
         ("address", np.int64, WARP_LANES),
         ("delta", np.int64, WARP_LANES),
@@ -421,6 +426,27 @@ def _memo_entry(shape, pattern, mask, is_affine, state):
 
 
 @inlined
+def _count_added(mask, is_affine, base, stride, state):
+    """Count the lanes of an atomic by the word that each goes to, and once where that is one."""
+    first = np.int64(-1)
+    is_one = True
+    for lane in range(WARP_LANES):
+        if mask >> lane & 1:
+            address = base + lane * stride if is_affine else state.address[lane]
+            word = address >> 2 & (ADDED_WORDS - 1)
+            first = word if first < 0 else first
+            is_one = is_one and word == first
+            state.added[LANES_ADDED, word] += 1
+    if is_one:
+        state.added[MERGED, first] += 1
+    else:
+        for lane in range(WARP_LANES):
+            if mask >> lane & 1:
+                address = base + lane * stride if is_affine else state.address[lane]
+                state.added[MERGED, address >> 2 & (ADDED_WORDS - 1)] += 1
+
+
+@inlined
 def _record_request(
     row, mask, is_affine, base, stride, width, space, effect, accesses, regions, stamps, state
 ):
@@ -429,6 +455,8 @@ def _record_request(
     Affine requests are `base + lane * stride`; the addresses of others stand in `address`. Every
     pattern is counted once and remembered, since a loop repeats few of them.
     """
+    if effect == READS | WRITES and space == GLOBAL:
+        _count_added(mask, is_affine, base, stride, state)
     pattern = stride
     if not is_affine:
         base, pattern = _relative_pattern(mask, state)

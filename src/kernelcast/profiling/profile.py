@@ -178,7 +178,9 @@ class Profile:
     executed by warps, `divergent_branches` those at which a warp's lanes took both ways. `flops`
     counts floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a
     fused multiply-add. `chain_instructions` is the length of the representative warp's longest
-    chain of dependent instructions, made of `chain_by_class`.
+    chain of dependent instructions, made of `chain_by_class`. `same_address_atomics` counts the
+    lanes' atomics on the word of global memory that most go to; of a sample, as if every block went
+    to it as often. In `merged_atomics` those of a request that all go to one word are one.
     """
 
     kernel: Kernel
@@ -197,6 +199,8 @@ class Profile:
     flops: Mapping[str, float] = field(default_factory=dict)
     chain_instructions: float = 0.0
     chain_by_class: Mapping[OpClass, float] = field(default_factory=dict)
+    same_address_atomics: float = 0.0
+    merged_atomics: float = 0.0
     seconds: float = 0.0
     executor: str = ""
 
