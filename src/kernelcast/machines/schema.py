@@ -73,6 +73,7 @@ _SM = {
         "instructions/cycle/SM", "warp instructions issued per cycle without dual issue", 0.01, 64
     ),
     "sm.dual_issue": _count("1", "1 where a scheduler may issue two instructions at once", 0, 1),
+    "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),

@@ -57,6 +57,8 @@ _PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
 }
 _ONE_ATOMIC_A_CLOCK, _FERMI_ATOMIC_CYCLES = (3, 5), 9.0
 _ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
+INSTRUCTION_BYTES = 16
+"""Of machine code from compute capability 7.0 on."""
 _WIDE_TYPES = frozenset({"f64", "s64", "u64"})
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
@@ -142,6 +144,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     ):
         uses += rows
         left_out += missing
+    left_out += _fetching(case)
     dram, notes = _dram(case, estimate, sms, needed_by)
     uses.append(dram)
     if (atomics := _atomics(case, sms, needed_by)) is not None:
@@ -155,6 +158,20 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
         left_out=tuple(left_out),
         assumptions=(*notes, *_assembly_notes(case)),
     )
+
+
+def _fetching(case: Case) -> list[str]:
+    """What fetching instructions may cost, where an SM cannot keep all that it executes."""
+    holds = case.machine.get("sm.instruction_cache")
+    if holds is None or case.kernel.isa != "sass":
+        return []
+    executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
+    if executed <= holds:
+        return []
+    return [
+        f"fetching instructions: {executed / 1024:.0f} KiB are executed and an SM keeps "
+        f"{holds / 1024:.0f}; such kernels took up to three times as long as predicted"
+    ]
 
 
 def executed_per_warp(case: Case) -> dict[OpClass, float]:
