@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from kernelcast import api
+from kernelcast.errors import MissingNumberError
+from kernelcast.models.registry import model_names
+
 SOURCE = """/* kernelcast
 block_size_x = 128
 [[launch]]
@@ -115,3 +119,26 @@ def test_a_missing_file_and_a_missing_option_are_one_line(run, given_files):
         assert (done.status, done.out) == (2, ""), given
         assert what in done.err
         assert done.err.count("\n") == 1
+
+
+def test_a_model_without_its_numbers_does_not_silence_those_after_it(run, given_files, monkeypatch):
+    """All were asked for: what one of them lacks on the machine says nothing of the others."""
+
+    def predict(case, model):
+        if model == "cuda-guide":
+            raise MissingNumberError("h100-sxm", "latency.dram", model)
+        return told(case, model)
+
+    told = api.predict
+    monkeypatch.setattr(api, "predict", predict)
+    data, source = given_files
+    options = ("--workload", source, "--gpu", "h100-sxm", "--json", "--model")
+    done = run("validate", "measured", data, *options, "all")
+    assert done.status == 0, done.err
+    answer = json.loads(done.out)
+    assert answer["missing"] == ["scale: cuda-guide needs a number that h100-sxm lacks"]
+    assert set(answer["models"]) == set(model_names()) - {"cuda-guide"}
+    assert all(len(score["launches"]) == 3 for score in answer["models"].values())
+    asked_for = run("validate", "measured", data, *options, "cuda-guide")
+    assert asked_for.status == 2
+    assert "latency.dram" in asked_for.err

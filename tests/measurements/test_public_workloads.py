@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from kernelcast.frontends.workloads import LaunchFlags, read_workload
+from kernelcast.machines.loader import machine_names
 
 PUBLIC = Path(__file__).parents[2] / "measurements/public"
 WORKLOADS = sorted(PUBLIC.rglob("*.cu"))
@@ -18,6 +20,19 @@ def test_launches_evaluate(file: Path) -> None:
     launches = read_workload(file).launches
     assert launches
     assert all(launch.kernel and launch.args for launch in launches)
+
+
+def test_every_set_of_the_table_names_workloads_that_are_there_and_a_known_gpu() -> None:
+    """Else a row of the table of measured accuracy is left out."""
+    sets = tomllib.loads((PUBLIC / "sets.toml").read_text())["set"]
+    assert len(sets) > 10
+    for one in sets:
+        assert one["gpu"] in machine_names()
+        assert ("folder" in one) != ("workload" in one)
+        named = {path.stem for path in (PUBLIC / one.get("folder", ".")).glob("*.cu")}
+        assert set(one.get("without", ())) <= named
+        if "workload" in one:
+            assert Path(one["workload"]).stem in named
 
 
 @pytest.mark.parametrize(

@@ -437,13 +437,9 @@ def _count_added(mask, is_affine, base, stride, state):
             first = word if first < 0 else first
             is_one = is_one and word == first
             state.added[LANES_ADDED, word] += 1
+            state.added[MERGED, word] += 1
     if is_one:
-        state.added[MERGED, first] += 1
-    else:
-        for lane in range(WARP_LANES):
-            if mask >> lane & 1:
-                address = base + lane * stride if is_affine else state.address[lane]
-                state.added[MERGED, address >> 2 & (ADDED_WORDS - 1)] += 1
+        state.added[MERGED, first] -= _popcount(mask) - 1
 
 
 @inlined

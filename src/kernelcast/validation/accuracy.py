@@ -50,8 +50,12 @@ def mean_error(comparisons: Comparisons) -> float:
 
 def error_quantile(comparisons: Comparisons, share: float) -> float:
     """The error that `share` of the comparisons do not exceed."""
-    errors = sorted(c.error for c in comparisons)
-    return errors[max(0, math.ceil(share * len(errors)) - 1)]
+    return nearest_rank([c.error for c in comparisons], share)
+
+
+def nearest_rank(values: Sequence[float], share: float) -> float:
+    """The value that `share` of all do not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def regret(comparisons: Comparisons) -> float:

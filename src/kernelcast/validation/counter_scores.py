@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernelcast.measurements.observation import Observation
 from kernelcast.models.base import Case
+from kernelcast.validation.accuracy import nearest_rank
 from kernelcast.validation.counters import Expected, expectations
 
 WORST = 3
@@ -55,9 +56,8 @@ class CounterScore:
         return self.quantile(0.5)
 
     def quantile(self, share: float) -> float:
-        """The ratio that `share` of the launches do not exceed (the nearest rank)."""
-        ratios = sorted(c.ratio for c in self.counted)
-        return ratios[max(0, math.ceil(share * len(ratios)) - 1)]
+        """The ratio that `share` of the launches do not exceed."""
+        return nearest_rank([c.ratio for c in self.counted], share)
 
     def share_within(self, error: float) -> float:
         """Share of the launches whose ratio is at most `error` from 1."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from kernelcast.cli.options import GpuFlags, Output, gpu_options, output_options
-from kernelcast.errors import InputError, KernelcastError, NotFoundError
+from kernelcast.cli.validate.judging import known_workload, of_kernels
+from kernelcast.errors import InputError, KernelcastError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case
-    from kernelcast.calibration.ground_truth_profile import GroundTruthProfile, Profiled
+    from kernelcast.calibration.ground_truth_profile import Profiled
     from kernelcast.machines.machine import Machine
     from kernelcast.measurements.observation import Observation
 
@@ -33,7 +34,7 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
     from kernelcast.validation.counter_scores import counter_scores
 
     found = read_profile(file)
-    chosen = _chosen(found, only, file)
+    chosen = of_kernels(found.profiled, only, file)
     chip = gpus.machine()
     pairs, missing = _executed(chosen, chip, output)
     scores = counter_scores(pairs)
@@ -46,14 +47,6 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
         render_counters(scores, title, missing, detail=not output.quiet),
         counters_dict(scores, found.device, chip.name, missing),
     )
-
-
-def _chosen(found: GroundTruthProfile, only: Sequence[str], file: str) -> list[Profiled]:
-    known = dict.fromkeys(p.kernel for p in found.profiled)
-    for name in only:
-        if name not in known:
-            raise NotFoundError("kernel", name, known, where=file)
-    return [p for p in found.profiled if not only or p.kernel in only]
 
 
 def _executed(
@@ -84,8 +77,6 @@ def _observation(one: Profiled) -> Observation:
 
 def _case(one: Profiled, chip: Machine) -> Case:
     from kernelcast import api
-    from kernelcast.calibration.ground_truth.suite import kernel_named
 
-    source = kernel_named(one.kernel).source
-    (case,) = api.cases(api.Workload(source, {}, (one.launch,), source.parent), [chip])
+    (case,) = api.cases(known_workload(one.kernel, one.launch), [chip])
     return case

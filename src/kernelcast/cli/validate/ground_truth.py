@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -15,11 +14,11 @@ from kernelcast.cli.options import (
     model_options,
     output_options,
 )
-from kernelcast.cli.validate.judging import Question, judge
-from kernelcast.errors import InputError, NotFoundError
+from kernelcast.cli.validate.judging import Question, judge, known_workload, of_kernels
+from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
-    from kernelcast.calibration.ground_truth_raw import GroundTruth, Measured
+    from kernelcast.calibration.ground_truth_raw import Measured
 
 
 @click.command("ground-truth")
@@ -47,7 +46,7 @@ def command(
     from kernelcast.validation.ground_truth import kernel_scores
 
     found = read_ground_truth(file)
-    chosen = _chosen(found, only, file)
+    chosen = of_kernels(found.measured, only, file)
     chip = gpus.machine()
     answers = judge([_question(one, l2) for one in chosen], chip, models, output)
     scores = {model: kernel_scores(own) for model, own in answers.compared.items() if own}
@@ -55,7 +54,7 @@ def command(
     if not scores:
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     if not only:
-        missing = [*found.missing, *missing]
+        missing = (*found.missing, *missing)
     title = f"{chip.title}, predicted, beside {found.device['name']}, measured; {l2} L2 cache"
     output.show(
         render_ground_truth(scores, title, missing, detail=not output.quiet),
@@ -63,19 +62,7 @@ def command(
     )
 
 
-def _chosen(found: GroundTruth, only: Sequence[str], file: str) -> list[Measured]:
-    known = dict.fromkeys(m.kernel for m in found.measured)
-    for name in only:
-        if name not in known:
-            raise NotFoundError("kernel", name, known, where=file)
-    return [m for m in found.measured if not only or m.kernel in only]
-
-
 def _question(one: Measured, l2: str) -> Question:
-    from kernelcast import api
-    from kernelcast.calibration.ground_truth.suite import kernel_named
-
-    source = kernel_named(one.kernel).source
-    work = api.Workload(source, {}, (one.launch,), source.parent)
     times = one.cold if l2 == "cold" else one.warm
+    work = known_workload(one.kernel, one.launch)
     return Question(one.kernel, one.configuration, str(one.launch), times.median, work)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kernelcast.cli.options import ModelFlags, Output, SamplingFlags
-from kernelcast.errors import KernelcastError, MissingNumberError, UnsupportedError
+from kernelcast.errors import (
+    KernelcastError,
+    MissingNumberError,
+    NotFoundError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
-    from kernelcast.api import Build, Case, Workload
+    from kernelcast.api import Build, Case, Launch, Workload
     from kernelcast.machines.machine import Machine
     from kernelcast.validation.accuracy import Comparison
 
@@ -32,12 +37,47 @@ class Question:
 
 @dataclass(frozen=True)
 class Answers:
-    """Comparisons by model, the cases of every question that was answered, by its configuration,
-    and why the others were not."""
+    """Comparisons by model, and why others are missing: one line each."""
 
-    compared: dict[str, list[Comparison]]
-    cases: dict[tuple[str, int], tuple[Case, ...]] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
+    compared: Mapping[str, Sequence[Comparison]]
+    missing: tuple[str, ...]
+
+
+Answered = Callable[[Question, Sequence["Case"]], None]
+"""Takes the cases of a question; they are kept nowhere else."""
+
+
+class OfKernel(Protocol):
+    """What a file holds of one kernel."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name in the file."""
+
+
+Held = TypeVar("Held", bound=OfKernel)
+
+
+def of_kernels(found: Iterable[Held], only: Sequence[str], file: str) -> list[Held]:
+    """What a file holds of the kernels called `only`, of all where none is named.
+
+    NotFoundError with the nearest names where it holds nothing of one.
+    """
+    every = list(found)
+    known = dict.fromkeys(one.kernel for one in every)
+    for name in only:
+        if name not in known:
+            raise NotFoundError("kernel", name, known, where=file)
+    return [one for one in every if not only or one.kernel in only]
+
+
+def known_workload(kernel: str, launch: Launch) -> Workload:
+    """A launch of one of the kernels with known results."""
+    from kernelcast import api
+    from kernelcast.calibration.ground_truth.suite import kernel_named
+
+    source = kernel_named(kernel).source
+    return api.Workload(source, {}, (launch,), source.parent)
 
 
 def judge(
@@ -46,6 +86,7 @@ def judge(
     models: ModelFlags,
     output: Output,
     sampling: SamplingFlags = ENOUGH_FLAGS,
+    answered: Answered | None = None,
 ) -> Answers:
     """Predict every question by every model; what cannot be predicted is named.
 
@@ -58,27 +99,42 @@ def judge(
 
     for name in models.names():
         load_model(name)
-    answers = Answers({name: [] for name in models.names()})
+    compared: dict[str, list[Comparison]] = {name: [] for name in models.names()}
+    missing: list[str] = []
     share = sampling.sampling()
     with progress_bar("predicting", output.quiet) as progress:
         for at, question in enumerate(questions):
             where = f"{question.kernel}, configuration {question.configuration}"
             try:
                 cases = api.cases(question.workload, [chip], build=question.build, sampling=share)
-                answers.cases[question.kernel, question.configuration] = cases
-                for model, compared in answers.compared.items():
-                    compared.append(_comparison(question, cases, model))
+                missing += _compare(question, cases, models, compared)
+                if answered:
+                    answered(question, cases)
             except MissingNumberError:
-                if "all" not in models.model:
-                    raise
-                answers.missing.append(
-                    f"{question.kernel}: {model} needs a number that {chip.name} lacks"
-                )
+                raise
             except KernelcastError as error:
-                answers.missing.append(f"{where}: {error.what}")
+                missing.append(f"{where}: {error.what}")
             if progress:
                 progress((at + 1) / len(questions))
-    return Answers(answers.compared, answers.cases, list(dict.fromkeys(answers.missing)))
+    return Answers(compared, tuple(dict.fromkeys(missing)))
+
+
+def _compare(
+    question: Question,
+    cases: Sequence[Case],
+    models: ModelFlags,
+    compared: Mapping[str, list[Comparison]],
+) -> list[str]:
+    """Add what every model says; why some say nothing, where all were asked for."""
+    missing = []
+    for model, own in compared.items():
+        try:
+            own.append(_comparison(question, cases, model))
+        except MissingNumberError as error:
+            if "all" not in models.model:
+                raise
+            missing.append(f"{question.kernel}: {model} needs a number that {error.machine} lacks")
+    return missing
 
 
 def _comparison(question: Question, cases: Sequence[Case], model: str) -> Comparison:

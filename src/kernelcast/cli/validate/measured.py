@@ -21,10 +21,11 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.cli.validate.judging import Question, judge
-from kernelcast.errors import InputError, NotFoundError
+from kernelcast.cli.validate.judging import Question, judge, of_kernels
+from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
+    from kernelcast.api import Case
     from kernelcast.measurements.observation import Measurements, Observation
 
 _SEED = 2026
@@ -92,14 +93,21 @@ def command(
     chip = gpus.machine()
     chosen = _chosen(found, only, least_us * 1e-6, count, file)
     questions = [_question(at, one, workload, source) for at, one in chosen.items()]
-    answers = judge(questions, chip, models, output, sampling)
+    pairs: list[tuple[Observation, Sequence[Case]]] = []
+    answers = judge(
+        questions,
+        chip,
+        models,
+        output,
+        sampling,
+        lambda question, cases: pairs.append((chosen[question.configuration], cases)),
+    )
     scores = {model: Score(tuple(own)) for model, own in answers.compared.items() if own}
     if not scores:
         missing = answers.missing
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
-    pairs = [(found.observations[at], cases) for (_, at), cases in answers.cases.items()]
     code = same_code(pairs)
-    counted = counter_scores((one, *cases) for one, cases in pairs if len(cases) == 1)
+    counted = counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1)
     title = f"{chip.title}, predicted, beside {found.device}, measured"
     output.show(
         render_measured(
@@ -119,14 +127,11 @@ def _chosen(
     found: Measurements, only: Sequence[str], least_s: float, count: int, file: str
 ) -> dict[int, Observation]:
     """Observations by their place in the file."""
-    known = dict.fromkeys(o.kernel for o in found.observations)
-    for name in only:
-        if name not in known:
-            raise NotFoundError("kernel", name, known, where=file)
+    wanted = {one.kernel for one in of_kernels(found.observations, only, file)}
     fitting = [
         at
         for at, one in enumerate(found.observations)
-        if one.time_s >= least_s and (not only or one.kernel in only)
+        if one.time_s >= least_s and one.kernel in wanted
     ]
     if not fitting:
         raise InputError(f"nothing took {least_s:g} s or longer", where=file)
