@@ -8,7 +8,7 @@ import pytest
 
 from kernelcast import api
 from kernelcast.errors import MissingNumberError
-from kernelcast.models.registry import model_names
+from kernelcast.models import model_names
 
 SOURCE = """/* kernelcast
 block_size_x = 128

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelcast.measurements.observation import Observation
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.validation import accuracy
 from kernelcast.validation.accuracy import Comparison
 

@@ -95,7 +95,7 @@ def judge(
     """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.models.registry import load_model
+    from kernelcast.models import load_model
 
     for name in models.names():
         load_model(name)

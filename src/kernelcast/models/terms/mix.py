@@ -15,17 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, caches_loads_in_l1
 from kernelcast.machines.machine import Machine
-from kernelcast.models.latency import (
+from kernelcast.models.terms.latency import (
     conflict_latency,
     contention_law,
     issue_interval,
     transaction_latency,
 )
-from kernelcast.models.latency_hiding import WARP_LANES, Chip, Contention
-from kernelcast.models.throughput import dram_bandwidth, further_slots, reissues, scattered_rate
-from kernelcast.models.traffic import SECTOR_BYTES, caches_loads_in_l1
-from kernelcast.models.work import WarpWork
+from kernelcast.models.terms.latency_hiding import WARP_LANES, Chip, Contention
+from kernelcast.models.terms.throughput import (
+    dram_bandwidth,
+    further_slots,
+    reissues,
+    scattered_rate,
+)
+from kernelcast.models.terms.work import WarpWork
 
 WORD_BYTES = 4
 COALESCED_BYTES = WARP_LANES * WORD_BYTES

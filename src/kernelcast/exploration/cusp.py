@@ -13,8 +13,8 @@ import numpy as np
 
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
-from kernelcast.models.latency_hiding import Floats, needed_warps
-from kernelcast.models.mix import Mix, check_alphas, mix_chip
+from kernelcast.models.terms.latency_hiding import Floats, needed_warps
+from kernelcast.models.terms.mix import Mix, check_alphas, mix_chip
 
 _STEPS_PER_OCTAVE = 8
 _LAST_OCTAVE = 9

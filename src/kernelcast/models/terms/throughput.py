@@ -16,14 +16,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
-from kernelcast.models.base import Bottleneck, Case
-from kernelcast.models.dual_issue import second_of_pairs
-from kernelcast.models.l1_cache import load_cycles, shared_pass_cycles
-from kernelcast.models.scattered import scattered_transactions
-from kernelcast.models.tensor_work import half_multiply_adds
-from kernelcast.models.traffic import SECTOR_BYTES, Estimate
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.dual_issue import second_of_pairs
+from kernelcast.models.terms.scattered import scattered_transactions
+from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 WARP_LANES = 32
 _LINE_BYTES = 128

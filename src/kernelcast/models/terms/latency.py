@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.machine import Machine
-from kernelcast.models.base import Case
-from kernelcast.models.latency_hiding import Contention
-from kernelcast.models.throughput import (
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.latency_hiding import Contention
+from kernelcast.models.terms.throughput import (
     CUDA_CORE_CLASSES,
     assembled_class,
     pairs_of_case,
     sector_cycles,
 )
-from kernelcast.models.traffic import SECTOR_BYTES, Estimate
 from kernelcast.profiling.profile import AccessProfile
 
 _UNTIMED = frozenset(

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.machines.occupancy import most_for_blocks
-from kernelcast.models.base import Bottleneck, Case
+from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.volkov import Volkov
 
 LOADED_SHARE = 0.9

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.dual_issue import second_of_pairs
-from kernelcast.models.throughput import worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.dual_issue import second_of_pairs
+from kernelcast.models.terms.throughput import worksheet
 
 # Listing 3.5: class, register written, registers read.
 LISTING_3_5 = [

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from kernelcast import api
+from kernelcast.hierarchy.l1_cache import load_cycles
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Array, Kernel, Launch, OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.measurements.gpu_benches import Strided, read_table
-from kernelcast.models.base import Bottleneck, Case
-from kernelcast.models.l1_cache import load_cycles
-from kernelcast.models.throughput import worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import AccessProfile
 
 TABLES = (

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kernelcast import api
-from kernelcast.models.base import Bottleneck, Case
-from kernelcast.models.throughput import worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.throughput import worksheet
 
 SOURCE = """
 // Lanes add to words of a table, `spread` of them; the value differs, so that nothing is merged.

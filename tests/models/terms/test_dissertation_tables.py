@@ -12,10 +12,10 @@ import pytest
 
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Machine
-from kernelcast.models.mix import Mix, MixKind, mix_contention, mix_work
+from kernelcast.models.terms.mix import Mix, MixKind, mix_contention, mix_work
 
 TABLES = (
-    Path(os.environ.get("KERNELCAST_SHARED", Path(__file__).parents[2] / ".." / "shared"))
+    Path(os.environ.get("KERNELCAST_SHARED", Path(__file__).parents[4] / "shared"))
     / "reference"
     / "volkov_tables.csv"
 )

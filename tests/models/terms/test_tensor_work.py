@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelcast.ir import Instruction, OpClass
-from kernelcast.models.tensor_work import half_multiply_adds
+from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 
 def instruction(name: str) -> Instruction:

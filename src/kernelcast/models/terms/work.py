@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
-from kernelcast.models.base import (
+from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
     Part,
@@ -22,10 +23,9 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import load_latency, timing
-from kernelcast.models.lone_warp import lone_warp
-from kernelcast.models.throughput import Worksheet, executed_per_warp, worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.latency import load_latency, timing
+from kernelcast.models.terms.lone_warp import lone_warp
+from kernelcast.models.terms.throughput import Worksheet, executed_per_warp, worksheet
 
 Floats = NDArray[np.float64]
 Numbers = float | Floats

@@ -11,9 +11,9 @@ anywhere, also where they lie a large stride apart.
 
 from __future__ import annotations
 
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Space
-from kernelcast.models.base import Case
-from kernelcast.models.traffic import SECTOR_BYTES, Estimate
+from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.slowest_warp import slowest_cycles
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.slowest_warp import slowest_cycles
 from kernelcast.models.volkov import SLOWER_WARPS, Volkov
 from kernelcast.profiling.profile import Footprint, WarpPath
 

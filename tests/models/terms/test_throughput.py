@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.throughput import (
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.throughput import (
     assembled_class,
     issue_cycles_per_warp,
     worksheet,
 )
-from kernelcast.models.traffic import Estimate
 from kernelcast.profiling.profile import Footprint
 
 BLOCKS, WARPS_PER_BLOCK = 1600, 8

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.models.latency_hiding import (
+from kernelcast.models.terms.latency_hiding import (
     Chip,
     Contention,
     arithmetic_throughput,

@@ -9,8 +9,8 @@ import pytest
 
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.latency import timing
-from kernelcast.models.lone_warp import lone_warp
+from kernelcast.models.terms.latency import timing
+from kernelcast.models.terms.lone_warp import lone_warp
 
 ADDITIONS = [{"op_class": OpClass.FP32, "writes": r, "reads": (r,)} for r in "abcdefg"]
 STORES = [{"op_class": OpClass.STORE, "space": Space.GLOBAL, "reads": (r,)} for r in "abcdefg"]

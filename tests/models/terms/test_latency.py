@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Guard, OpClass, Register, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.latency import load_latency, timing
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.latency import load_latency, timing
 from kernelcast.models.volkov import Volkov
 from kernelcast.profiling.profile import Footprint
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.scattered import lanes_apart, scattered_transactions
-from kernelcast.models.throughput import worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.scattered import lanes_apart, scattered_transactions
+from kernelcast.models.terms.throughput import worksheet
 from kernelcast.models.volkov import Volkov
 from kernelcast.profiling.profile import Footprint
 

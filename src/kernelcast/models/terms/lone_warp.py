@@ -18,8 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
-from kernelcast.models.base import Case
-from kernelcast.models.latency import Timing
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.latency import Timing
 from kernelcast.profiling.critical_path import WarpTime, walk_warp
 from kernelcast.profiling.profile import WarpPath
 

@@ -5,7 +5,7 @@ exceeded. The estimate in between follows three rules, none of them fitted:
 
 - The L1 cache merges all that a block asks for more than once; stores pass through it.
 - A block finds in the L2 cache what blocks that run at the same time have read, and what its
-  neighbours in the grid have, unless too much was touched in between (`models.reuse`).
+  neighbours in the grid have, unless too much was touched in between (`hierarchy.reuse`).
 - The L2 cache keeps the arrays that most blocks share, as many as fit in it whole.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
-from kernelcast.models.reuse import Reach, SharedReads, shared_reads
 from kernelcast.profiling.profile import AccessProfile, Profile
 
 SECTOR_BYTES = 32

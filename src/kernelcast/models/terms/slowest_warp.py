@@ -25,9 +25,9 @@ import numpy as np
 
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
-from kernelcast.models.base import Case
-from kernelcast.models.latency import Timing
-from kernelcast.models.latency_hiding import Floats
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.latency import Timing
+from kernelcast.models.terms.latency_hiding import Floats
 from kernelcast.profiling.critical_path import WarpTime
 
 _ROUNDING = 1e-9

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kernelcast.errors import InputError, MissingNumberError
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.latency_hiding import Chip, needed_warps, throughput_bound
-from kernelcast.models.mix import Mix, MixKind, mix_chip, mix_contention, mix_work
+from kernelcast.models.terms.latency_hiding import Chip, needed_warps, throughput_bound
+from kernelcast.models.terms.mix import Mix, MixKind, mix_chip, mix_contention, mix_work
 
 GPUS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
 TABLE_4_1 = {

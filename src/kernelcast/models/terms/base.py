@@ -8,10 +8,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar, Protocol
 
+from kernelcast.hierarchy.traffic import Traffic, bound_traffic
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
-from kernelcast.models.traffic import Traffic, bound_traffic
 from kernelcast.profiling.profile import Profile
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernelcast.hierarchy.traffic import Estimate, bound_traffic
 from kernelcast.ir import OpClass, Resources, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.traffic import Estimate, bound_traffic
 from kernelcast.profiling.profile import Footprint
 
 BLOCKS = 1 << 14

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernelcast.hierarchy.reuse import Reach, shared_reads
+from kernelcast.hierarchy.traffic import bound_traffic
 from kernelcast.ir import Launch, OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.reuse import Reach, shared_reads
-from kernelcast.models.traffic import bound_traffic
 from kernelcast.profiling.neighbours import SETS
 from kernelcast.profiling.profile import Footprint
 
