@@ -13,9 +13,9 @@ from kernelcast.errors import InputError, KernelcastError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case
-    from kernelcast.calibration.ground_truth_profile import Profiled
     from kernelcast.machines.machine import Machine
     from kernelcast.measurements.observation import Observation
+    from kernelcast.measuring.ground_truth_profile import Profiled
 
 
 @click.command("counters")
@@ -29,7 +29,7 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
     PROFILES.json is what profile_ground_truth.py wrote, out of the folder that `kernelcast measure
     --pack FOLDER --ground-truth` makes, on the GPU called NAME.
     """
-    from kernelcast.calibration.ground_truth_profile import read_profile
+    from kernelcast.measuring.ground_truth_profile import read_profile
     from kernelcast.reporting.counters import counters_dict, render_counters
     from kernelcast.validation.counter_scores import counter_scores
 

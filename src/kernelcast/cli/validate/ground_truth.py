@@ -18,7 +18,7 @@ from kernelcast.cli.validate.judging import Question, judge, known_workload, of_
 from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
-    from kernelcast.calibration.ground_truth_raw import Measured
+    from kernelcast.measuring.ground_truth_raw import Measured
 
 
 @click.command("ground-truth")
@@ -41,7 +41,7 @@ def command(
 
     RAW.json is what `kernelcast measure --ground-truth` wrote, on the GPU called NAME.
     """
-    from kernelcast.calibration.ground_truth_raw import read_ground_truth
+    from kernelcast.measuring.ground_truth_raw import read_ground_truth
     from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
     from kernelcast.validation.ground_truth import kernel_scores
 

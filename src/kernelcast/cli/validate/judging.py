@@ -74,7 +74,7 @@ def of_kernels(found: Iterable[Held], only: Sequence[str], file: str) -> list[He
 def known_workload(kernel: str, launch: Launch) -> Workload:
     """A launch of one of the kernels with known results."""
     from kernelcast import api
-    from kernelcast.calibration.ground_truth.suite import kernel_named
+    from kernelcast.suite.registry import kernel_named
 
     source = kernel_named(kernel).source
     return api.Workload(source, {}, (launch,), source.parent)
