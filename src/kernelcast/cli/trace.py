@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     Feed = Callable[[Sink], None]
 
 OWN, ACCEL_SIM = "own", "accel-sim"
-_FOR_TRACES = frozenset({"file", "out", "form", "number", "as_json", "quiet", "debug"})
-"""Parameters that mean something where FILE is a trace."""
 
 
 @click.command("trace")
@@ -80,13 +77,14 @@ def command(
     kernelslist.g or their folder. A launch is executed for 32 of its blocks where neither --exact
     nor --sample says otherwise. Without --out, nothing is written.
     """
+    from kernelcast.cli.studies import refuse_execution_options
     from kernelcast.profiling.stored import builder_for
     from kernelcast.traces.open import is_trace
 
     if form == ACCEL_SIM and not out:
         raise InputError(f"--format {form} without a place", hint="name a new folder with --out")
     if is_trace(Path(file)):
-        _refuse_options(file)
+        refuse_execution_options(file, "gpu", "settings")
         head, maker, feed = _stored(file, number)
     else:
         head, maker, feed = _executed(file, number, gpus, source, launch, sampling, output)
@@ -104,23 +102,6 @@ def command(
     output.show(
         _text(profile, out, size, brief=output.quiet), _data(profile, maker, out, form, size)
     )
-
-
-def _refuse_options(file: str) -> None:
-    """InputError where options were typed that say how a launch is executed."""
-    context = click.get_current_context()
-    typed = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name not in _FOR_TRACES
-        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if typed:
-        raise InputError(
-            f"{' '.join(typed)}: a trace stays as it was made",
-            where=file,
-            hint="trace the source anew",
-        )
 
 
 def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
