@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import kernelcast.machines
 from kernelcast.calibration.rules import rules
 from kernelcast.machines.loader import load_machine, machine_names
 from kernelcast.machines.machine import Kind
 from kernelcast.machines.schema import ENTRIES
 
+MACHINES = Path(kernelcast.machines.__file__).parent
 machine = cache(load_machine)
 everything = pytest.mark.parametrize("name", machine_names())
 modern = pytest.mark.parametrize(
@@ -95,8 +98,18 @@ def test_chips_from_volta_on_hold_every_class(name: str) -> None:
 def test_sources_can_be_followed(name: str) -> None:
     for path, quantity in machine(name).quantities.items():
         assert len(quantity.source) > 10, path
+        assert "{" not in quantity.source, path
         for private in (".csv", "stored", "seed", "/work", "file id"):
             assert private not in quantity.source, path
+
+
+def test_every_source_that_files_share_or_keep_is_cited() -> None:
+    files = [file.read_text(encoding="utf-8") for file in MACHINES.glob("data/**/*.toml")]
+    shared = tomllib.loads((MACHINES / "sources.toml").read_text(encoding="utf-8"))
+    assert [key for key in shared if not any(f"{{{key}}}" in text for text in files)] == []
+    for text in files:
+        own = tomllib.loads(text).get("sources", {})
+        assert [key for key in own if f"{{{key}}}" not in text] == []
 
 
 @everything
