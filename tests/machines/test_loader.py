@@ -32,11 +32,11 @@ def write(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_at_least_forty_gpus_from_8800_gtx_to_b200_and_rtx_5090() -> None:
+def test_at_least_sixty_gpus_from_8800_gtx_to_b300_and_rtx_5090() -> None:
     names = machine_names()
-    assert len(names) >= 40
+    assert len(names) >= 60
     assert {"8800-gtx", "gtx-280", "gtx-680", "a100-sxm-80gb", "rtx-a4000"} <= set(names)
-    assert {"h100-sxm", "b200", "rtx-5090"} <= set(names)
+    assert {"h100-sxm", "gh200", "b200", "b300", "rtx-5090"} <= set(names)
 
 
 @pytest.mark.parametrize("spelling", ["H100-SXM", "h100 sxm", " h100_sxm ", "h100-sxm"])
