@@ -32,8 +32,8 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
     sampling = Sampling(blocks=40)
     recording = recorded(example, "h100-sxm", sampling)
     file = tmp_path / "launch.kct"
-    with write_trace(file, recording.head, "kernelcast") as sink:
-        recording.run(sink)
+    with write_trace(file, recording.head, "kernelcast") as writer:
+        recording.run([writer])
     (traced,) = cases_of_traces(file, [kc.machine("h100-sxm")])
     work = kc.workload(EXAMPLES / example)
     direct, *_ = kc.cases(work, [kc.machine("h100-sxm")], sampling=sampling)
@@ -44,8 +44,8 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
 def test_a_trace_warns_on_a_gpu_that_its_code_was_not_made_for(tmp_path: Path) -> None:
     recording = recorded("saxpy.cu", "h100-sxm", Sampling(blocks=2))
     file = tmp_path / "launch.kct"
-    with write_trace(file, recording.head, "kernelcast") as sink:
-        recording.run(sink)
+    with write_trace(file, recording.head, "kernelcast") as writer:
+        recording.run([writer])
     own, other = kc.traced_cases(file, [kc.machine("h100-sxm"), kc.machine("rtx-4090")])
     assert not any("sm_90" in warning for warning in own.kernel.warnings)
     assert any("sm_90" in warning for warning in other.kernel.warnings)
@@ -54,8 +54,8 @@ def test_a_trace_warns_on_a_gpu_that_its_code_was_not_made_for(tmp_path: Path) -
 def test_a_list_of_accel_sim_is_a_case_for_every_launch(tmp_path: Path) -> None:
     recording = recorded("saxpy.cu", "h100-sxm", Sampling(blocks=3))
     folder = tmp_path / "traces"
-    with export_trace(folder, recording.head) as sink:
-        recording.run(sink)
+    with export_trace(folder, recording.head) as writer:
+        recording.run([writer])
     (trace,) = folder.glob("*.traceg")
     trace.with_name("kernel-2.traceg").write_bytes(trace.read_bytes())
     names = folder / "kernelslist.g"

@@ -17,7 +17,6 @@ from ptx_writer import Program
 from kernelcast.errors import KernelcastError, UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Words
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.ir import Array, Kernel
@@ -165,12 +164,8 @@ def image_of(kernel: Kernel, program: Program, executor: str) -> Image:
     """A copy of the launch's arrays after the kernel has been executed."""
     memory = Memory.build(kernel, program.launch)
     memory.array("in")[:] = program.words
-    execute(kernel, program.launch, memory, executor=executor, budget=BUDGET, sink=_ignore)
+    execute(kernel, program.launch, memory, executor=executor, budget=BUDGET)
     return {r.label: memory.array(r.label).copy() for r in memory.regions if r.is_argument}
-
-
-def _ignore(words: Words) -> None:
-    """The trace is not looked at."""
 
 
 def unequal(expected: Image, found: Image, program: Program) -> list[str]:

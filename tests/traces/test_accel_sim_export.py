@@ -18,9 +18,9 @@ from kernelcast.traces.stored import TraceHead
 
 
 def exported(folder: Path, head: TraceHead = HEAD, parts=None) -> str:
-    with export_trace(folder, head) as write:
+    with export_trace(folder, head) as writer:
         for part in [stream(head.blocks)] if parts is None else parts:
-            write(part)
+            writer.consume(part)
     return (folder / "kernel-1.traceg").read_text()
 
 
@@ -198,8 +198,8 @@ def test_what_was_changed_is_said_with_its_count(tmp_path):
     )
     head = TraceHead(replace(code, target="sm_100"), Launch((4, 1, 1), (64, 1, 1)), (1, 2), ())
     said: list[str] = []
-    with export_trace(tmp_path / "t", head, said.append) as write:
-        write(words(*(r for b in (1, 2) for w in (0, 1) for r in (warp(b, w), enter(0)))))
+    with export_trace(tmp_path / "t", head, said.append) as writer:
+        writer.consume(words(*(r for b in (1, 2) for w in (0, 1) for r in (warp(b, w), enter(0)))))
     assert said == [
         "2 of 4 blocks were traced; they are written as a grid of their own",
         "Accel-Sim has no sm_100; the trace is written as one of sm_90",
@@ -224,8 +224,8 @@ def test_what_is_there_already_is_kept(tmp_path):
 
 
 def test_what_goes_wrong_leaves_nothing(tmp_path):
-    with pytest.raises(ExecutionError), export_trace(tmp_path / "t", HEAD) as write:
-        write(stream())
+    with pytest.raises(ExecutionError), export_trace(tmp_path / "t", HEAD) as writer:
+        writer.consume(stream())
         raise ExecutionError("the kernel went wrong")
     with pytest.raises(InputError, match="2 blocks of the trace are missing"):
         exported(tmp_path / "t", HEAD, [stream((0, 1))])

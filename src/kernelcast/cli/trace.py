@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -27,12 +27,12 @@ from kernelcast.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from kernelcast.api import Build
-    from kernelcast.execution.trace import Sink, Words
+    from kernelcast.execution.consumers import Consumer
     from kernelcast.forecasting.recording import Recording
     from kernelcast.profiling.profile import Profile
     from kernelcast.traces.stored import TraceHead
 
-    Feed = Callable[[Sink], None]
+    Feed = Callable[[Sequence[Consumer]], None]
 
 OWN, ACCEL_SIM = "own", "accel-sim"
 
@@ -89,14 +89,8 @@ def command(
     else:
         head, maker, feed = _executed(file, number, gpus, source, launch, sampling, output)
     builder = builder_for(head)
-    with _writer(out, form, head, maker, output) as write:
-
-        def sink(words: Words) -> None:
-            builder.consume(words)
-            if write is not None:
-                write(words)
-
-        feed(sink)
+    with _writer(out, form, head, maker, output) as writer:
+        feed([builder] if writer is None else [builder, writer])
     profile = builder.finish(executor=maker)
     size = _size(Path(out)) if out else None
     output.show(
@@ -110,9 +104,10 @@ def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
 
     trace = open_trace(Path(file), number)
 
-    def feed(sink: Sink) -> None:
+    def feed(consumers: Sequence[Consumer]) -> None:
         for words in trace.words():
-            sink(words)
+            for consumer in consumers:
+                consumer.consume(words)
 
     return trace.head, trace.maker, feed
 
@@ -159,16 +154,16 @@ def _executed(
         output.remark(f"PTX is traced, not the machine code: {error.what}")
         recording = prepared(replace(build, isa="ptx"))
 
-    def feed(sink: Sink) -> None:
+    def feed(consumers: Sequence[Consumer]) -> None:
         with progress_bar("executing", output.quiet) as progress:
-            recording.run(sink, progress)
+            recording.run(consumers, progress)
 
     return recording.head, MAKER, feed
 
 
 def _writer(
     out: str | None, form: str, head: TraceHead, maker: str, output: Output
-) -> AbstractContextManager[Sink | None]:
+) -> AbstractContextManager[Consumer | None]:
     """What takes the words; None where nothing is to be written."""
     if out is None:
         return nullcontext()

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kernelcast.errors import CompileError, ExecutionError
 from kernelcast.execution import engine
 from kernelcast.execution import execute as execution
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Sink, Trace
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.suite.expected import expected_result
@@ -152,11 +152,11 @@ def _with_engine(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
-    sink: Sink | None,
-) -> Trace:
+    consumers: Sequence[Consumer],
+) -> execution.Execution:
     """Runs of the reference interpreter would be the same again, but slow."""
     return execution._with_engine(
-        kernel, launch, memory, blocks, budget, sink, needed=None, cache=None, progress=None
+        kernel, launch, memory, blocks, budget, consumers, 1, needed=None, cache=None, progress=None
     )
 
 
