@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +22,14 @@ from kernelcast.profiling.profile import (
     Sample,
     WarpPath,
 )
+from tests import kept
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all caches, those of child processes too, lie below the folder of the tests."""
+    os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
+    if not hasattr(config, "workerinput"):
+        kept.delete_others()
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class _Op:
 
 
 MakeCase = Callable[..., Case]
+pytest_plugins = ["tests.selection"]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import by_warp
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Launch
-from kernelcast.toolchain.cache import Cache
+from tests.kept import CACHE
 
 BUDGET = 1_000_000
 
@@ -202,7 +202,7 @@ EXPECTED: dict[str, tuple[int, int, list[int]]] = {
 
 @cache
 def compiled(architecture: str) -> CompiledSource:
-    return compile_source(SOURCE, name="locks.cu", architecture=architecture, cache=Cache())
+    return compile_source(SOURCE, name="locks.cu", architecture=architecture, cache=CACHE)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from ptx_unique_writer import UNIT_BEGINS, UNIT_ENDS
-from ptx_writer import Program
+from tests.properties.ptx_unique_writer import UNIT_BEGINS, UNIT_ENDS
+from tests.properties.ptx_writer import Program
 
 from kernelcast.errors import KernelcastError, UnsupportedError
 from kernelcast.execution.execute import execute

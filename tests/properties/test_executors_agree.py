@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from ptx_programs import Program, programs
+from tests.properties.ptx_programs import Program, programs
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.consumers import Keep

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from accel_sim_rules import read_strictly
-from machine_code import HEAD, stream
 from tests.execution.machine_code import kernels
+from tests.traces.accel_sim_rules import read_strictly
+from tests.traces.machine_code import HEAD, stream
 
 from kernelcast.execution.consumers import Keep
 from kernelcast.execution.trace import RecordKind, decode

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from machine_code import HEAD, KERNEL, instruction, kernel, stream
 from tests.profiling.synthetic_traces import enter, warp, words
+from tests.traces.machine_code import HEAD, KERNEL, instruction, kernel, stream
 
 from kernelcast.errors import ExecutionError, InputError, UnsupportedError
 from kernelcast.ir import BasicBlock, Launch
@@ -178,6 +178,7 @@ def test_opcodes_that_accel_sim_does_not_know_are_written_as_others(text, target
     assert name in written.split()
 
 
+@pytest.mark.every_architecture
 @pytest.mark.parametrize(
     ("target", "version"),
     [("sm_70", 70), ("sm_75", 75), ("sm_86", 86), ("sm_89", 86), ("sm_90a", 90), ("sm_121", 90)],

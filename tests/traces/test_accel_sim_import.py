@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machine_code import HEAD, stream
+from tests.traces.machine_code import HEAD, stream
 
 from kernelcast.errors import InputError
 from kernelcast.execution.trace import Record, RecordKind, decode
