@@ -43,8 +43,10 @@ def command(
     """
     from kernelcast.calibration.ground_truth_raw import read_ground_truth
     from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.validation.accuracy import require_scipy
     from kernelcast.validation.ground_truth import kernel_scores
 
+    require_scipy()
     found = read_ground_truth(file)
     chosen = of_kernels(found.measured, only, file)
     chip = gpus.machine()
