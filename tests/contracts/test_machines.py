@@ -138,6 +138,39 @@ def test_compute_throughput_follows_from_units_and_clock(name: str) -> None:
     assert 0.3e12 < peak < 120e12
 
 
+WORKINGS = {
+    "coalescing.lanes": (16, 16, 32, 32, 32, 32, 32),
+    "coalescing.in_order": (1, 0, 0, 0, 0, 0, 0),
+    "coalescing.transaction": (32, 32, 128, 32, 32, 32, 32),
+    "shared.lanes_per_request": (16, 16, 32, 32, 32, 32, 32),
+    "l1.caches_global": (0, 0, 1, 0, 0, 0, 1),
+    "l1.writes_through": (None, None, 0, 0, 0, 0, 1),
+    "l2.caches_global": (0, 0, 1, 1, 1, 1, 1),
+    "dram.scattered_transaction": (128, 128, 128, 128, 128, None, None),
+    "atomics.same_address_cycles": (None, None, 9, 9, 1, 1, 1),
+    "sm.replays": (0, 0, 1, 1, 0, 0, 0),
+    "sm.scheduler_pipes": (0, 0, 0, 1, 1, 1, 1),
+    "sm.integer_pipe": (0, 0, 0, 0, 0, 0, 1),
+    "sm.profiler_counters": (0, 0, 0, 0, 0, 0, 1),
+}
+"""How a Tesla 1.0, Tesla 1.3, Fermi, Kepler, Maxwell, Pascal and Turing work."""
+GENERATIONS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980", "gtx-1080", "t4")
+
+
+@pytest.mark.parametrize("path", WORKINGS)
+def test_how_a_chip_works_is_in_its_file(path: str) -> None:
+    assert tuple(machine(name).get(path) for name in GENERATIONS) == WORKINGS[path]
+    everywhere = {machine(name).get(path) for name in machine_names()}
+    assert everywhere == set(WORKINGS[path])
+
+
+@modern
+def test_tags_lie_in_as_many_banks_as_are_looked_up_in_a_cycle(name: str) -> None:
+    masks = machine(name).numbers("l1.tag_bank_bits")
+    assert masks == (0x2AFF, 0x3F2A)
+    assert 2 ** len(masks) == machine(name).number("l1.tags")
+
+
 # ------------------------------------------------------------- published values
 
 
