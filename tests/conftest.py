@@ -12,7 +12,7 @@ import pytest
 from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
 from kernelcast.ir.kernel import Resources
 from kernelcast.machines.machine import Kind, Machine, Quantity
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import (
     AccessProfile,
     Count,

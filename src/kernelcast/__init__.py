@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelcast.api import (
+        DEFAULT_GPU,
         Array,
         Explanation,
         Forecast,
@@ -86,9 +87,6 @@ __all__ = [
     "u64",
     "workload",
 ]
-
-DEFAULT_GPU = "h100-sxm"
-"""The GPU of every function and command that is not told one."""
 
 
 def __getattr__(name: str) -> Any:

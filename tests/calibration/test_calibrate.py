@@ -7,16 +7,16 @@ import math
 from dataclasses import replace
 
 import pytest
-from tests.calibration.conftest import measured
-from tests.calibration.fake_gpu import known_chip
+from tests.measuring.fake_gpu import known_chip
+from tests.measuring.measured import measured
 
 from kernelcast.calibration.calibrate import calibrate, write_machine
-from kernelcast.calibration.raw import read_raw
 from kernelcast.calibration.rules import rules
 from kernelcast.calibration.rules.arithmetic import OPERATION_OF
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.raw import read_raw
 
 
 def expected(truth) -> dict[str, float]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelcast.calibration import ground_truth_pack
-from kernelcast.calibration.ground_truth.suite import kernel_named
-from kernelcast.calibration.ground_truth.table import Scale, argument_text
-from kernelcast.calibration.measure_ground_truth import SCHEMA
+from kernelcast.measuring import ground_truth_pack
+from kernelcast.measuring.harness.measure_ground_truth import SCHEMA
+from kernelcast.suite.registry import kernel_named
+from kernelcast.suite.table import Scale, argument_text
 
 KERNELS = ("reduce_tree", "stream_scale")
 ATTRIBUTES = ("clock_khz", "sm_count", "l2_bytes", "memory_bytes")

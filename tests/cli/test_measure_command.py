@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from tests.calibration.conftest import measured
-from tests.calibration.fake_gpu import known_chip
+from tests.measuring.fake_gpu import known_chip
+from tests.measuring.measured import measured
 
-from kernelcast.calibration import pack
-from kernelcast.calibration.gpu_driver import SIGNATURES
+from kernelcast.measuring import pack
+from kernelcast.measuring.harness.gpu_driver import SIGNATURES
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kernelcast.models.registry import model_names
+from kernelcast.models import model_names
 from kernelcast.reporting.document import predict_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

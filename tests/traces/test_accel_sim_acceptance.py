@@ -11,12 +11,12 @@ from machine_code import HEAD, stream
 from tests.execution.machine_code import kernels
 
 from kernelcast.execution.trace import RecordKind, decode
+from kernelcast.forecasting.recording import prepare
 from kernelcast.ir import Array, Fill, Launch, Space
 from kernelcast.profiling.run import Sampling
+from kernelcast.profiling.stored import profile_of
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.open import open_trace
-from kernelcast.traces.record import prepare
-from kernelcast.traces.replay import profile_of
 
 # Early and late ends under guards, loops, divergence, accesses of 1 to 16 bytes to all spaces,
 # atomics, barriers with a number and a count, and from sm_80 on copies past the registers.

@@ -13,10 +13,10 @@ from kernelcast.errors import InputError
 from kernelcast.execution.trace import Record, RecordKind, decode
 from kernelcast.ir import Launch, Location, OpClass, Space
 from kernelcast.profiling.profile import Count, Profile
+from kernelcast.profiling.stored import builder_for, profile_of
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.file import read_trace, write_trace
 from kernelcast.traces.open import is_trace, open_trace
-from kernelcast.traces.replay import builder_for, profile_of
 
 HEADER = """-kernel name = _Z4copyPfi
 -kernel id = 7

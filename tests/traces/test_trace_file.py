@@ -41,11 +41,11 @@ from kernelcast.ir import (
     Text,
 )
 from kernelcast.profiling.builder import build_profile
+from kernelcast.profiling.stored import profile_of
 from kernelcast.traces import file as trace_file
 from kernelcast.traces.file import read_section, read_trace, write_trace
 from kernelcast.traces.header import StoredInstruction, StoredKernel, pack_head, unpack_head
 from kernelcast.traces.open import is_trace, open_trace
-from kernelcast.traces.replay import profile_of
 from kernelcast.traces.stored import TraceHead
 from kernelcast.traces.stored_launch import StoredArray, StoredLaunch
 

@@ -12,8 +12,8 @@ from kernelcast.api import Sampling, cases, workload
 from kernelcast.errors import InputError, ToolError
 from kernelcast.ir import Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.mix import Mix, MixKind, mix_work
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.mix import Mix, MixKind, mix_work
 from kernelcast.models.volkov import Volkov
 from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
 from kernelcast.toolchain.nvrtc import compile_cuda

@@ -11,7 +11,6 @@ from typing import Any
 
 from kernelcast.calibration.fits import UnfitError
 from kernelcast.calibration.picture import Picture
-from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules import Rule, rules
 from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant
 from kernelcast.errors import InputError
@@ -19,6 +18,7 @@ from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
 from kernelcast.machines.machine import Kind, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
+from kernelcast.measuring.raw import Raw
 
 CLOCK_DRIFT = 0.02
 """Relative change of the clock during a benchmark above which a remark says so."""

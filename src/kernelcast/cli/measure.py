@@ -67,7 +67,7 @@ def command(
     been checked; the folder's program for that is DIR/measure_ground_truth.py. Where NVIDIA's
     profiler is installed, DIR/profile_ground_truth.py has it count what they do.
     """
-    from kernelcast.calibration.here import Wanted, measure_here
+    from kernelcast.measuring.here import Wanted, measure_here
     from kernelcast.toolchain.cache import Cache
 
     if pack:
@@ -94,7 +94,7 @@ def command(
 def _make_pack(
     directory: Path, ground_truth: bool, targets: tuple[str, ...] | None, output: Output
 ) -> None:
-    from kernelcast.calibration import ground_truth_pack, pack
+    from kernelcast.measuring import ground_truth_pack, pack
     from kernelcast.toolchain.cache import Cache
 
     chosen, cache = targets or pack.TARGETS, Cache()
@@ -118,7 +118,7 @@ def _make_pack(
 
 
 def _keep(file: str, directory: Path, output: Output) -> None:
-    from kernelcast.calibration.keep import keep
+    from kernelcast.measuring.keep import keep
     from kernelcast.toolchain.cache import Cache
 
     files = keep(file, directory, Cache())

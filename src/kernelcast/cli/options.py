@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from kernelcast import DEFAULT_GPU
 from kernelcast.errors import InputError, KernelcastError
+from kernelcast.machines import DEFAULT_GPU
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,7 +86,7 @@ def known_gpus() -> tuple[str, ...]:
 
 def known_models() -> tuple[str, ...]:
     """Names of all models, and `all`."""
-    from kernelcast.models.registry import model_names
+    from kernelcast.models import model_names
 
     return (*model_names(), "all")
 
@@ -171,7 +171,7 @@ class ModelFlags:
 
     def names(self) -> tuple[str, ...]:
         """The models asked for, `default` and `all` replaced by names."""
-        from kernelcast.models.registry import default_model_name, model_names
+        from kernelcast.models import default_model_name, model_names
 
         chosen: list[str] = []
         for name in self.model:

@@ -29,8 +29,8 @@ from kernelcast.errors import InputError, UnsupportedError
 if TYPE_CHECKING:
     from kernelcast.api import Build
     from kernelcast.execution.trace import Sink, Words
+    from kernelcast.forecasting.recording import Recording
     from kernelcast.profiling.profile import Profile
-    from kernelcast.traces.record import Recording
     from kernelcast.traces.stored import TraceHead
 
     Feed = Callable[[Sink], None]
@@ -80,8 +80,8 @@ def command(
     kernelslist.g or their folder. A launch is executed for 32 of its blocks where neither --exact
     nor --sample says otherwise. Without --out, nothing is written.
     """
+    from kernelcast.profiling.stored import builder_for
     from kernelcast.traces.open import is_trace
-    from kernelcast.traces.replay import builder_for
 
     if form == ACCEL_SIM and not out:
         raise InputError(f"--format {form} without a place", hint="name a new folder with --out")
@@ -148,8 +148,8 @@ def _executed(
     """A launch to be executed."""
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
+    from kernelcast.forecasting.recording import MAKER, prepare
     from kernelcast.frontends.launch_check import check_launch
-    from kernelcast.traces.record import MAKER, prepare
 
     machine, build = gpus.machine(), source.build()
     work = api.workload(file, launch.flags(source.kernel))

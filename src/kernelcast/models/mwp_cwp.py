@@ -41,8 +41,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate, coalesced_transactions_cc10
 from kernelcast.ir import OpClass, Space
-from kernelcast.models.base import (
+from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
     Part,
@@ -50,9 +51,8 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import load_latency
-from kernelcast.models.throughput import WARP_LANES, dram_rate
-from kernelcast.models.traffic import SECTOR_BYTES, Estimate, coalesced_transactions_cc10
+from kernelcast.models.terms.latency import load_latency
+from kernelcast.models.terms.throughput import WARP_LANES, dram_rate
 from kernelcast.profiling.profile import AccessProfile
 
 

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Bytes
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.isas.assembly import is_machine_code
-from kernelcast.models.base import Case
-from kernelcast.models.traffic import SECTOR_BYTES, Bytes
+from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
 from kernelcast.validation.profiler_classes import CLASSES, PLAIN, classes_of, is_settled
 

@@ -15,9 +15,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernelcast.calibration.ground_truth.expected import expected_result
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import GroundTruthKernel, Scale
 from kernelcast.errors import CompileError, ExecutionError
 from kernelcast.execution import engine
 from kernelcast.execution import execute as execution
@@ -26,6 +23,9 @@ from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Sink, Trace
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
+from kernelcast.suite.expected import expected_result
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import GroundTruthKernel, Scale
 from kernelcast.toolchain.cache import Cache
 
 BUDGET = 1_000_000

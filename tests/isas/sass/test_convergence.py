@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import Scale
 from kernelcast.errors import CompileError
 from kernelcast.ir import BasicBlock, Kernel
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import Scale
 from kernelcast.toolchain.cache import Cache
 
 

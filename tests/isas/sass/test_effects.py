@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import Scale
 from kernelcast.errors import CompileError
 from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.parts import outer
@@ -19,6 +17,8 @@ from kernelcast.isas.sass import kernel as sass
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.operands import AddressOperand
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import Scale
 from kernelcast.toolchain.cache import Cache
 
 Meant = tuple[SassInstruction, tuple[Instruction, ...]]

@@ -1,6 +1,6 @@
 """Machine code of the kernels with known results computes what it should, on every architecture.
 
-The oracle is NumPy, in `calibration/ground_truth/expected`. A failure says that the meaning of an
+The oracle is NumPy, in `suite/expected`. A failure says that the meaning of an
 opcode, the launch state or the order of the blocks is wrong.
 """
 
@@ -10,14 +10,14 @@ from functools import cache
 
 import pytest
 
-from kernelcast.calibration.ground_truth.expected import expected_result
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import NVIDIA_HEADERS, Scale
 from kernelcast.errors import CompileError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends import LoadedModule, check_launch
 from kernelcast.isas.sass.kernel import UNKNOWN
+from kernelcast.suite.expected import expected_result
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import NVIDIA_HEADERS, Scale
 from kernelcast.toolchain.cache import Cache
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
