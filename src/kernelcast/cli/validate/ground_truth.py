@@ -45,9 +45,11 @@ def command(
     from kernelcast.measuring.ground_truth_raw import read_ground_truth
     from kernelcast.models import load_model
     from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.validation.accuracy import require_scipy
     from kernelcast.validation.ground_truth import kernel_scores
     from kernelcast.validation.judging import judge, of_kernels
 
+    require_scipy()
     found = read_ground_truth(file)
     chosen = of_kernels(found.measured, only, file)
     chip = gpus.machine()

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case
 from kernelcast.models.terms.latency_hiding import Contention
 from kernelcast.models.terms.throughput import (
     CUDA_CORE_CLASSES,
-    assembled_class,
     pairs_of_case,
     sector_cycles,
 )
@@ -187,7 +187,7 @@ class _Clock:
     notes: set[str] = field(default_factory=set)
 
     def latency(self, instruction: Instruction) -> float:
-        op_class = assembled_class(instruction, self.case.kernel.isa)
+        op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None or op_class in _UNTIMED:
             return 0.0
         if op_class in (OpClass.LOAD, OpClass.ATOMIC):
@@ -199,7 +199,7 @@ class _Clock:
         return self.case.machine.number("latency.fp32", self.needed_by)
 
     def interval(self, instruction: Instruction) -> float:
-        op_class = assembled_class(instruction, self.case.kernel.isa)
+        op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None:
             return 0.0
         machine = self.case.machine
@@ -253,7 +253,7 @@ class _Clock:
         (block,) = (b for b in kernel.blocks if b.start <= instruction.index < b.end)
         for later in kernel.instructions[instruction.index + 1 : block.end]:
             if set(instruction.writes) & set(later.reads):
-                reader = assembled_class(later, kernel.isa)
+                reader = assembled_class(later, kernel)
                 return known if reader in CUDA_CORE_CLASSES else None
         return None
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import OpClass, Space
+from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.dual_issue import second_of_pairs
@@ -59,7 +60,6 @@ _ONE_ATOMIC_A_CLOCK, _FERMI_ATOMIC_CYCLES = (3, 5), 9.0
 _ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
 INSTRUCTION_BYTES = 16
 """Of machine code from compute capability 7.0 on."""
-_WIDE_TYPES = frozenset({"f64", "s64", "u64"})
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
@@ -163,7 +163,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
 def _fetching(case: Case) -> list[str]:
     """What fetching instructions may cost, where an SM cannot keep all that it executes."""
     holds = case.machine.get("sm.instruction_cache")
-    if holds is None or case.kernel.isa != "sass":
+    if holds is None or not is_machine_code(case.kernel):
         return []
     executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
     if executed <= holds:
@@ -180,26 +180,10 @@ def executed_per_warp(case: Case) -> dict[OpClass, float]:
     for instruction, times in zip(
         case.kernel.instructions, case.profile.instruction_warps, strict=True
     ):
-        op_class = assembled_class(instruction, case.kernel.isa)
+        op_class = assembled_class(instruction, case.kernel)
         if op_class is not None:
             counts[op_class] += float(times) / case.profile.warps
     return dict(counts)
-
-
-def assembled_class(instruction: Instruction, isa: str) -> OpClass | None:
-    """What an instruction becomes in machine code, None where it vanishes there.
-
-    PTX is not machine code: its parameters become operands from the constant bank, its moves are
-    renamed away, and its conversions between integers are moves.
-    """
-    op_class = instruction.op_class
-    if isa != "ptx":
-        return op_class
-    if op_class is OpClass.MOVE or instruction.space is Space.PARAM:
-        return None
-    if op_class is OpClass.CONVERT and not any("f" in m for m in instruction.modifiers[-2:]):
-        return OpClass.INT
-    return op_class
 
 
 def issue_cycles_per_warp(
@@ -282,8 +266,8 @@ def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
     PTX the assembler may merge those of a warp.
     """
     machine, profile = case.machine, case.profile
-    is_ptx = case.kernel.isa == "ptx"
-    count = profile.merged_atomics if is_ptx else profile.same_address_atomics
+    is_final = is_machine_code(case.kernel)
+    count = profile.same_address_atomics if is_final else profile.merged_atomics
     if machine.compute_capability < (2, 0) or not count:
         return None
     clock_hz = machine.number("clock.sm", needed_by)
@@ -328,8 +312,7 @@ def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
     wide = sum(
         float(times) / case.profile.warps
         for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
-        if assembled_class(i, case.kernel.isa) is OpClass.CONVERT
-        and not _WIDE_TYPES.isdisjoint(m.lower() for m in i.modifiers)
+        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
     )
     if not wide or own is None or other is None:
         return uses
@@ -385,8 +368,8 @@ def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> floa
 
 def pairs_of_case(case: Case) -> dict[int, int]:
     """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
-    isa = case.kernel.isa
-    return second_of_pairs(case.kernel, case.machine, lambda i: assembled_class(i, isa) is not None)
+    kernel = case.kernel
+    return second_of_pairs(kernel, case.machine, lambda i: assembled_class(i, kernel) is not None)
 
 
 def _pairs_per_warp(case: Case) -> float:
@@ -465,7 +448,7 @@ def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
 
 
 def _assembly_notes(case: Case) -> tuple[str, ...]:
-    if case.kernel.isa != "ptx":
+    if is_machine_code(case.kernel):
         return ()
     note = "PTX moves, parameter loads and integer conversions cost nothing or one move"
     if not case.machine.get("sm.dual_issue"):
