@@ -25,6 +25,11 @@ from kernelcast.profiling.profile import (
 from tests import kept
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden`, for `scripts/update-golden`."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden reports anew")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let all caches, those of child processes too, lie below the folder of the tests."""
     os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
