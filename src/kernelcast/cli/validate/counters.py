@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) -> None:
     """Counted instructions, sectors and bytes beside those that a profiler read.
 
-    PROFILES.json is what profile_ground_truth.py wrote, out of the folder that `kernelcast measure
-    --pack FOLDER --ground-truth` makes, on the GPU called NAME.
+    PROFILES.json is what `python3 pack.pyz profile` wrote, by the file that `kernelcast measure
+    --pack DIR --ground-truth` makes, on the GPU called NAME.
     """
     from kernelcast.measuring.ground_truth_profile import read_profile
     from kernelcast.reporting.counters import counters_dict, render_counters
