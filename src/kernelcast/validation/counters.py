@@ -19,8 +19,6 @@ from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
 from kernelcast.validation.profiler_classes import CLASSES, PLAIN, classes_of, is_settled
 
-_OLDEST = (7, 0)
-
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -42,7 +40,7 @@ def expected_counters(case: Case) -> Mapping[str, float]:
 
 def expectations(case: Case) -> Mapping[str, Expected]:
     """The same with their bounds."""
-    if case.machine.compute_capability < _OLDEST:
+    if case.machine.get("sm.profiler_counters") != 1:
         return {}
     found = ((name, row(case)) for name, row in COUNTERS.items())
     return {name: expected for name, expected in found if expected is not None}

@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.rules import (
+    merges_half_warps,
+    merges_in_order,
+    serves_half_warps,
+    transaction_bytes,
+)
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.isas.assembly import assembled_class
@@ -111,7 +117,7 @@ def conflict_latency(machine: Machine, needed_by: str) -> float:
         return known
     number = machine.number
     width = number("shared.banks", needed_by) * number("shared.bank_width", needed_by)
-    halves = 2 if machine.compute_capability < (2, 0) else 1
+    halves = 2 if serves_half_warps(machine) else 1
     return halves * width / number("shared.bandwidth", needed_by)
 
 
@@ -266,7 +272,7 @@ def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -
     """Cycles that bank conflicts add to a request."""
     if access is None:
         return 0.0
-    halved = case.machine.compute_capability < (2, 0)
+    halved = serves_half_warps(case.machine)
     passes = access.passes_half_warp / 2 if halved else access.passes
     extra = max(0.0, passes - access.ideal_passes) / access.requests
     return extra * conflict_latency(case.machine, needed_by) if extra else 0.0
@@ -284,11 +290,12 @@ def _divergence_cycles(case: Case, access: AccessProfile | None) -> float | None
     if known is None:
         cycles = sector_cycles(case, max(0.0, sectors) / access.requests)
         return None if sectors > 0 and not cycles else cycles
-    capability = case.machine.compute_capability
-    if capability < (1, 2):
+    if merges_in_order(case.machine):
         extra = access.transactions_cc10 - 2 * access.requests
-    elif capability < (2, 0):
+    elif merges_half_warps(case.machine):
         extra = access.transactions_cc12 - 2 * access.requests
+    elif transaction_bytes(case.machine) > SECTOR_BYTES:
+        extra = access.lines - access.requests
     else:
-        extra = access.lines - access.requests if capability < (3, 0) else sectors
+        extra = sectors
     return max(0.0, extra) / access.requests * known
