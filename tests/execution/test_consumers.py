@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from kernelcast.calibration.ground_truth.suite import families, load_family
 from kernelcast.calibration.ground_truth.table import Scale
+
 from kernelcast.execution.consumers import Consumer, Keep, are_splittable
 from kernelcast.execution.engine.run import lower
 from kernelcast.execution.execute import execute, traced
