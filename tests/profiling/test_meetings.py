@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from synthetic_traces import FULL, affine, enter, instruction, kernel, profile, warp
+from tests.profiling.synthetic_traces import FULL, affine, enter, instruction, kernel, profile, warp
 
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.ir import BasicBlock, Guard, Kernel, OpClass, Space

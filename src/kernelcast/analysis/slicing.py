@@ -144,7 +144,7 @@ class _Search:
         if place not in self._needed:
             self._needed.add(place)
             for instruction in self.instructions:
-                if _may_write(instruction) and any(
+                if may_write(instruction) and any(
                     _overlap(place, other) for other in self._places(instruction)
                 ):
                     self._take(instruction.index, user)
@@ -166,7 +166,7 @@ class _Search:
         nothing else reads or writes them."""
         if instruction.index in self._barriers:
             return (_BARRIERS,)
-        spaces = _reachable(instruction)
+        spaces = reachable_spaces(instruction)
         if self._pointers and Space.GLOBAL in spaces and instruction.index in self._arrays:
             return tuple(map(_Array, sorted(self._arrays[instruction.index])))
         return spaces
@@ -307,13 +307,13 @@ def _follows_descriptors(instruction: Instruction) -> bool:
     return instruction.op_class is OpClass.TENSOR and instruction.space is not None
 
 
-def _may_write(instruction: Instruction) -> bool:
+def may_write(instruction: Instruction) -> bool:
     """Whether it may change memory: all but loads, and matrix instructions that load."""
     is_load = instruction.op_class is OpClass.LOAD or bool(instruction.writes)
     return _is_access(instruction) and (instruction.op_class in _MODIFYING or not is_load)
 
 
-def _reachable(instruction: Instruction) -> tuple[Space, ...]:
+def reachable_spaces(instruction: Instruction) -> tuple[Space, ...]:
     """The state spaces, of those that are written, to which its address may lead."""
     space = instruction.space
     if instruction.traits.is_read_only:

@@ -16,8 +16,8 @@ from kernelcast.errors import InputError
 def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) -> None:
     """Counted instructions, sectors and bytes beside those that a profiler read.
 
-    PROFILES.json is what profile_ground_truth.py wrote, out of the folder that `kernelcast measure
-    --pack FOLDER --ground-truth` makes, on the GPU called NAME.
+    PROFILES.json is what `python3 pack.pyz profile` wrote, by the file that `kernelcast measure
+    --pack DIR --ground-truth` makes, on the GPU called NAME.
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.measuring.ground_truth_profile import read_profile
