@@ -44,6 +44,7 @@ MAY_NAME_PTX = (
     *COMPILED_FOR,
     "execution/",  # executes steps, which are instructions of PTX
     "analysis/arrays.py",  # follows pointers through steps
+    "analysis/block_order.py",  # looks for atomics of a kind in steps
 )
 MAY_COMPARE_GENERATIONS = (
     "machines/",
@@ -51,6 +52,7 @@ MAY_COMPARE_GENERATIONS = (
     *READ_CODE,  # which code a GPU can run
     *COMPILED_FOR,
     "forecasting/build.py",  # whether code was made for a GPU
+    "cli/gpus.py",  # the user asks for those of an architecture
 )
 
 GENERATIONS = re.compile(
