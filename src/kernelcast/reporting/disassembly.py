@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.frontends.sass import MachineCode
 from kernelcast.ir import BasicBlock, Location
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.sass.flow import FlowGraph
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.opcodes import Coverage

@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Bytes
+from kernelcast.hierarchy.traffic import Bytes
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile

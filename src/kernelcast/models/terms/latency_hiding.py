@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelcast.ir.sizes import WARP_LANES
+
 Floats = NDArray[np.float64]
 
-WARP_LANES = 32
 
 _HALVINGS = 60
 """Bisections after which an interval is below the resolution of a float."""
