@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelcast.analysis.block_order import depends_on_order
+from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, ExecutionError, InputError, MemoryFaultError
 from kernelcast.execution.consumers import Keep
@@ -131,7 +131,7 @@ COMMUTING = [
 @pytest.mark.parametrize("atomic", COMMUTING)
 def test_atomics_that_commute_leave_the_same_in_any_order(atomic: str) -> None:
     extra = ".reg .f64 %fd0;" if "%fd0" in atomic else ""
-    kernel, launch = kernel_of(extra + LOOP.format(ADDED + atomic)), launch_of(201)
+    kernel, launch = kernel_of(extra + LOOP.format(ADDED + atomic)), launch_of(6001)
     start = 0 if "f" in atomic else 4095
     images = []
     for threads in (1, 2, 3):
