@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -18,6 +17,7 @@ from kernelcast.calibration.rules.base import (
     plateau,
     straight,
 )
+from kernelcast.ir.sizes import WARP_LANES
 
 OPERATION_OF: Mapping[str, str] = {
     "fp16": "fp16_fma",

@@ -17,7 +17,6 @@ Device = Mapping[str, Any]
 Capability = tuple[int, int]
 
 MAX_RESIDUAL = 0.05
-WARP_LANES = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -18,6 +17,7 @@ from kernelcast.calibration.rules.base import (
     seconds,
     straight,
 )
+from kernelcast.ir.sizes import WARP_LANES
 
 _REPLACED_THREADS = 64
 _SMALL_THREADS = 32
