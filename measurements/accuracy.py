@@ -108,7 +108,8 @@ def ask(
     if done.returncode:
         print(f"{one['title']}, {one['gpu']}: {done.stderr.strip()}", file=sys.stderr)
         return None
-    return json.loads(done.stdout)
+    answer: Mapping[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def comparisons(answer: Mapping[str, Any]) -> Iterator[tuple[Comparison, ...]]:

@@ -9,6 +9,7 @@ import pytest
 from tests.calibration.fake_gpu import FakeGpu, Truth, empty_pack, known_chip
 
 from kernelcast.calibration import gpu_driver, measure, runner
+from kernelcast.calibration.microbenchmarks import BENCHMARKS
 
 
 def measured(
@@ -24,7 +25,7 @@ def measured(
         runner.measure(
             out,
             runner.Target(gpu.properties, {}),
-            [name for name in measure.BENCHMARKS if name.startswith(only)],
+            [name for name in BENCHMARKS if name.startswith(only)],
             lambda name: measure.run_benchmark(session, name),
             quick=quick,
             kind=measure.MICROBENCHMARKS,

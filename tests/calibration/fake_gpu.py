@@ -12,6 +12,7 @@ from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint,
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from tests.calibration.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
@@ -21,7 +22,7 @@ from kernelcast.calibration.gpu_driver import ATTRIBUTES
 from kernelcast.calibration.microbenchmarks.arithmetic import OPERATIONS
 from kernelcast.calibration.pack import TARGETS, source_files
 
-CUDA_H = {
+CUDA_H: dict[str, Any] = {
     "cuInit": [c_uint],
     "cuDriverGetVersion": [POINTER(c_int)],
     "cuGetErrorString": [c_int, POINTER(c_char_p)],

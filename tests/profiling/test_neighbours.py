@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast import api
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.profiling import neighbours, run
 from kernelcast.profiling.neighbours import AXES, MOST_GROUPS, SETS, choose_groups
@@ -63,7 +64,6 @@ def executed(monkeypatch):
         calls.append(options["blocks"])
         return execute(*arguments, **options)
 
-    execute = run.execute
     monkeypatch.setattr(run, "execute", spy)
     return calls
 
