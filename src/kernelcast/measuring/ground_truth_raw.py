@@ -34,16 +34,6 @@ class Times:
         """The middle one."""
         return statistics.median(self.seconds)
 
-    @property
-    def least(self) -> float:
-        """The shortest."""
-        return min(self.seconds)
-
-    @property
-    def most(self) -> float:
-        """The longest."""
-        return max(self.seconds)
-
 
 @dataclass(frozen=True)
 class Measured:
