@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -16,7 +15,11 @@ from kernelcast.calibration.rules.base import (
     plateau,
     straight,
 )
+<<<<<<< HEAD
 from kernelcast.measuring.samples import Chains
+=======
+from kernelcast.ir.sizes import WARP_LANES
+>>>>>>> main
 
 OPERATION_OF: Mapping[str, str] = {
     "fp16": "fp16_fma",

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -16,7 +15,11 @@ from kernelcast.calibration.rules.base import (
     seconds,
     straight,
 )
+<<<<<<< HEAD
 from kernelcast.measuring.samples import BlockLaunches, Launches, Replacement, Residency
+=======
+from kernelcast.ir.sizes import WARP_LANES
+>>>>>>> main
 
 _REPLACED_THREADS = 64
 _SMALL_THREADS = 32
