@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from kernelcast.models import model_names
-from kernelcast.reporting.document import predict_schema
+from kernelcast.reporting.documents.predict import predict_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -19,8 +19,9 @@ from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine as read_machine
 from kernelcast.machines.loader import machine_names
-from kernelcast.models import default_model_name, load_model, model_names
+from kernelcast.models import default_model_name, load_model, model_names, read_model
 from kernelcast.models.terms.base import Bottleneck, Case, Prediction
+from kernelcast.models.terms.parameters import model_label, parameters
 from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import Footprint
 
@@ -97,7 +98,7 @@ def test_what_a_prediction_promises(model, build):
 
 
 def check_promises(model, case: Case, p: Prediction) -> None:
-    assert p.model == model.name
+    assert p.model is model
     assert p.case is case
     assert 0 < p.time_s < math.inf
     assert p.time_s == pytest.approx(p.cycles / case.machine.number("clock.sm"))
@@ -118,6 +119,17 @@ def test_a_model_says_what_it_is(model):
     assert model.name in MODELS
     assert model.title and model.source
     assert model.not_modelled and all(model.not_modelled)
+    for parameter in parameters(model):
+        assert parameter.meaning, parameter.name
+        assert parameter.value == parameter.default
+
+
+def test_a_model_is_called_by_what_is_set(model):
+    assert model_label(model) == model.name
+    for parameter in parameters(model):
+        if isinstance(parameter.default, bool):
+            text = f"{model.name}:{parameter.name}={str(not parameter.default).lower()}"
+            assert model_label(read_model(text)) == text
 
 
 @pytest.mark.parametrize("path", ["dram.achieved_bandwidth", "l2.bandwidth", "shared.bandwidth"])

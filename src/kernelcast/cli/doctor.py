@@ -6,36 +6,21 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernelcast.cli.options import Output, output_options
 from kernelcast.errors import KernelcastError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One part of the installation; `advice` is empty where it works."""
-
-    part: str
-    works: bool
-    detail: str
-    advice: str = ""
+from kernelcast.reporting.documents.doctor import DoctorDocument, Finding
 
 
 @click.command("doctor")
 @output_options
 def command(output: Output) -> None:
     """Say what this installation can and cannot do, and what would mend it."""
-    found = list(findings())
-    output.show(_view(found), {"findings": [asdict(f) for f in found]})
+    output.show(DoctorDocument(list(findings())))
 
 
 def findings() -> Iterator[Finding]:
@@ -112,18 +97,3 @@ def _data() -> Finding:
 
     models = model_names()
     return Finding("forecasts", True, f"{len(machine_names())} GPUs; models: {', '.join(models)}")
-
-
-def _view(found: list[Finding]) -> RenderableType:
-    from rich.text import Text
-
-    from kernelcast.reporting.layout import columns
-
-    names = ("part", "state", "detail")
-    table = columns(*names, left=names)
-    table.columns[2].no_wrap = False
-    for finding in found:
-        state = Text("ok", style="green") if finding.works else Text("missing", style="red")
-        advice = f"; {finding.advice}" if finding.advice else ""
-        table.add_row(finding.part, state, Text(finding.detail + advice))
-    return table

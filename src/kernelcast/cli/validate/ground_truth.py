@@ -42,7 +42,7 @@ def command(
     RAW.json is what `kernelcast measure --ground-truth` wrote, on the GPU called NAME.
     """
     from kernelcast.measuring.ground_truth_raw import read_ground_truth
-    from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.reporting.documents.ground_truth import ground_truth_document
     from kernelcast.validation.ground_truth import kernel_scores
 
     found = read_ground_truth(file)
@@ -55,11 +55,7 @@ def command(
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     if not only:
         missing = (*found.missing, *missing)
-    title = f"{chip.title}, predicted, beside {found.device['name']}, measured; {l2} L2 cache"
-    output.show(
-        render_ground_truth(scores, title, missing, detail=not output.quiet),
-        ground_truth_dict(scores, found.device, chip.name, l2, missing),
-    )
+    output.show(ground_truth_document(scores, found.device, chip.name, chip.title, l2, missing))
 
 
 def _question(one: Measured, l2: str) -> Question:

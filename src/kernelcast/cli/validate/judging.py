@@ -18,6 +18,7 @@ from kernelcast.errors import (
 if TYPE_CHECKING:
     from kernelcast.api import Build, Case, Launch, Workload
     from kernelcast.machines.machine import Machine
+    from kernelcast.models.terms.base import Model
     from kernelcast.validation.accuracy import Comparison
 
 ENOUGH_FLAGS = SamplingFlags(exact=False, sample=None, budget=None)
@@ -90,16 +91,15 @@ def judge(
 ) -> Answers:
     """Predict every question by every model; what cannot be predicted is named.
 
-    NotFoundError where there is no such model, MissingNumberError where one that was asked for by
-    name needs a number the machine lacks.
+    NotFoundError where there is no such model or parameter, MissingNumberError where one that was
+    asked for by name needs a number the machine lacks.
     """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.models import load_model
+    from kernelcast.models.terms.parameters import model_label
 
-    for name in models.names():
-        load_model(name)
-    compared: dict[str, list[Comparison]] = {name: [] for name in models.names()}
+    chosen = {model_label(model): model for model in models.models()}
+    compared: dict[str, list[Comparison]] = {label: [] for label in chosen}
     missing: list[str] = []
     share = sampling.sampling()
     with progress_bar("predicting", output.quiet) as progress:
@@ -107,7 +107,7 @@ def judge(
             where = f"{question.kernel}, configuration {question.configuration}"
             try:
                 cases = api.cases(question.workload, [chip], build=question.build, sampling=share)
-                missing += _compare(question, cases, models, compared)
+                missing += _compare(question, cases, chosen, compared, models.is_all)
                 if answered:
                     answered(question, cases)
             except MissingNumberError:
@@ -122,28 +122,29 @@ def judge(
 def _compare(
     question: Question,
     cases: Sequence[Case],
-    models: ModelFlags,
+    models: Mapping[str, Model],
     compared: Mapping[str, list[Comparison]],
+    is_all: bool,
 ) -> list[str]:
     """Add what every model says; why some say nothing, where all were asked for."""
     missing = []
-    for model, own in compared.items():
+    for label, model in models.items():
         try:
-            own.append(_comparison(question, cases, model))
+            compared[label].append(_comparison(question, cases, model))
         except MissingNumberError as error:
-            if "all" not in models.model:
+            if not is_all:
                 raise
-            missing.append(f"{question.kernel}: {model} needs a number that {error.machine} lacks")
+            missing.append(f"{question.kernel}: {label} needs a number that {error.machine} lacks")
     return missing
 
 
-def _comparison(question: Question, cases: Sequence[Case], model: str) -> Comparison:
+def _comparison(question: Question, cases: Sequence[Case], model: Model) -> Comparison:
     from kernelcast import api
     from kernelcast.validation.accuracy import Comparison
 
     predicted_s = sum(api.predict(case, model).time_s * case.launch.repeat for case in cases)
     if not 0 < predicted_s < math.inf:
-        raise UnsupportedError(f"{model} predicts {predicted_s} s")
+        raise UnsupportedError(f"{model.name} predicts {predicted_s} s")
     return Comparison(
         question.kernel,
         question.configuration,

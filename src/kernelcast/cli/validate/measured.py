@@ -85,7 +85,7 @@ def command(
     --gpu     the GPU that was measured; --set clock.sm=1.56e9 where its clock was fixed
     """
     from kernelcast.measurements.reading import read_measurements
-    from kernelcast.reporting.measured import measured_dict, render_measured
+    from kernelcast.reporting.documents.measured import measured_document
     from kernelcast.validation.counter_scores import counter_scores
     from kernelcast.validation.measured import Score, same_code
 
@@ -108,18 +108,8 @@ def command(
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     code = same_code(pairs)
     counted = counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1)
-    title = f"{chip.title}, predicted, beside {found.device}, measured"
     output.show(
-        render_measured(
-            scores,
-            title,
-            len(found.observations),
-            code,
-            counted,
-            answers.missing,
-            detail=not output.quiet,
-        ),
-        measured_dict(scores, found, chip.name, code, counted, answers.missing),
+        measured_document(scores, found, chip.name, chip.title, code, counted, answers.missing)
     )
 
 
