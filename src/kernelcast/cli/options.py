@@ -211,18 +211,19 @@ class ModelFlags:
 
 
 def model_options(default: str = "default") -> Decorator:
-    """`--model NAME[:PARAMETER=VALUE...][,...]|all`, as `models: ModelFlags`."""
+    """`--model NAME[:PARAMETER=VALUE...][,NAME...]|all`, as `models: ModelFlags`."""
     return gathered(
         "models",
         ModelFlags,
         click.option(
             "--model",
-            metavar="NAME[:PARAMETER=VALUE...][,...]|all",
+            metavar="NAME[,NAME...]|all",
             default=default,
             show_default=True,
             callback=split_names,
             shell_complete=complete_models,
-            help="Performance models; `kernelcast models` lists them, with a NAME its parameters.",
+            help="Performance models; `kernelcast models` lists them. NAME:PARAMETER=VALUE sets a "
+            "parameter; `kernelcast models NAME` lists those.",
         ),
     )
 

@@ -24,7 +24,7 @@ class StatedPart(Struct, frozen=True):
     unit: str
 
 
-class QuantityPart(Struct, frozen=True, omit_defaults=True):
+class CalibratedQuantity(Struct, frozen=True, omit_defaults=True):
     """A number that was found; `is_fitted` where its residual says how well."""
 
     value: float
@@ -80,7 +80,7 @@ class CalibrateDocument(Struct, frozen=True, omit_defaults=True):
 
     schema: Literal["kernelcast/calibration/1"]
     device: dict[str, Any]
-    quantities: dict[str, QuantityPart]
+    quantities: dict[str, CalibratedQuantity]
     missing: dict[str, MissingPart]
     remarks: list[str]
     against: AgainstPart | None = None
@@ -103,10 +103,10 @@ def calibrate_document(
     )
 
 
-def _quantity(finding: Finding, other: Comparison | None) -> QuantityPart:
+def _quantity(finding: Finding, other: Comparison | None) -> CalibratedQuantity:
     quantity = finding.quantity
     assert not isinstance(quantity.value, tuple)
-    return QuantityPart(
+    return CalibratedQuantity(
         value=quantity.value,
         unit=quantity.unit,
         kind=quantity.kind.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Finding(Struct, frozen=True):
+class InstalledPart(Struct, frozen=True):
     """One part of the installation; `advice` is empty where it works."""
 
     part: str
@@ -17,4 +17,4 @@ class Finding(Struct, frozen=True):
 class DoctorDocument(Struct, frozen=True):
     """All that `doctor --json` prints."""
 
-    findings: list[Finding]
+    findings: list[InstalledPart]

@@ -15,7 +15,7 @@ Scores = Mapping[str, Sequence[KernelScore]]
 """The scores of every kernel, by model."""
 
 
-class ConfigurationPart(Struct, frozen=True):
+class GroundTruthLaunch(Struct, frozen=True):
     """One configuration of a kernel."""
 
     configuration: Natural
@@ -24,25 +24,25 @@ class ConfigurationPart(Struct, frozen=True):
     measured_s: NotNegative
 
 
-class KernelPart(Struct, frozen=True):
+class GroundTruthKernel(Struct, frozen=True):
     """All configurations of a kernel: geometric means of predicted over measured time and of by
     how much a time is off, Kendall's tau of their order, and the least and the largest ratio."""
 
     ratio: NotNegative
     error: NotNegative
     tau: float | None
-    configurations: list[ConfigurationPart]
+    configurations: list[GroundTruthLaunch]
     least_ratio: NotNegative
     largest_ratio: NotNegative
 
 
-class ModelPart(Struct, frozen=True):
+class GroundTruthModel(Struct, frozen=True):
     """The same over all `launches` of all kernels."""
 
     ratio: NotNegative
     error: NotNegative
     tau: float | None
-    kernels: dict[str, KernelPart]
+    kernels: dict[str, GroundTruthKernel]
     launches: Natural
 
 
@@ -54,7 +54,7 @@ class GroundTruthDocument(Struct, frozen=True):
     device: dict[str, Any]
     gpu: str
     l2: str
-    models: dict[str, ModelPart]
+    models: dict[str, GroundTruthModel]
     missing: list[str]
     title: str
 
@@ -80,9 +80,9 @@ def ground_truth_document(
     )
 
 
-def _model(kernels: Sequence[KernelScore]) -> ModelPart:
+def _model(kernels: Sequence[KernelScore]) -> GroundTruthModel:
     every = [c for kernel in kernels for c in kernel.comparisons]
-    return ModelPart(
+    return GroundTruthModel(
         ratio=mean_ratio(every),
         error=mean_factor(every),
         tau=mean_tau(kernels),
@@ -91,14 +91,14 @@ def _model(kernels: Sequence[KernelScore]) -> ModelPart:
     )
 
 
-def _kernel(score: KernelScore) -> KernelPart:
+def _kernel(score: KernelScore) -> GroundTruthKernel:
     ratios = [c.ratio for c in score.comparisons]
-    return KernelPart(
+    return GroundTruthKernel(
         ratio=score.ratio,
         error=score.error,
         tau=score.tau,
         configurations=[
-            ConfigurationPart(c.configuration, c.launch, c.predicted_s, c.measured_s)
+            GroundTruthLaunch(c.configuration, c.launch, c.predicted_s, c.measured_s)
             for c in score.comparisons
         ],
         least_ratio=min(ratios),

@@ -15,14 +15,14 @@ from kernelcast.validation.counter_scores import CounterScore
 from kernelcast.validation.measured import SameCode, Score
 
 
-class RegistersPart(Struct, frozen=True):
+class SameRegisters(Struct, frozen=True):
     """Of how many launches the registers are known, and how many have those that were measured."""
 
     known: Natural
     same: Natural
 
 
-class LaunchPart(Struct, frozen=True):
+class MeasuredLaunch(Struct, frozen=True):
     """One launch; `place` is where the file has it, `ratio` predicted over measured time."""
 
     kernel: str
@@ -33,7 +33,7 @@ class LaunchPart(Struct, frozen=True):
     ratio: NotNegative
 
 
-class ModelPart(Struct, frozen=True):
+class MeasuredModel(Struct, frozen=True):
     """What one model's predictions are worth: errors are |predicted - measured| / measured, `ratio`
     the geometric mean, `tau` Kendall's of the order, `regret` what the configuration predicted to
     be the fastest takes longer than the fastest; `worst` are the launches that are off most."""
@@ -44,8 +44,8 @@ class ModelPart(Struct, frozen=True):
     ratio: NotNegative
     tau: float | None
     regret: float
-    launches: list[LaunchPart]
-    worst: list[LaunchPart]
+    launches: list[MeasuredLaunch]
+    worst: list[MeasuredLaunch]
 
 
 class MeasuredDocument(Struct, frozen=True):
@@ -57,8 +57,8 @@ class MeasuredDocument(Struct, frozen=True):
     gpu: str
     observations: Natural
     failed: Natural
-    registers: RegistersPart
-    models: dict[str, ModelPart]
+    registers: SameRegisters
+    models: dict[str, MeasuredModel]
     counters: dict[str, CounterPart]
     missing: list[str]
     title: str
@@ -81,7 +81,7 @@ def measured_document(
         gpu=gpu,
         observations=len(found.observations),
         failed=found.failed,
-        registers=RegistersPart(code.known, code.same),
+        registers=SameRegisters(code.known, code.same),
         models={model: _model(score) for model, score in scores.items()},
         counters=counter_parts(counted),
         missing=list(missing),
@@ -89,8 +89,8 @@ def measured_document(
     )
 
 
-def _model(score: Score) -> ModelPart:
-    return ModelPart(
+def _model(score: Score) -> MeasuredModel:
+    return MeasuredModel(
         median_error=score.median_error,
         mean_error=score.mean_error,
         error_90=score.high_error,
@@ -102,5 +102,5 @@ def _model(score: Score) -> ModelPart:
     )
 
 
-def _launch(c: Comparison) -> LaunchPart:
-    return LaunchPart(c.kernel, c.configuration, c.launch, c.predicted_s, c.measured_s, c.ratio)
+def _launch(c: Comparison) -> MeasuredLaunch:
+    return MeasuredLaunch(c.kernel, c.configuration, c.launch, c.predicted_s, c.measured_s, c.ratio)

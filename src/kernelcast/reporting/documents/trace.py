@@ -10,7 +10,7 @@ from kernelcast.profiling.profile import Profile
 from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, Positive, Share
 
 
-class LaunchPart(Struct, frozen=True):
+class TracedLaunch(Struct, frozen=True):
     """How the kernel was launched; `smem` is dynamic shared memory in bytes."""
 
     grid: Extents
@@ -31,7 +31,7 @@ class TraceDocument(Struct, frozen=True):
     isa: str
     target: str
     maker: str
-    launch: LaunchPart
+    launch: TracedLaunch
     traced_blocks: Positive
     blocks: Positive
     warp_instructions: Natural
@@ -57,7 +57,7 @@ def trace_document(
         isa=kernel.isa,
         target=kernel.target,
         maker=maker,
-        launch=LaunchPart(
+        launch=TracedLaunch(
             list(launch.grid), list(launch.block), launch.smem_bytes, launch.threads_per_block
         ),
         traced_blocks=sample.blocks,

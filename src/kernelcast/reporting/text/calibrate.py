@@ -13,7 +13,7 @@ from rich.text import Text
 from kernelcast.reporting.documents.calibrate import (
     AgainstPart,
     CalibrateDocument,
-    QuantityPart,
+    CalibratedQuantity,
     RepeatPart,
 )
 from kernelcast.reporting.layout import bullets, columns, section, spaced
@@ -75,7 +75,7 @@ def _differences(document: CalibrateDocument, against: AgainstPart) -> Renderabl
     return section(head, bullets(lines))
 
 
-def _difference(path: str, machine: str, quantity: QuantityPart) -> str:
+def _difference(path: str, machine: str, quantity: CalibratedQuantity) -> str:
     stated = quantity.against
     assert stated is not None
     return (
@@ -107,7 +107,7 @@ def _numbers(document: CalibrateDocument) -> Table:
     return table
 
 
-def _pair(quantity: QuantityPart) -> tuple[str, str]:
+def _pair(quantity: CalibratedQuantity) -> tuple[str, str]:
     """The machine's number, and the ratio to it."""
     stated = quantity.against
     return (f"{stated.value:.4g}", f"{stated.ratio:.2f}") if stated else ("", "")

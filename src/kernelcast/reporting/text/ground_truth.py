@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.reporting.documents.ground_truth import GroundTruthDocument, ModelPart
+from kernelcast.reporting.documents.ground_truth import GroundTruthDocument, GroundTruthModel
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 
@@ -35,7 +35,7 @@ def render(document: GroundTruthDocument, *, brief: bool) -> RenderableType:
     return spaced([Group(title, notes), *tables, gaps, totals])
 
 
-def _kernels(model: ModelPart) -> RenderableType:
+def _kernels(model: GroundTruthModel) -> RenderableType:
     table = columns(
         "kernel", "launches", "pred. / meas.", "least", "most", "error", "tau", left=("kernel",)
     )

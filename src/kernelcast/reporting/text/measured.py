@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.reporting.documents.measured import LaunchPart, MeasuredDocument, RegistersPart
+from kernelcast.reporting.documents.measured import MeasuredDocument, MeasuredLaunch, SameRegisters
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.reporting.text.counters import counter_tables
@@ -65,14 +65,14 @@ def _models(document: MeasuredDocument) -> RenderableType:
     return table
 
 
-def _worst(launches: list[LaunchPart]) -> RenderableType:
+def _worst(launches: list[MeasuredLaunch]) -> RenderableType:
     table = columns("pred. / meas.", "predicted", "measured", "launch", left=("launch",))
     for c in launches:
         table.add_row(digits(c.ratio), seconds(c.predicted_s), seconds(c.measured_s), c.launch)
     return table
 
 
-def _same(registers: RegistersPart) -> RenderableType | None:
+def _same(registers: SameRegisters) -> RenderableType | None:
     if not registers.known:
         return None
     return Text(
