@@ -22,6 +22,7 @@ from kernelcast.forecasting.build import (
     open_module,
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
+from kernelcast.forecasting.traced import cases_of_traces
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
 from kernelcast.ir import Array, Kernel, Launch
@@ -138,6 +139,15 @@ def cases(
     `case` do.
     """
     return cases_of_workload(work, machines, build=build, sampling=sampling, progress=progress)
+
+
+def traced_cases(file: str | Path, machines: Sequence[Machine]) -> tuple[Case, ...]:
+    """One case per launch of a trace file and machine, in that order; nothing is executed.
+
+    The file is one that `kernelcast trace --out` wrote, a trace of Accel-Sim, or its list of
+    several. Raises InputError where it is damaged.
+    """
+    return cases_of_traces(Path(file), machines)
 
 
 def predict(case: Case, model: str | Model = "") -> Forecast:

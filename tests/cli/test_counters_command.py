@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelcast.measuring.harness.profile_ground_truth import SCHEMA
+from kernelcast.measuring.harness.profile import SCHEMA
 from kernelcast.suite.registry import kernel_named
 from kernelcast.suite.table import Scale, argument_text
 

@@ -1,13 +1,13 @@
 """A driver library whose launches are executed on the CPU, on memory that it hands out itself.
 
-Its clock counts launches: a kernel takes `WARM_S`, or `COLD_S` right after a `read_all`.
+Its clock counts launches: a kernel takes `WARM_S`, or `COLD_S` right after a `read_16x4`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from ctypes import CFUNCTYPE, POINTER, c_int, c_int64, c_size_t, c_ubyte, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_int, c_int64, c_ubyte, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -17,20 +17,15 @@ from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import CompiledSource
 from kernelcast.ir import ELEMENT_BYTES, Array, Kernel, Launch
-from kernelcast.measuring.harness.gpu_driver import ATTRIBUTES, SIGNATURES
+from kernelcast.measuring.harness.gpu import ATTRIBUTES
 
 CUDA_H = {
     **fake_gpu.CUDA_H,
     "cuModuleLoadData": [POINTER(c_void_p), c_void_p],
-    "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
-    "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
-    "cuProfilerStart": [],
-    "cuProfilerStop": [],
-    "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
 }
-"""As cuda.h declares them, with those that the microbenchmarks need."""
+"""As cuda.h declares them; code is no text, which would end at a zero."""
 
-WARM_S, COLD_S, EMPTY_S, HOLD_S = 1e-5, 3e-5, 1e-6, 1e-3
+WARM_S, COLD_S, EMPTY_S = 1e-5, 3e-5, 1e-6
 CLOCK_HZ = 1.5e9
 MOST_BYTES = 2 << 20
 REGISTERS = 21
@@ -60,7 +55,7 @@ class ExecutingGpu:
 
     def driver(self) -> SimpleNamespace:
         self._library = SimpleNamespace()
-        for name in {*SIGNATURES, *CUDA_H}:
+        for name in CUDA_H:
             answer = (
                 CFUNCTYPE(c_int, *CUDA_H[name])(self._answering(name))
                 if hasattr(self, name)
@@ -157,7 +152,7 @@ class ExecutingGpu:
 
     def cuModuleGetFunction(self, out, module, name):  # noqa: N802
         code = self._handles[module]
-        stands_for_itself = name.decode() in ("clock_rate", "empty", "hold", "read_all")
+        stands_for_itself = name.decode() in ("clock_rate", "empty", "read_16x4")
         self._new(name.decode() if stands_for_itself else code.kernel(name.decode()), out)
 
     def cuFuncGetAttribute(self, out, attribute, function):  # noqa: N802
@@ -191,12 +186,10 @@ class ExecutingGpu:
         elif kernel == "clock_rate":
             pairs, ns = (c_int64.from_address(slots[at]).value for at in (0, 1))
             ctypes.memmove(pairs, struct.pack("<qq", round(ns * CLOCK_HZ / 1e9), ns), 16)
+            return 0  # it leaves the caches as they are
         elif kernel == "empty":
             self._now_s += EMPTY_S
-        elif kernel == "hold":
-            self._now_s += HOLD_S
-            return 0
-        self._is_cold = kernel == "read_all"
+        self._is_cold = kernel == "read_16x4"
         return 0
 
     def _execute(self, kernel: Kernel, grid, block, smem, slots) -> None:

@@ -10,16 +10,16 @@ import ctypes
 import math
 from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 from tests.measuring.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
 from tests.measuring.fake_kernels import known_numbers as more_known_numbers
 
-from kernelcast.measuring.harness.gpu_driver import ATTRIBUTES
+from kernelcast.measuring.harness.archive import Code
+from kernelcast.measuring.harness.gpu import ATTRIBUTES
 from kernelcast.measuring.harness.microbenchmarks.arithmetic import OPERATIONS
-from kernelcast.measuring.pack import TARGETS, source_files
+from kernelcast.measuring.pack import source_files
 
 CUDA_H = {
     "cuInit": [c_uint],
@@ -38,6 +38,8 @@ CUDA_H = {
     "cuMemFree_v2": [c_uint64],
     "cuMemsetD8_v2": [c_uint64, c_ubyte, c_size_t],
     "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
+    "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
+    "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
     "cuMemcpyHtoDAsync_v2": [c_uint64, c_void_p, c_size_t, c_void_p],
     "cuMemcpyDtoHAsync_v2": [c_void_p, c_uint64, c_size_t, c_void_p],
     "cuMemcpyDtoDAsync_v2": [c_uint64, c_uint64, c_size_t, c_void_p],
@@ -48,11 +50,14 @@ CUDA_H = {
     "cuModuleGetGlobal_v2": [POINTER(c_uint64), POINTER(c_size_t), c_void_p, c_char_p],
     "cuFuncSetAttribute": [c_void_p, c_int, c_int],
     "cuFuncGetAttribute": [POINTER(c_int), c_int, c_void_p],
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
     "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), POINTER(c_void_p)],
     "cuEventCreate": [POINTER(c_void_p), c_uint],
     "cuEventRecord": [c_void_p, c_void_p],
     "cuEventSynchronize": [c_void_p],
     "cuEventElapsedTime": [POINTER(c_float), c_void_p, c_void_p],
+    "cuProfilerStart": [],
+    "cuProfilerStop": [],
 }
 INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, TOO_MANY_RESOURCES = 1, 400, 500, 701
 REGISTERS, REGISTERS_AT_ONCE = 65536, 256
@@ -139,8 +144,12 @@ class FakeGpu(Kernels):
     def driver(self) -> SimpleNamespace:
         self._library = SimpleNamespace()
         for name, types in CUDA_H.items():
-            prototype = ctypes.CFUNCTYPE(c_int, *types)
-            setattr(self._library, name, prototype(self._answering(name)))
+            answer = (
+                ctypes.CFUNCTYPE(c_int, *types)(self._answering(name))
+                if hasattr(self, name)
+                else SimpleNamespace()  # what only known results need
+            )
+            setattr(self._library, name, answer)
         return self._library
 
     def _answering(self, name):
@@ -438,11 +447,5 @@ def known_chip(capability: tuple[int, int] = (8, 0)) -> Truth:
     )
 
 
-def empty_pack(folder: Path) -> Path:
-    """A folder whose cubins hold only their names."""
-    for target in TARGETS:
-        code = folder / target
-        code.mkdir(parents=True)
-        for file in source_files():
-            (code / f"{file.stem}.cubin").write_text(file.stem)
-    return folder
+EMPTY_CODE = Code("sm_80", {file.stem: file.stem.encode() for file in source_files()})
+"""Cubins that hold only their names."""

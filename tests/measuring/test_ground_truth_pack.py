@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from tests.measuring.executing_gpu import (
     CLOCK_HZ,
     COLD_S,
-    CUDA_H,
     EMPTY_S,
     REGISTERS,
     WARM_S,
@@ -29,17 +28,12 @@ from kernelcast.ir import Array, Fill, Launch
 from kernelcast.measuring import ground_truth_pack as gp
 from kernelcast.measuring.ground_truth_raw import read_ground_truth
 from kernelcast.measuring.harness import gpu_driver as d
+from kernelcast.measuring.harness import ground_truth as runner
 from kernelcast.measuring.harness import measure as m
-from kernelcast.measuring.harness import measure_ground_truth as runner
 from kernelcast.measuring.harness import runner as processes
-from kernelcast.measuring.harness.ground_truth_device import (
-    SIGNATURES,
-    Arguments,
-    Device,
-    Pack,
-    Starts,
-    declared,
-)
+from kernelcast.measuring.harness.archive import Archive
+from kernelcast.measuring.harness.gpu import Gpu
+from kernelcast.measuring.harness.ground_truth_arrays import Arguments, Starts, Table
 from kernelcast.measuring.pack import make_pack
 from kernelcast.measuring.starts import PIECE_ELEMENTS, start_of
 from kernelcast.suite.expected import Expected, expected_result
@@ -56,15 +50,14 @@ def compiled(path: Path, kernels: tuple[str, ...] = ()) -> CompiledSource:
     return gp.compiled(path.name, path.read_text(), TARGET, kernels, None)
 
 
-def write(folder: Path, contents: dict[str, bytes]) -> Path:
-    for name, data in {**contents, f"{TARGET}/launch.cubin": b"launch".ljust(64)}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return folder
+def written_pack(folder: Path, contents: dict[str, bytes]) -> Archive:
+    """A pack whose microbenchmarks' code is only names."""
+    code = {f"{m.FOLDER}/{TARGET}/{n}.cubin": n.encode().ljust(64) for n in ("launch", "bandwidth")}
+    return Archive(make_pack(folder, (), more={**contents, **code}))
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> tuple[Path, dict[bytes, CompiledSource]]:
+def made(tmp_path_factory) -> tuple[Archive, dict[bytes, CompiledSource]]:
     """A pack of some families, and what its cubins were compiled from."""
     part = gp.ground_truth_part([TARGET], only=FAMILIES)
     assert not part.left_out
@@ -74,35 +67,35 @@ def made(tmp_path_factory) -> tuple[Path, dict[bytes, CompiledSource]]:
         names = [launch.kernel for k in members for s in Scale for launch in k.launches(s)]
         one = compiled(members[0].source, tuple(names))
         code[one.compilation.cubin] = one
-    support = compiled(gp.SUPPORT)
+    support = compiled(gp.SUPPORT_FILE)
     code[support.compilation.cubin] = support
-    folder = write(tmp_path_factory.mktemp("pack"), {})
-    make_pack(folder, (), more=part.contents)
-    return folder, code
+    return written_pack(tmp_path_factory.mktemp("pack"), dict(part.contents)), code
 
 
 @pytest.fixture(scope="module")
-def small(made, tmp_path_factory) -> tuple[Path, dict[bytes, CompiledSource]]:
+def small(made, tmp_path_factory) -> tuple[Archive, dict[bytes, CompiledSource]]:
     """The same pack, whose full launches are its small ones."""
-    folder, code = made
-    contents = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
+    archive, code = made
+    with ZipFile(archive.path) as file:
+        names = [name for name in file.namelist() if name.startswith("ground_truth/")]
+        contents = {name: file.read(name) for name in names}
     table = json.loads(contents["ground_truth/table.json"])
     for kernel in table["kernels"].values():
         for configuration in kernel["configurations"]:
             configuration["full"] = configuration["small"]
     contents["ground_truth/table.json"] = json.dumps(table).encode()
-    return write(tmp_path_factory.mktemp("small"), contents), code
+    return written_pack(tmp_path_factory.mktemp("small"), contents), code
 
 
-def device(fake: ExecutingGpu) -> Device:
-    return Device(declared(d.declared(fake.driver())))
+def device(fake: ExecutingGpu) -> Gpu:
+    return Gpu(d.declared(fake.driver()))
 
 
 def entry(small, name: str, **options) -> tuple[dict, ExecutingGpu]:
     """What a process of its own writes for one kernel, quickly, and the GPU that it ran on."""
-    folder, code = small
+    archive, code = small
     fake = ExecutingGpu(code, **options)
-    bench = runner.Bench(device(fake), Pack(folder), quick=True)
+    bench = runner.open_bench(device(fake), archive, quick=True)
     found = runner.run_kernel(bench, name)
     assert not fake.errors
     return found, fake
@@ -126,14 +119,13 @@ STARTS = (
 @pytest.mark.parametrize("array", STARTS, ids=str)
 def test_an_array_starts_on_the_gpu_bit_for_bit_as_it_does_here(array, tmp_path):
     """Else the GPU would time other data than is predicted for."""
-    support = compiled(gp.SUPPORT)
+    support = compiled(gp.SUPPORT_FILE)
     table = gp.Table()
     number = table.start(array)
     files = {f"ground_truth/{name}": data for name, data in table.files({}).items()}
     cubin = support.compilation.cubin
-    folder = write(tmp_path, {**files, f"ground_truth/{TARGET}/support.cubin": cubin})
     gpu = device(fake := ExecutingGpu({cubin: support}))
-    starts = Starts(gpu, Pack(folder))
+    starts = Starts(gpu, Table(written_pack(tmp_path, files)), cubin)
     pointer = gpu.allocate(array.size_bytes)
     starts.put(number, pointer)
     found = gpu.read_bytes(pointer, array.size_bytes)
@@ -250,20 +242,15 @@ def test_a_launch_that_is_refused_is_recorded_and_not_timed(small):
 
 def test_memory_is_given_back_after_every_launch(small):
     """Else the large arrays of six configurations would not fit together."""
-    folder, code = small
+    archive, code = small
     fake = ExecutingGpu(code)
     gpu = device(fake)
-    pack = Pack(folder)
-    starts = Starts(gpu, pack)
-    launch = pack.table["kernels"]["spmv_csr_scalar"]["configurations"][0]["small"]
+    table = Table(archive)
+    starts = Starts(gpu, table, table.code(gpu.properties).cubins["support"])
+    launch = table.kernels["spmv_csr_scalar"]["configurations"][0]["small"]
     Arguments(gpu, starts, launch).release()
     starts.keep([])
     assert fake.is_empty
-
-
-def test_the_declared_types_are_those_of_cuda_h():
-    for name, types in SIGNATURES.items():
-        assert [ctypes.sizeof(t) for t in types] == [ctypes.sizeof(t) for t in CUDA_H[name]], name
 
 
 # The raw file.
@@ -271,9 +258,9 @@ def test_the_declared_types_are_those_of_cuda_h():
 
 def test_a_process_goes_from_kernel_to_kernel_and_gives_their_memory_back(small):
     """One process times them all: what one leaves must not be in the next one's way."""
-    folder, code = small
+    archive, code = small
     fake = ExecutingGpu(code)
-    bench = runner.Bench(device(fake), Pack(folder), quick=True)
+    bench = runner.open_bench(device(fake), archive, quick=True)
     held = []
     for name in ("stream_copy", "spmv_csr_scalar", "stream_copy"):
         found = runner.run_kernel(bench, name)
@@ -281,6 +268,10 @@ def test_a_process_goes_from_kernel_to_kernel_and_gives_their_memory_back(small)
         bench.starts.keep([])
         held.append(fake.held_bytes)
     assert held[0] == held[1] == held[2]
+
+
+def run(archive: Archive, options: argparse.Namespace) -> int:
+    return processes.run(runner.program(archive, options), options, [])
 
 
 def workers(entry):
@@ -304,15 +295,15 @@ def workers(entry):
 
 @pytest.fixture(scope="module")
 def written(made, tmp_path_factory) -> Path:
-    """What the folder's program writes about two kernels; full launches only take their time."""
-    folder, code = made
+    """What the pack's command writes about two kernels; full launches only take their time."""
+    archive, code = made
     fake = ExecutingGpu(code, spoils=("stream_add",))
 
     def entry(name):
         gpu = device(fake)
         if name == processes.DEVICE:
             return {"status": "done", "samples": [], **gpu.properties}
-        return runner.run_kernel(runner.Bench(gpu, Pack(folder), quick=True), name)
+        return runner.run_kernel(runner.open_bench(gpu, archive, quick=True), name)
 
     out = tmp_path_factory.mktemp("raw") / "raw.json"
     only = ["stream_copy", "stream_add"]
@@ -321,7 +312,7 @@ def written(made, tmp_path_factory) -> Path:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(processes, "Workers", workers(entry))
-        assert runner.measured(Pack(folder), options) == processes.EXIT_INCOMPLETE
+        assert run(archive, options) == processes.EXIT_INCOMPLETE
     return out
 
 
@@ -374,19 +365,14 @@ def test_a_file_of_the_microbenchmarks_is_refused(tmp_path):
         read_ground_truth(str(other))
 
 
-# The folder.
+# The pack.
 
 
-def alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the folder's program by a Python that finds nothing else."""
-    program = [sys.executable, "-S", "-E", str(folder / gp.RUNNER), *arguments]
-    return subprocess.run(program, capture_output=True, text=True)
-
-
-def test_the_folder_runs_by_itself_and_says_in_one_line_what_is_missing(made, tmp_path):
-    folder, _ = made
-    assert alone(folder, "--help").returncode == 0
-    done = alone(folder, "--out", str(tmp_path / "raw.json"), "--only", "stream_copy")
+def test_the_pack_runs_by_itself_and_says_in_one_line_what_is_missing(made, tmp_path):
+    archive, _ = made
+    program = [sys.executable, "-S", "-E", str(archive.path), "ground-truth"]
+    program += ["--out", str(tmp_path / "raw.json"), "--only", "stream_copy"]
+    done = subprocess.run(program, capture_output=True, text=True)
     if done.returncode == 0:
         pytest.skip("there is a GPU")
     assert done.returncode == processes.EXIT_FAILED
@@ -394,14 +380,14 @@ def test_the_folder_runs_by_itself_and_says_in_one_line_what_is_missing(made, tm
 
 
 def test_the_quick_run_takes_kernels_of_every_family(made):
-    pack = Pack(made[0])
-    taken = [pack.table["kernels"][name]["family"] for name in pack.names(quick=True)]
+    table = Table(made[0])
+    taken = [table.kernels[name]["family"] for name in table.names(quick=True)]
     assert {taken.count(family) for family in FAMILIES} == {2}
-    assert pack.names(quick=False) == [k.name for f in sorted(FAMILIES) for k in families()[f]]
+    assert table.names(quick=False) == [k.name for f in sorted(FAMILIES) for k in families()[f]]
 
 
 def test_no_kernel_is_begun_after_the_minutes_given(made, tmp_path, monkeypatch):
-    folder, code = made
+    archive, code = made
     begun = []
 
     def entry(name):
@@ -413,7 +399,7 @@ def test_no_kernel_is_begun_after_the_minutes_given(made, tmp_path, monkeypatch)
     options = argparse.Namespace(
         out=tmp_path / "raw.json", quick=False, only=None, device=0, timeout=9.0, minutes=1e-9
     )
-    assert runner.measured(Pack(folder), options) == processes.EXIT_INCOMPLETE
+    assert run(archive, options) == processes.EXIT_INCOMPLETE
     assert begun == [processes.DEVICE]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kernelcast.errors import InputError, ParseError
 from kernelcast.measuring.ground_truth_profile import read_profile
-from kernelcast.measuring.harness.profile_ground_truth import SCHEMA, metrics_of
+from kernelcast.measuring.harness.profile import SCHEMA, metrics_of
 from kernelcast.suite.registry import kernel_named
 from kernelcast.suite.table import Scale, argument_text
 

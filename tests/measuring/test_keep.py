@@ -10,7 +10,7 @@ import pytest
 from kernelcast.errors import InputError, KernelcastError, ToolError
 from kernelcast.measuring import keep as kept
 from kernelcast.measuring.harness import measure
-from kernelcast.measuring.harness.runner import code_identity
+from kernelcast.measuring.harness.archive import Code
 from kernelcast.measuring.keep import keep
 from kernelcast.measuring.pack import compile_benchmark, source_files
 from kernelcast.toolchain.cache import Cache
@@ -30,17 +30,15 @@ def cache(tmp_path) -> Cache:
 
 
 @pytest.fixture
-def document(tmp_path) -> dict:
+def document() -> dict:
     """A raw file of one benchmark's code."""
-    folder = tmp_path / "sm_90"
-    folder.mkdir()
     file = next(f for f in source_files() if f.stem == "launch")
-    (folder / "launch.cubin").write_bytes(compile_benchmark(file, "sm_90").cubin)
+    code = Code("sm_90", {"launch": compile_benchmark(file, "sm_90").cubin})
     return {
         "schema": measure.SCHEMA,
         "suite": measure.SUITE,
         "device": DEVICE,
-        "code": code_identity(folder),
+        "code": code.identity(),
         "benchmarks": {},
     }
 

@@ -11,14 +11,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.measuring.fake_gpu import CTYPE, CUDA_H, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
+from tests.measuring.fake_gpu import CTYPE, CUDA_H, EMPTY_CODE, SIGNATURE_OF, FakeGpu, known_chip
 
 from kernelcast.frontends.cubin import read_cubin
-from kernelcast.measuring import ground_truth_pack, pack
+from kernelcast.measuring import pack
 from kernelcast.measuring.harness import gpu_driver as d
 from kernelcast.measuring.harness import measure as m
 from kernelcast.measuring.harness import runner, worker
+from kernelcast.measuring.harness import session as session_module
+from kernelcast.measuring.harness.archive import Archive
+from kernelcast.measuring.harness.gpu import Gpu
 from kernelcast.measuring.harness.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
+from kernelcast.measuring.harness.session import Session
 from kernelcast.measuring.pack import compile_benchmark, source_files
 
 
@@ -28,8 +32,8 @@ def same_type(a, b) -> bool:
     return a is b or (ctypes.sizeof(a) == ctypes.sizeof(b) and a in pointers and b in pointers)
 
 
-def gpu(**options) -> d.Gpu:
-    return d.Gpu(d.declared(FakeGpu(known_chip(), **options).driver()))
+def gpu(**options) -> Gpu:
+    return Gpu(d.declared(FakeGpu(known_chip(), **options).driver()))
 
 
 def test_the_declared_types_are_those_of_cuda_h():
@@ -63,23 +67,26 @@ def test_what_stands_in_the_way_is_told_apart(function, status, kind):
     with pytest.raises(d.GpuError, match=rf"{function}: .*\({status}\)") as caught:
         found = gpu(fails={function: status})
         found.free_bytes()
-        found.function(Path(__file__), "kernel")
+        found.function(b"code", "kernel")
     assert caught.value.kind == kind
 
 
 def test_a_device_that_is_not_there_is_no_gpu():
     with pytest.raises(d.GpuError) as caught:
-        d.Gpu(d.declared(FakeGpu(known_chip()).driver()), ordinal=3)
+        Gpu(d.declared(FakeGpu(known_chip()).driver()), ordinal=3)
     assert caught.value.kind == "no GPU"
 
 
 def test_code_is_taken_from_the_nearest_older_minor_of_the_same_major(tmp_path):
-    for name in ("sm_80", "sm_86", "sm_90"):
-        (tmp_path / name).mkdir()
-    assert runner.code_folder(tmp_path, 8, 9).name == "sm_86"
-    assert runner.code_folder(tmp_path, 8, 0).name == "sm_80"
+    names = [f"microbenchmarks/{name}/launch.cubin" for name in ("sm_80", "sm_86", "sm_90")]
+    file = tmp_path / "pack.pyz"
+    file.write_bytes(pack.zipped({name: name.encode() for name in names}))
+    archive = Archive(file)
+    assert archive.code(m.FOLDER, {"major": 8, "minor": 9}).architecture == "sm_86"
+    older = archive.code(m.FOLDER, {"major": 8, "minor": 0})
+    assert older.cubins == {"launch": names[0].encode()}
     with pytest.raises(d.GpuError, match=r"none for sm_75, only sm_80, sm_86, sm_90"):
-        runner.code_folder(tmp_path, 7, 5)
+        archive.code(m.FOLDER, {"major": 7, "minor": 5})
 
 
 BENCHMARKS_OF_OTHER_CHIPS = {
@@ -103,7 +110,7 @@ def compiled_kernels():
 
 def test_every_kernel_of_the_suite_is_launched(tmp_path, compiled_kernels):
     fake = FakeGpu(known_chip())
-    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=True)
+    session = Session(Gpu(d.declared(fake.driver())), EMPTY_CODE, quick=True)
     for name in m.BENCHMARKS:
         entry = m.run_benchmark(session, name)
         is_elsewhere = name in BENCHMARKS_OF_OTHER_CHIPS
@@ -122,7 +129,7 @@ def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, pro
     chip.stream = {"l2": 5.5e12, "dram": 4.0e12}
     chip.capacity = 3.9e12
     fake = FakeGpu(chip)
-    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick)
+    session = Session(Gpu(d.declared(fake.driver())), EMPTY_CODE, quick)
     for name in m.BENCHMARKS:
         m.run_benchmark(session, name)
     assert fake.busy_s + process_s * len(m.BENCHMARKS) < 60 * minutes
@@ -131,7 +138,7 @@ def test_all_benchmarks_of_a_large_gpu_end_in_time(tmp_path, quick, minutes, pro
 def test_a_benchmark_leaves_no_memory_behind(tmp_path):
     """The next one runs in the same process, and some take nearly all that is free."""
     fake = FakeGpu(known_chip())
-    session = m.Session(d.Gpu(d.declared(fake.driver())), empty_pack(tmp_path), quick=True)
+    session = Session(Gpu(d.declared(fake.driver())), EMPTY_CODE, quick=True)
     session.clock_hz()
     own = fake.allocated
     for name in m.BENCHMARKS:
@@ -160,17 +167,17 @@ class WakingGpu(FakeGpu):
 
 def test_nothing_is_measured_before_the_clock_has_settled(tmp_path):
     """An idle GPU is slow to wake: cycles of its memory would be those of another clock."""
-    waking = d.Gpu(d.declared(WakingGpu(known_chip()).driver()))
-    session = m.Session(waking, empty_pack(tmp_path), quick=True)
+    waking = Gpu(d.declared(WakingGpu(known_chip()).driver()))
+    session = Session(waking, EMPTY_CODE, quick=True)
     entry = m.run_benchmark(session, "stores")
     assert entry["clock_before_hz"] == entry["clock_after_hz"] == pytest.approx(1.6e9)
 
 
 def test_launches_that_the_gpu_waited_for_are_counted(tmp_path, monkeypatch):
     """Their times hold some of the host's."""
-    monkeypatch.setattr(m, "_HELD_NS", 0)
-    monkeypatch.setattr(m, "_HELD_NS_A_LAUNCH", 0)
-    session = m.Session(gpu(), empty_pack(tmp_path), quick=True)
+    monkeypatch.setattr(session_module, "_HELD_NS", 0)
+    monkeypatch.setattr(session_module, "_HELD_NS_A_LAUNCH", 0)
+    session = Session(gpu(), EMPTY_CODE, quick=True)
     entry = m.run_benchmark(session, "stores")
     launches = session.repeats + 1
     assert entry["late_launches"] == launches * len(entry["samples"])
@@ -196,9 +203,7 @@ def test_a_copy_is_not_timed_while_it_is_still_being_handed_over(tmp_path):
             calls.append("pinned" if is_pinned else "pageable")
             super()._copy(direction, size, is_pinned)
 
-    session = m.Session(
-        d.Gpu(d.declared(Watched(known_chip()).driver())), empty_pack(tmp_path), quick=True
-    )
+    session = Session(Gpu(d.declared(Watched(known_chip()).driver())), EMPTY_CODE, quick=True)
     for _ in m.BENCHMARKS["copies"](session):
         pass
     assert {a for a, b in pairwise(calls) if b == "pinned"} == {"held"}
@@ -336,9 +341,9 @@ def test_a_process_makes_entries_until_one_fails(is_lasting, names, processes):
 def test_a_process_that_nobody_asks_any_more_ends_by_itself():
     """Else one whose parent was killed would hold the GPU."""
     code = f"""
-import subprocess, sys
-sys.path.insert(0, {str(Path(m.__file__).parent)!r})
-import worker
+import sys
+sys.path.insert(0, {str(pack.HARNESS.parent)!r})
+from harness import worker
 sys.exit(worker.answer(lambda: lambda name: {{"status": "done"}}))
 """
     done = subprocess.run([sys.executable, "-c", code], input=b"a\nb\n", capture_output=True)
@@ -351,19 +356,11 @@ SINCE_PYTHON_3_11 = {
     *("TypeAliasType", "NotRequired", "Required", "TypeVarTuple", "Unpack", "ExceptionGroup"),
     *("BaseExceptionGroup", "add_note", "process_group", "file_digest", "TaskGroup", "Barrier"),
 }
-FOLDER_FILES = sorted(
-    {
-        *(
-            Path(str(one.__file__))
-            for one in (*pack._RUNNER_FILES, *ground_truth_pack._RUNNER_FILES)
-        ),
-        *pack.SOURCES.glob("*.py"),
-    }
-)
+HARNESS_FILES = sorted(pack.HARNESS.rglob("*.py"))
 
 
-@pytest.mark.parametrize("file", FOLDER_FILES, ids=lambda file: file.name)
-def test_a_file_of_the_folder_runs_on_python_3_10_and_imports_nothing_else(file):
+@pytest.mark.parametrize("file", HARNESS_FILES, ids=lambda file: file.name)
+def test_the_harness_runs_on_python_3_10_and_imports_nothing_else(file):
     """On the machine with the GPU there may be no newer Python, and nothing can be installed."""
     tree = ast.parse(file.read_text(), feature_version=(3, 10))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -373,18 +370,21 @@ def test_a_file_of_the_folder_runs_on_python_3_10_and_imports_nothing_else(file)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+        elif isinstance(node, ast.ImportFrom):
             names |= {alias.name for alias in node.names}
-            modules.add(str(node.module))
+            modules |= set() if node.level else {str(node.module)}
+            depth = len(file.relative_to(pack.HARNESS).parts)
+            assert node.level <= depth, "reaches out of the harness"
     assert not (names | modules) & SINCE_PYTHON_3_11
-    beside = {one.stem for one in FOLDER_FILES} | {pack.SOURCES.name}
-    foreign = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
-    # The package's own names stand where the types are checked, or where it is installed.
-    assert all(name in beside or name.startswith("kernelcast.") for name in foreign)
-    assert {name.rpartition(".")[2] for name in foreign} <= beside
+    assert {name.partition(".")[0] for name in modules} <= sys.stdlib_module_names
 
 
-def test_the_runner_needs_only_the_standard_library():
-    code = f"import sys; sys.path.insert(0, {str(Path(m.__file__).parent)!r}); import measure"
+def test_the_harness_needs_only_the_standard_library():
+    code = f"import sys; sys.path.insert(0, {str(pack.HARNESS.parent)!r}); import harness.main"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_pack_is_the_same_file_for_the_same_contents(tmp_path):
+    one, other = (pack.make_pack(tmp_path / name, ()).read_bytes() for name in "ab")
+    assert one == other

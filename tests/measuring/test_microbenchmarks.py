@@ -11,15 +11,24 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.measuring.fake_gpu import CTYPE, SIGNATURE_OF, FakeGpu, empty_pack, known_chip
+from tests.kept import CACHE
+from tests.measuring.fake_gpu import (
+    CTYPE,
+    EMPTY_CODE,
+    SIGNATURE_OF,
+    FakeGpu,
+    known_chip,
+)
 
 from kernelcast.errors import ToolError
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.isas.sass import SassFunction, parse_sass
 from kernelcast.isas.sass.flow import flow_graph
 from kernelcast.measuring.harness import measure
+from kernelcast.measuring.harness import session as s
 from kernelcast.measuring.harness.compiling import compile_here
-from kernelcast.measuring.harness.gpu_driver import Gpu, declared
+from kernelcast.measuring.harness.gpu import Gpu
+from kernelcast.measuring.harness.gpu_driver import declared
 from kernelcast.measuring.harness.microbenchmarks.arithmetic import OPERATIONS, SINCE
 from kernelcast.measuring.harness.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 from kernelcast.measuring.pack import SOURCES, TARGETS, compile_benchmark, source_files
@@ -28,7 +37,7 @@ from kernelcast.toolchain.nvrtc import Compilation
 
 FILES = {file.stem: file for file in source_files()}
 RUNNERS = [
-    Path(measure.__file__).read_text(),
+    Path(s.__file__).read_text(),
     *(file.read_text() for file in SOURCES.glob("*.py")),
 ]
 LOOP = {"IADD3", "UIADD3", "IADD", "ISETP", "UISETP", "BRA", "VIADD"}
@@ -64,7 +73,7 @@ NEWER_NAMES = {"I2FP": "I2F", "HFMA2.MMA": "HFMA2", "F2FP": "F2F", "VIMNMX": "IM
 
 @cache
 def compiled(stem: str, target: str) -> Compilation:
-    return compile_benchmark(FILES[stem], target)
+    return compile_benchmark(FILES[stem], target, CACHE)
 
 
 @cache
@@ -73,7 +82,7 @@ def functions(stem: str, target: str) -> dict[str, SassFunction]:
         nvdisasm_path()
     except ToolError as error:
         pytest.skip(str(error))
-    listing = disassemble(compiled(stem, target).cubin)
+    listing = disassemble(compiled(stem, target).cubin, CACHE)
     return dict(parse_sass(listing, stem).functions)
 
 
@@ -352,10 +361,10 @@ def test_chains_side_by_side_do_not_depend_on_each_other(count, target):
 @pytest.mark.parametrize(
     ("target", "stems"), [("sm_90", ("wgmma", "tensor")), ("sm_100", ("tcgen05", "tensor"))]
 )
-def test_a_chip_launches_all_that_only_it_has(tmp_path, target, stems):
+def test_a_chip_launches_all_that_only_it_has(target, stems):
     """With arguments as wide as the parameters of the compiled kernels."""
     fake = FakeGpu(known_chip(capability(target)))
-    session = measure.Session(Gpu(declared(fake.driver())), empty_pack(tmp_path), True)
+    session = s.Session(Gpu(declared(fake.driver())), EMPTY_CODE, True)
     for name in measure.BENCHMARKS:
         if name.startswith(("wgmma.", "tensor.", "tcgen05.")):
             measure.run_benchmark(session, name)
@@ -370,13 +379,13 @@ def test_a_chip_launches_all_that_only_it_has(tmp_path, target, stems):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_block_that_is_launched_fits_the_registers_of_the_chip(target, tmp_path):
+def test_every_block_that_is_launched_fits_the_registers_of_the_chip(target):
     """Else the driver refuses the launch, which costs the benchmark."""
     fake = FakeGpu(known_chip(capability(target)))
     for stem in FILES:
         kernels = read_cubin(compiled(stem, target).cubin, name=stem).kernels
         fake.registers |= {name: kernel.resources.registers for name, kernel in kernels.items()}
-    session = measure.Session(Gpu(declared(fake.driver())), empty_pack(tmp_path), False)
+    session = s.Session(Gpu(declared(fake.driver())), EMPTY_CODE, False)
     for name, benchmark in measure.BENCHMARKS.items():
         samples = list(benchmark(session))
         if name.startswith("tensor.") and samples:
@@ -401,20 +410,20 @@ def test_the_chains_of_a_thread_are_its_instructions_and_one_wait(name):
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_what_comes_from_dram_is_not_left_over_in_l2(tmp_path, monkeypatch, is_late):
+def test_what_comes_from_dram_is_not_left_over_in_l2(monkeypatch, is_late):
     """The stand-in answers like L2 where an earlier launch has loaded what is asked for, such as
     one that is repeated because it was handed over too late."""
     if is_late:
-        monkeypatch.setattr(measure, "_HELD_NS", 1)
+        monkeypatch.setattr(s, "_HELD_NS", 1)
     chip = known_chip()
     chip.l2_bytes = 64 << 20  # far more than a chase touches
-    session = measure.Session(Gpu(declared(FakeGpu(chip).driver())), empty_pack(tmp_path), True)
+    session = s.Session(Gpu(declared(FakeGpu(chip).driver())), EMPTY_CODE, True)
     for name in ("chase", "cache_sizes"):
         for sample in measure.run_benchmark(session, name)["samples"]:
             if sample["footprint_bytes"] >= 2 * chip.l2_bytes:
                 latencies = [cycles / sample["hops"] for cycles in sample["warp_cycles"]]
                 assert latencies == pytest.approx([chip.dram] * len(latencies), rel=0.01), name
-    assert session._evicting_bytes() >= 4 * chip.l2_bytes
+    assert session.evicting_bytes() >= 4 * chip.l2_bytes
     far = [
         s
         for s in measure.run_benchmark(session, "in_flight.warp")["samples"]
@@ -431,12 +440,12 @@ def nvcc() -> str | None:
 
 @pytest.mark.skipif(nvcc() is None or shutil.which("cc") is None, reason="needs nvcc")
 @pytest.mark.parametrize(("major", "files"), [(9, ("wgmma", "launch")), (8, ("patterns",))])
-def test_nvcc_makes_the_same_kernels_of_the_sources_in_the_folder(tmp_path, major, files):
-    """It compiles with headers of its own, where the driver is too old for the folder's code."""
-    for stem in files:
-        shutil.copy(FILES[stem], tmp_path)
-    made = compile_here(str(nvcc()), tmp_path, tmp_path, {"major": major, "minor": 0})
+def test_nvcc_makes_the_same_kernels_of_the_sources_in_the_pack(tmp_path, major, files):
+    """It compiles with headers of its own, where the driver is too old for the pack's code."""
+    sources = {stem: FILES[stem].read_bytes() for stem in files}
+    made = compile_here(str(nvcc()), sources, tmp_path, {"major": major, "minor": 0})
+    assert set(made.cubins) == set(files)
     for stem in files:
         ours = read_cubin(compiled(stem, f"sm_{major}0").cubin, name=stem)
-        theirs = read_cubin((made / f"{stem}.cubin").read_bytes(), name=stem)
+        theirs = read_cubin(made.cubins[stem], name=stem)
         assert ours.kernels and set(ours.kernels) == set(theirs.kernels)

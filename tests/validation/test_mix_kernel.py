@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.api import Sampling, cases, workload
 from kernelcast.errors import InputError, ToolError
@@ -72,8 +73,8 @@ def need_nvdisasm():
 def test_the_loop_holds_the_mix_and_nothing_else(name, architecture):
     mix = MIXES[name]
     made = mix_kernel(mix, blocks=4, threads=64)
-    cubin = compile_cuda(made.source, name="mix.cu", architecture=architecture).cubin
-    counts = collections.Counter(loop_opcodes(disassemble(cubin)))
+    cubin = compile_cuda(made.source, name="mix.cu", architecture=architecture, cache=CACHE).cubin
+    counts = collections.Counter(loop_opcodes(disassemble(cubin, CACHE)))
     assert counts.pop("FADD", 0) + counts.pop("FFMA", 0) == made.additions
     assert counts.pop(SLOW.get(mix.kind, "LDG"), 0) == made.slow
     # The loop itself: a count, a comparison, at most two jumps, and per chain two moves.

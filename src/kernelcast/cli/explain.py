@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -52,7 +53,9 @@ def command(
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
     from kernelcast.cli.studies import forecasts, study
+    from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
+    from kernelcast.traces.open import is_trace
 
     gpus.machine()
     if len(models.models()) > 1:
@@ -65,8 +68,8 @@ def command(
     at = (number or 1) - 1
     (found,) = forecasts([cases[at]], models, output)
     ptx = None
-    is_answer_enough = output.quiet and not output.as_json
-    if found.case.kernel.isa == "sass" and not is_answer_enough:
+    is_more_asked = output.as_json or not output.quiet
+    if is_more_asked and is_machine_code(found.case.kernel) and not is_trace(Path(file)):
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output)[at].profile

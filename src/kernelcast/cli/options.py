@@ -333,6 +333,7 @@ class SamplingFlags:
     exact: bool
     sample: int | None
     budget: int | None
+    threads: int | None = None
 
     def sampling(self) -> Sampling:
         """The same for the library; InputError where it asks for two things at once."""
@@ -340,7 +341,7 @@ class SamplingFlags:
 
         if self.exact and self.sample is not None:
             raise InputError("all blocks and a sample of them", where="--exact --sample")
-        return Sampling(self.exact, self.sample, self.budget)
+        return Sampling(self.exact, self.sample, self.budget, self.threads)
 
 
 sampling_options = gathered(
@@ -356,8 +357,14 @@ sampling_options = gathered(
         metavar="N",
         help="Stop a kernel after N executed warp instructions of a block.",
     ),
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Execute on N threads of the CPU; by default on all cores.",
+    ),
 )
-"""`--exact --sample --budget`, as `sampling: SamplingFlags`."""
+"""`--exact --sample --budget --threads`, as `sampling: SamplingFlags`."""
 
 
 @dataclass(frozen=True, slots=True)

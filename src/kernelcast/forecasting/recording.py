@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Progress, Sink
+from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.run import FEWEST_BLOCKS, Sampling
 from kernelcast.toolchain.cache import Cache
@@ -28,10 +29,11 @@ class Recording:
     _memory: Memory = field(repr=False)
     _needed: Needed = field(repr=False)
     _budget: int | None
+    _threads: int | None
     _cache: Cache | None = field(repr=False)
 
-    def run(self, sink: Sink, progress: Progress | None = None) -> None:
-        """Execute it, handing the words to `sink`; once only, since it changes its memory.
+    def run(self, consumers: Sequence[Consumer] = (), progress: Progress | None = None) -> None:
+        """Execute it, followed by `consumers`; once only, since it changes its memory.
 
         Raises ExecutionError where the kernel goes wrong.
         """
@@ -41,7 +43,8 @@ class Recording:
             self._memory,
             blocks=self.head.blocks,
             budget=self._budget,
-            sink=sink,
+            consumers=consumers,
+            threads=self._threads,
             needed=self._needed,
             cache=self._cache,
             progress=progress,
@@ -65,7 +68,7 @@ def prepare(
     recording: Recording | None = None
     for at, (kernel, launch) in enumerate(launches, 1):
         if recording is not None:
-            recording.run(lambda _: None)
+            recording.run()
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
         wanted = launch.blocks if sampling.exact else sampling.blocks or FEWEST_BLOCKS
         head = TraceHead(kernel, launch, sample_blocks(launch.blocks, wanted), memory.regions)
@@ -73,6 +76,8 @@ def prepare(
             kernel, keeps_global=at < len(launches), pointers=memory.pointers(kernel)
         )
         check_defined(kernel, launch, memory, needed)
-        recording = Recording(head, memory, needed, sampling.budget, cache)
+        # One thread executes the launches before, so that what they leave is the same every time.
+        threads = sampling.threads if at == len(launches) else 1
+        recording = Recording(head, memory, needed, sampling.budget, threads, cache)
     assert recording is not None, "no launch"
     return recording

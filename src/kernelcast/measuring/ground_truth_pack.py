@@ -1,4 +1,4 @@
-"""The part of the pack that times the kernels with known results: code, table, values, runner.
+"""The part of the pack that times the kernels with known results: code, table, values.
 
 The table (`table.json`) names for every kernel its configurations: the symbol in the code, a small
 launch with what it must leave behind, and the full launch to be timed. `states.bin` holds states
@@ -24,12 +24,8 @@ from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Launch, TensorMap
-from kernelcast.measuring.harness import (
-    ground_truth_device,
-    measure_ground_truth,
-    profile_ground_truth,
-)
-from kernelcast.measuring.harness.measure_ground_truth import TYPE_CODES, exact_bytes
+from kernelcast.measuring.harness.ground_truth import TYPE_CODES, exact_bytes
+from kernelcast.measuring.harness.ground_truth_arrays import FOLDER, SUPPORT
 from kernelcast.measuring.starts import start_of
 from kernelcast.suite.expected import Expected, expected_result
 from kernelcast.suite.registry import families
@@ -42,10 +38,7 @@ from kernelcast.suite.table import (
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
 
-FOLDER = ground_truth_device.FOLDER
-RUNNER = "measure_ground_truth.py"
-SUPPORT = Path(__file__).with_name(f"{ground_truth_device.SUPPORT}.cu")
-_RUNNER_FILES = (measure_ground_truth, ground_truth_device, profile_ground_truth)
+SUPPORT_FILE = Path(__file__).with_name(f"{SUPPORT}.cu")
 _OPTIONS = CompileOptions(line_info=False)
 _SINGLE_ENOUGH = 1e-6
 """Relative tolerance from which on expected values may be rounded to f32, which is off by 6e-8."""
@@ -62,16 +55,17 @@ class GroundTruthPart:
 def ground_truth_part(
     targets: Sequence[str], cache: Cache | None = None, only: Sequence[str] = ()
 ) -> GroundTruthPart:
-    """The runner, the code of all families, or of those in `only`, and what it must compute.
+    """The code of all families, or of those in `only`, and what it must compute.
 
     Kernels that need NVIDIA's headers are left out where those are not installed. CompileError and
     ToolError as `compile_source` raises them.
     """
     table = Table()
-    contents = {f"{FOLDER}/{SUPPORT.name}": SUPPORT.read_bytes()}
+    contents = {f"{FOLDER}/{SUPPORT_FILE.name}": SUPPORT_FILE.read_bytes()}
+    support = SUPPORT_FILE.read_text(encoding="utf-8")
     for target in targets:
-        support = compiled(SUPPORT.name, SUPPORT.read_text(encoding="utf-8"), target, (), cache)
-        contents[f"{FOLDER}/{target}/{SUPPORT.stem}.cubin"] = support.compilation.cubin
+        made = compiled(SUPPORT_FILE.name, support, target, (), cache)
+        contents[f"{FOLDER}/{target}/{SUPPORT}.cubin"] = made.compilation.cubin
     left_out: list[str] = []
     for family, kernels in families().items():
         if only and family not in only:
@@ -86,10 +80,6 @@ def ground_truth_part(
         for kernel in kernels:
             table.add(kernel, code[targets[0]])
     contents |= {f"{FOLDER}/{name}": data for name, data in table.files(contents).items()}
-    for module in _RUNNER_FILES:
-        contents[f"{module.__name__.rpartition('.')[2]}.py"] = Path(
-            str(module.__file__)
-        ).read_bytes()
     return GroundTruthPart(contents, tuple(left_out))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelcast.ir import Launch
 from kernelcast.measuring.ground_truth_samples import launch_of, read_samples
-from kernelcast.measuring.harness.profile_ground_truth import SCHEMA
+from kernelcast.measuring.harness.profile import SCHEMA
 
 
 @dataclass(frozen=True)

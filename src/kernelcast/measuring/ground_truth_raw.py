@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelcast.ir import Launch
 from kernelcast.measuring.ground_truth_samples import MissingError, launch_of, read_samples
-from kernelcast.measuring.harness.measure_ground_truth import RIGHT, SCHEMA
+from kernelcast.measuring.harness.ground_truth import RIGHT, SCHEMA
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from kernelcast.measuring import ground_truth_pack
 from kernelcast.measuring.harness.microbenchmarks import BENCHMARKS
 from kernelcast.measuring.harness.runner import DEVICE
 from kernelcast.measuring.harness.worker import EXIT_FAILED, Workers
-from kernelcast.measuring.pack import RUNNER, make_pack
+from kernelcast.measuring.pack import make_pack
 from kernelcast.suite.registry import kernels
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import choose_architecture
 
 _PROBE_S = 60.0
-_HINT = "on another machine run the folder that kernelcast measure --pack DIR makes"
+_HINT = "on another machine run the file that kernelcast measure --pack DIR makes"
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Wanted:
         return kernels() if self.ground_truth else BENCHMARKS
 
     @property
-    def runner(self) -> str:
-        """The file of the pack that measures it."""
-        return ground_truth_pack.RUNNER if self.ground_truth else RUNNER
+    def command(self) -> str:
+        """The pack's command that measures it."""
+        return "ground-truth" if self.ground_truth else "measure"
 
     def files(self, target: str, cache: Cache) -> Mapping[str, bytes]:
         """What the pack must hold beside the microbenchmarks."""
@@ -60,10 +60,11 @@ class Wanted:
 
 def probe(ordinal: int = 0) -> dict[str, Any]:
     """Properties of this machine's GPU; ToolError where it is missing, busy or has no driver."""
-    runner = Path(__file__).parent / "harness" / RUNNER
-    command = [sys.executable, str(runner), "--child", "--device", str(ordinal)]
-    with Workers(command) as process:
-        device = process.entry(DEVICE, _PROBE_S)
+    with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
+        pack = make_pack(Path(directory), ())
+        command = [sys.executable, str(pack), "measure", "--child", "--device", str(ordinal)]
+        with Workers(command) as process:
+            device = process.entry(DEVICE, _PROBE_S)
     if device["status"] != "done":
         raise ToolError(str(device["error"]), hint=_HINT)
     return device
@@ -81,8 +82,8 @@ def measure_here(out: Path, wanted: Wanted, *, quiet: bool, cache: Cache) -> dic
     device = probe(wanted.ordinal)
     target = choose_architecture((device["major"], device["minor"])).architecture
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
-        make_pack(Path(directory), [target], cache, more=wanted.files(target, cache))
-        command = [sys.executable, str(Path(directory) / wanted.runner)]
+        pack = make_pack(Path(directory), [target], cache, more=wanted.files(target, cache))
+        command = [sys.executable, str(pack), wanted.command]
         command += ["--out", str(out.absolute()), "--device", str(wanted.ordinal)]
         command += ["--quick"] if wanted.quick else []
         command += ["--minutes", str(wanted.minutes)] if wanted.minutes else []

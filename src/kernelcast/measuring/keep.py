@@ -12,8 +12,9 @@ from typing import Any
 
 from kernelcast.errors import InputError
 from kernelcast.files import write_into
-from kernelcast.measuring.ground_truth_pack import FOLDER, ground_truth_part
-from kernelcast.measuring.harness import measure, measure_ground_truth, profile_ground_truth
+from kernelcast.measuring.ground_truth_pack import ground_truth_part
+from kernelcast.measuring.harness import ground_truth, measure, profile
+from kernelcast.measuring.harness.ground_truth_arrays import FOLDER
 from kernelcast.measuring.pack import compile_benchmark, source_files
 from kernelcast.measuring.raw import read_document
 from kernelcast.toolchain.cache import Cache
@@ -49,8 +50,8 @@ def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
 
 _KINDS: Mapping[str, _Kind] = {
     measure.SCHEMA: _Kind("raw.json", "benchmarks", _benchmarks),
-    measure_ground_truth.SCHEMA: _Kind("ground-truth.json", "kernels", _kernels),
-    profile_ground_truth.SCHEMA: _Kind("profiles.json", "kernels", _kernels),
+    ground_truth.SCHEMA: _Kind("ground-truth.json", "kernels", _kernels),
+    profile.SCHEMA: _Kind("profiles.json", "kernels", _kernels),
 }
 
 
@@ -70,7 +71,7 @@ def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
             raise InputError(
                 f"measured code that this version does not make: {name}",
                 where=file,
-                hint="keep it with the version that made the folder",
+                hint="keep it with the version that made the pack",
             )
     contents = {kind.name: Path(file).read_bytes()}
     for name in wanted:

@@ -1,22 +1,27 @@
-"""The folder that measures a GPU by itself: compiled microbenchmarks and the runner."""
+"""The pack: one file that measures a GPU by itself, with compiled microbenchmarks and the harness.
+
+It is a zip file that Python runs, as the standard library's zipapp makes them.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelcast.files import write_into
-from kernelcast.measuring.harness import compiling, gpu_driver, gpu_state, measure, runner, worker
+from kernelcast.measuring import harness
+from kernelcast.measuring.harness import compiling, measure
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
 
-SOURCES = Path(str(measure.__file__)).parent / "microbenchmarks"
+PACK = "pack.pyz"
+HARNESS = Path(str(harness.__file__)).parent
+SOURCES = HARNESS / measure.FOLDER
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-RUNNER = "measure.py"
-_RUNNER_FILES = (measure, runner, worker, compiling, gpu_driver, gpu_state)
 _OPTIONS = CompileOptions(line_info=False)
+_MAIN = b"import sys\n\nfrom harness.main import main\n\nsys.exit(main())\n"
 
 
 def source_files() -> tuple[Path, ...]:
@@ -41,24 +46,29 @@ def make_pack(
     cache: Cache | None = None,
     *,
     more: Mapping[str, bytes] | None = None,
-) -> tuple[Path, ...]:
-    """Write the runner, sources, the code for all targets and a manifest; the files written.
+) -> Path:
+    """Write the pack, with the code for all targets; where it is.
 
-    `more` holds further files by their path in the folder. Needs no GPU. InputError where the
-    folder cannot be written.
+    `more` holds further files by their path in the pack. Needs no GPU. InputError where the folder
+    cannot be written.
     """
-    files = [Path(str(module.__file__)) for module in _RUNNER_FILES]
-    contents = {file.name: file.read_bytes() for file in files}
-    for file in (*sorted(SOURCES.glob("*.py")), *source_files()):
-        contents[f"{SOURCES.name}/{file.name}"] = file.read_bytes()
-    for target in targets:
-        for file in source_files():
-            made = compile_benchmark(file, target, cache)
-            contents[f"{target}/{file.stem}.cubin"] = made.cubin
-    contents |= more or {}
-    manifest = {
-        "suite": measure.SUITE,
-        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
-    }
-    contents["manifest.json"] = json.dumps(manifest, indent=1).encode()
-    return write_into(directory, contents)
+    contents = {"__main__.py": _MAIN}
+    for file in sorted(HARNESS.rglob("*.py")):
+        contents[f"harness/{file.relative_to(HARNESS).as_posix()}"] = file.read_bytes()
+    for file in source_files():
+        contents[f"{measure.FOLDER}/{file.name}"] = file.read_bytes()
+        for target in targets:
+            cubin = compile_benchmark(file, target, cache).cubin
+            contents[f"{measure.FOLDER}/{target}/{file.stem}.cubin"] = cubin
+    (path,) = write_into(directory, {PACK: zipped({**contents, **(more or {})})})
+    return path
+
+
+def zipped(contents: Mapping[str, bytes]) -> bytes:
+    """A zip file; the same for the same contents."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in contents.items():
+            # The date that a ZipInfo has without one is 1980.
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return data.getvalue()

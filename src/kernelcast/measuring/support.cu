@@ -1,5 +1,4 @@
-// What stands around the launches on a GPU: how arrays start, bit for bit as they do when they are
-// executed here, and what makes the L2 cache cold.
+// How arrays start on a GPU, bit for bit as they do when they are executed here.
 //
 // Random numbers are NumPy's SFC64. A thread makes one piece of an array, from the generator's
 // state where the piece begins: a, b, c, the counter, and the half word that is left over, with
@@ -106,20 +105,4 @@ extern "C" __global__ void shuffle(unsigned *order, u64 *state, unsigned first, 
     state[2] = g.c;
     state[3] = g.counter;
     state[4] = g.left;
-}
-
-// Reads a buffer larger than the L2 cache, so that what it holds afterwards was not changed.
-extern "C" __global__ void read_all(const uint4 *buffer, u64 count, unsigned *sink) {
-    unsigned sum = 0;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-        uint4 part = buffer[i];
-        sum |= part.x | part.y | part.z | part.w;
-    }
-    if (sum) *sink = sum;
-}
-
-// Keeps the GPU busy until the launches behind it have all been handed over.
-extern "C" __global__ void hold(long long cycles) {
-    long long start = clock64();
-    while (clock64() - start < cycles) {}
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kernelcast.ir import Instruction, OpClass
+from kernelcast.isas.traits import with_traits
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 
 def instruction(name: str) -> Instruction:
     opcode, *modifiers = name.split(".")
-    return Instruction(0, opcode, tuple(modifiers), (), OpClass.TENSOR)
+    made = Instruction(0, opcode, tuple(modifiers), (), OpClass.TENSOR)
+    return with_traits(made, "ptx" if opcode.islower() else "sass")
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import Instruction, Kernel, OpClass, Space
+from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.models.terms.throughput import (
-    assembled_class,
     issue_cycles_per_warp,
     worksheet,
 )
@@ -118,12 +118,13 @@ def ptx(op_class: OpClass, *modifiers: str, space: Space | None = None) -> Instr
 
 
 def test_what_ptx_becomes_in_machine_code():
-    assert assembled_class(ptx(OpClass.MOVE, "u32"), "ptx") is None
-    assert assembled_class(ptx(OpClass.LOAD, "param", "u64", space=Space.PARAM), "ptx") is None
-    assert assembled_class(ptx(OpClass.CONVERT, "s64", "s32"), "ptx") is OpClass.INT
-    assert assembled_class(ptx(OpClass.CONVERT, "rn", "f32", "s32"), "ptx") is OpClass.CONVERT
-    assert assembled_class(ptx(OpClass.LOAD, "global", "f32", space=Space.GLOBAL), "ptx")
-    assert assembled_class(ptx(OpClass.MOVE), "sass") is OpClass.MOVE
+    virtual, final = (Kernel("k", isa, "sm_90", (), (), ()) for isa in ("ptx", "sass"))
+    assert assembled_class(ptx(OpClass.MOVE, "u32"), virtual) is None
+    assert assembled_class(ptx(OpClass.LOAD, "param", "u64", space=Space.PARAM), virtual) is None
+    assert assembled_class(ptx(OpClass.CONVERT, "s64", "s32"), virtual) is OpClass.INT
+    assert assembled_class(ptx(OpClass.CONVERT, "rn", "f32", "s32"), virtual) is OpClass.CONVERT
+    assert assembled_class(ptx(OpClass.LOAD, "global", "f32", space=Space.GLOBAL), virtual)
+    assert assembled_class(ptx(OpClass.MOVE), final) is OpClass.MOVE
 
 
 def test_every_executed_instruction_is_issued(make_case):

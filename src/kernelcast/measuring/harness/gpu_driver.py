@@ -1,14 +1,10 @@
-"""NVIDIA's driver through ctypes: one GPU, its memory, its kernels and its events.
-
-This file is copied into the folder that measures by itself and needs nothing but Python 3.10 there.
-"""
+"""NVIDIA's driver library through ctypes: its functions' types, and what its errors mean."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 _POINTER = ctypes.c_uint64
@@ -34,6 +30,8 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (_POINTER,),
     "cuMemsetD8_v2": (_POINTER, ctypes.c_ubyte, ctypes.c_size_t),
     "cuMemcpyDtoH_v2": (_HANDLE, _POINTER, ctypes.c_size_t),
+    "cuMemcpyHtoD_v2": (_POINTER, ctypes.c_char_p, ctypes.c_size_t),
+    "cuMemcpyDtoD_v2": (_POINTER, _POINTER, ctypes.c_size_t),
     "cuMemcpyHtoDAsync_v2": (_POINTER, _HANDLE, ctypes.c_size_t, _HANDLE),
     "cuMemcpyDtoHAsync_v2": (_HANDLE, _POINTER, ctypes.c_size_t, _HANDLE),
     "cuMemcpyDtoDAsync_v2": (_POINTER, _POINTER, ctypes.c_size_t, _HANDLE),
@@ -44,15 +42,23 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cuModuleGetGlobal_v2": (ctypes.POINTER(_POINTER), _OUT_SIZE, _HANDLE, ctypes.c_char_p),
     "cuFuncSetAttribute": (_HANDLE, ctypes.c_int, ctypes.c_int),
     "cuFuncGetAttribute": (_OUT_INT, ctypes.c_int, _HANDLE),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": (
+        _OUT_INT,
+        _HANDLE,
+        ctypes.c_int,
+        ctypes.c_size_t,
+    ),
     "cuLaunchKernel": (_HANDLE, *[_U] * 6, _U, _HANDLE, _OUT_HANDLE, _OUT_HANDLE),
     "cuEventCreate": (_OUT_HANDLE, _U),
     "cuEventRecord": (_HANDLE, _HANDLE),
     "cuEventSynchronize": (_HANDLE,),
     "cuEventElapsedTime": (ctypes.POINTER(ctypes.c_float), _HANDLE, _HANDLE),
+    "cuProfilerStart": (),
+    "cuProfilerStop": (),
 }
 """Parameters of the driver's functions, as cuda.h declares them; all return an int."""
 
-# CUresult, CUfunction_attribute and CUdevice_attribute, by their numbers in cuda.h.
+# CUresult, by its numbers in cuda.h.
 _OUT_OF_MEMORY = 2
 _KINDS: Mapping[int, str] = {
     _OUT_OF_MEMORY: "no memory",
@@ -78,9 +84,8 @@ _KINDS: Mapping[int, str] = {
 """What a status means for who measures; all others are "failed"."""
 _HINTS: Mapping[str, str] = {
     "busy": "; wait until other programs have left the GPU",
-    "no code": "; for a driver older than that of CUDA 13, measure.py --nvcc compiles anew",
+    "no code": "; for a driver older than that of CUDA 13, measure --nvcc compiles anew",
 }
-_MAX_THREADS_PER_BLOCK, _MAX_DYNAMIC_SHARED = 0, 8
 _FOLDERS = (
     "",
     "/usr/local/nvidia/lib64/",
@@ -90,18 +95,6 @@ _FOLDERS = (
     "/usr/lib/wsl/lib/",
 )
 """Where libraries of the driver lie; the linker's own places first."""
-ATTRIBUTES: Mapping[str, int] = {
-    "clock_khz": 13,
-    "sm_count": 16,
-    "memory_clock_khz": 36,
-    "memory_bus_bits": 37,
-    "l2_bytes": 38,
-    "threads_per_sm": 39,
-    "major": 75,
-    "minor": 76,
-    "shared_bytes_per_sm": 81,
-    "shared_bytes_per_block_optin": 97,
-}
 
 
 class GpuError(Exception):
@@ -146,188 +139,17 @@ def declared(library: Any) -> Any:
     return library
 
 
-class Gpu:
-    """One device through the driver's interface."""
-
-    def __init__(self, driver: Any, ordinal: int = 0) -> None:
-        self._driver = driver
-        self._modules: dict[Path, ctypes.c_void_p] = {}
-        self._functions: dict[tuple[Path, str], ctypes.c_void_p] = {}
-        self._call("cuInit", 0)
-        device = ctypes.c_int()
-        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
-        context = ctypes.c_void_p()
-        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self._call("cuCtxSetCurrent", context)
-        self.properties = self._properties(device)
-        self._start, self._stop = ctypes.c_void_p(), ctypes.c_void_p()
-        for event in (self._start, self._stop):
-            self._call("cuEventCreate", ctypes.byref(event), 0)
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self._driver, name)(*arguments)
-        if status == 0:
-            return
-        text = ctypes.c_char_p()
-        self._driver.cuGetErrorString(status, ctypes.byref(text))
-        what = f"{name}: {(text.value or b'unknown error').decode()} ({status})"
-        kind = _KINDS.get(status, "failed")
-        if status == _OUT_OF_MEMORY and name == "cuDevicePrimaryCtxRetain":
-            kind = "busy"
-        if kind == "failed":
-            kind = {"cuInit": "no driver", "cuModuleLoadData": "no code"}.get(name, kind)
-        raise GpuError(kind, what + _HINTS.get(kind, ""))
-
-    def _properties(self, device: ctypes.c_int) -> dict[str, Any]:
-        name = ctypes.create_string_buffer(256)
-        self._call("cuDeviceGetName", name, len(name), device)
-        total, version, value = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
-        self._call("cuDeviceTotalMem_v2", ctypes.byref(total), device)
-        self._call("cuDriverGetVersion", ctypes.byref(version))
-        bus_id = ctypes.create_string_buffer(32)
-        self._call("cuDeviceGetPCIBusId", bus_id, len(bus_id), device)
-        found: dict[str, Any] = {
-            "name": name.value.decode("utf-8", "replace"),
-            "memory_bytes": total.value,
-            "driver": f"{version.value // 1000}.{version.value % 1000 // 10}",
-            "pci_bus_id": bus_id.value.decode("ascii", "replace"),
-        }
-        for key, number in ATTRIBUTES.items():
-            self._call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
-            found[key] = value.value
-        return found
-
-    def free_bytes(self) -> int:
-        """Device memory that nobody holds."""
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        self._call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-        return free.value
-
-    def function(self, cubin: Path, kernel: str) -> ctypes.c_void_p:
-        """A kernel of a compiled file."""
-        if (cubin, kernel) not in self._functions:
-            function = ctypes.c_void_p()
-            self._call(
-                "cuModuleGetFunction",
-                ctypes.byref(function),
-                self._module(cubin),
-                kernel.encode(),
-            )
-            self._functions[cubin, kernel] = function
-        return self._functions[cubin, kernel]
-
-    def variable(self, cubin: Path, name: str) -> ctypes.c_uint64:
-        """The address of a variable of a compiled file."""
-        pointer, size = ctypes.c_uint64(), ctypes.c_size_t()
-        self._call(
-            "cuModuleGetGlobal_v2",
-            ctypes.byref(pointer),
-            ctypes.byref(size),
-            self._module(cubin),
-            name.encode(),
-        )
-        return pointer
-
-    def _module(self, cubin: Path) -> ctypes.c_void_p:
-        if cubin not in self._modules:
-            module = ctypes.c_void_p()
-            self._call("cuModuleLoadData", ctypes.byref(module), cubin.read_bytes())
-            self._modules[cubin] = module
-        return self._modules[cubin]
-
-    def allow_shared(self, function: ctypes.c_void_p, size_bytes: int) -> None:
-        """Let a kernel have more dynamic shared memory than the default."""
-        self._call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, size_bytes)
-
-    def most_threads(self, function: ctypes.c_void_p) -> int:
-        """The threads that a block of a kernel can have: fewer where it needs many registers."""
-        value = ctypes.c_int()
-        self._call("cuFuncGetAttribute", ctypes.byref(value), _MAX_THREADS_PER_BLOCK, function)
-        return value.value
-
-    def allocate(self, size_bytes: int) -> ctypes.c_uint64:
-        """Device memory, all zero."""
-        pointer = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", ctypes.byref(pointer), size_bytes)
-        self._call("cuMemsetD8_v2", pointer, 0, size_bytes)
-        return pointer
-
-    def release(self, pointer: ctypes.c_uint64) -> None:
-        """Give device memory back."""
-        self._call("cuMemFree_v2", pointer)
-
-    def read(self, pointer: ctypes.c_uint64, into: Any) -> Any:
-        """Copy device memory into a ctypes array."""
-        self._call("cuMemcpyDtoH_v2", ctypes.addressof(into), pointer, ctypes.sizeof(into))
-        return into
-
-    def host_memory(self, size_bytes: int) -> ctypes.c_void_p:
-        """Pinned memory of the host."""
-        pointer = ctypes.c_void_p()
-        self._call("cuMemAllocHost_v2", ctypes.byref(pointer), size_bytes)
-        return pointer
-
-    def release_host(self, pointer: ctypes.c_void_p) -> None:
-        """Give pinned memory back."""
-        self._call("cuMemFreeHost", pointer)
-
-    def enqueue_copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> None:
-        """Hand a copy to ("HtoD"), from ("DtoH") or within the device ("DtoD") over.
-
-        Without waiting, but for memory of the host that is not pinned.
-        """
-        self._call(f"cuMemcpy{direction}Async_v2", to, source, size_bytes, None)
-
-    def copy(self, direction: str, to: Any, source: Any, size_bytes: int) -> float:
-        """Copy, as `enqueue_copy` does; the seconds it took."""
-        self.mark_start()
-        self.enqueue_copy(direction, to, source, size_bytes)
-        self.mark_stop()
-        return self.seconds()
-
-    def enqueue(
-        self,
-        function: ctypes.c_void_p,
-        grid: int,
-        block: int,
-        arguments: Sequence[Any],
-        shared_bytes: int = 0,
-    ) -> None:
-        """Hand a launch over, without waiting."""
-        slots = (ctypes.c_void_p * max(1, len(arguments)))(
-            *(ctypes.addressof(argument) for argument in arguments)
-        )
-        self._call(
-            "cuLaunchKernel", function, grid, 1, 1, block, 1, 1, shared_bytes, None, slots, None
-        )
-
-    def launch(
-        self,
-        function: ctypes.c_void_p,
-        grid: int,
-        block: int,
-        arguments: Sequence[Any],
-        shared_bytes: int = 0,
-    ) -> None:
-        """Launch a kernel and wait for its end."""
-        self.enqueue(function, grid, block, arguments, shared_bytes)
-        self.wait()
-
-    def wait(self) -> None:
-        """Wait for all that was handed over; GpuError where some of it failed."""
-        self._call("cuCtxSynchronize")
-
-    def mark_start(self) -> None:
-        """From here on the seconds count."""
-        self._call("cuEventRecord", self._start, None)
-
-    def mark_stop(self) -> None:
-        """Up to here the seconds count."""
-        self._call("cuEventRecord", self._stop, None)
-
-    def seconds(self) -> float:
-        """Wait for the end; the seconds on the GPU between the two marks."""
-        self._call("cuEventSynchronize", self._stop)
-        elapsed_ms = ctypes.c_float()
-        self._call("cuEventElapsedTime", ctypes.byref(elapsed_ms), self._start, self._stop)
-        return elapsed_ms.value / 1e3
+def call(library: Any, name: str, *arguments: Any) -> None:
+    """Call a function of the driver; GpuError where it returns an error."""
+    status = getattr(library, name)(*arguments)
+    if status == 0:
+        return
+    text = ctypes.c_char_p()
+    library.cuGetErrorString(status, ctypes.byref(text))
+    what = f"{name}: {(text.value or b'unknown error').decode()} ({status})"
+    kind = _KINDS.get(status, "failed")
+    if status == _OUT_OF_MEMORY and name == "cuDevicePrimaryCtxRetain":
+        kind = "busy"
+    if kind == "failed":
+        kind = {"cuInit": "no driver", "cuModuleLoadData": "no code"}.get(name, kind)
+    raise GpuError(kind, what + _HINTS.get(kind, ""))

@@ -1,6 +1,5 @@
 """What NVML says of a GPU: its clocks, what holds them down, and who else is on it.
 
-This file is copied into the folder that measures by itself and needs nothing but Python 3.10 there.
 NVML comes with NVIDIA's driver; where it is missing, or does not know a number, that is left out.
 """
 
@@ -10,12 +9,9 @@ import ctypes
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING or __package__:
-    from kernelcast.measuring.harness.gpu_driver import opened
-else:
-    from gpu_driver import opened
+from .gpu_driver import opened
 
 _HANDLE = ctypes.c_void_p
 _OUT_HANDLE = ctypes.POINTER(ctypes.c_void_p)

@@ -1,12 +1,8 @@
-"""What the programs of the folder share: their options, and one file for all entries.
-
-This file is copied into the folder that measures by itself and needs nothing but Python 3.10 there.
-"""
+"""What the commands of the pack share: their options, and one file for all entries."""
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import signal
@@ -15,16 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING or __package__:
-    from kernelcast.measuring.harness.gpu_driver import GpuError
-    from kernelcast.measuring.harness.gpu_state import open_monitor
-    from kernelcast.measuring.harness.worker import EXIT_FAILED, STOPPING, Entry, Workers, now
-else:
-    from gpu_driver import GpuError
-    from gpu_state import open_monitor
-    from worker import EXIT_FAILED, STOPPING, Entry, Workers, now
+from .archive import Code
+from .gpu import Gpu
+from .gpu_driver import GpuError
+from .gpu_state import Monitor, open_monitor
+from .worker import EXIT_FAILED, STOPPING, Entry, Workers, now
 
 EXIT_INCOMPLETE, EXIT_STOPPED = 1, 130
 DEVICE = "device"
@@ -51,6 +44,23 @@ class RawKind:
 
 
 @dataclass(frozen=True)
+class Program:
+    """What a command of the pack measures.
+
+    `known` are all names, `chosen` those to measure. `code` is the compiled code for a device,
+    `entries` makes the entries in a process of their own, and `options` are those that such a
+    process needs besides the common ones.
+    """
+
+    kind: RawKind
+    known: Sequence[str]
+    chosen: Sequence[str]
+    code: Callable[[Mapping[str, Any]], Code]
+    entries: Callable[[], Callable[[str], Entry]]
+    options: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Target:
     """What is measured: the device, and the compiled code that runs on it."""
 
@@ -58,44 +68,33 @@ class Target:
     code: Mapping[str, str]
 
 
-def arguments(
-    description: str, out: str, names: Sequence[str], more: Callable[[Any], None] | None = None
-) -> argparse.Namespace:
-    """The options of a program; `more` adds those that it alone has."""
-    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
+def add_common_options(parser: argparse.ArgumentParser, out: str) -> None:
+    """The options that every command has."""
     parser.add_argument("--out", type=Path, default=Path(out), help=f"default: {out}")
     parser.add_argument("--quick", action="store_true", help="less of all, in under two minutes")
-    parser.add_argument("--only", action="append", choices=names, metavar="NAME")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this alone; repeatable")
     parser.add_argument("--device", type=int, default=0, help="number of the GPU; default: 0")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one of them")
     parser.add_argument("--minutes", type=float, help="end after so long; what is missing is named")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    if more:
-        more(parser)
-    return parser.parse_args()
 
 
-def run(
-    folder: Path,
-    options: argparse.Namespace,
-    kind: RawKind,
-    names: Sequence[str],
-    command: Sequence[str],
-    code: Callable[[Mapping[str, Any]], Path],
-) -> int:
+def described(gpu: Gpu, monitor: Monitor) -> Entry:
+    """What a process writes that is asked for the device."""
+    return {"status": "done", "samples": [], **gpu.properties, "nvml": monitor.facts()}
+
+
+def run(program: Program, options: argparse.Namespace, start: Sequence[str]) -> int:
     """Run what the file does not hold yet, in processes of their own; the exit status.
 
-    `folder` is where the program lies, `command` starts a process that makes entries, `code` is the
-    folder with compiled code for a device.
+    `start` starts the command once more.
     """
     for number in STOPPING:
         signal.signal(number, _stopped)
-    try:
-        check_folder(folder)
-        return _run(options, kind, names, command, code)
-    except (GpuError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_FAILED
+    command = [*start, "--child", "--device", str(options.device)]
+    command += ["--quick"] if options.quick else []
+    with Workers([*command, *program.options], is_lasting=program.kind.is_one_process) as workers:
+        return _run(program, options, workers)
 
 
 def _stopped(*_: object) -> None:
@@ -104,33 +103,27 @@ def _stopped(*_: object) -> None:
     sys.exit(EXIT_STOPPED)
 
 
-def _run(
-    options: argparse.Namespace,
-    kind: RawKind,
-    names: Sequence[str],
-    command: Sequence[str],
-    code: Callable[[Mapping[str, Any]], Path],
-) -> int:
-    with Workers(command, is_lasting=kind.is_one_process) as workers:
-        device = workers.entry(DEVICE, options.timeout)
-        if device["status"] != "done":
-            print(f"error: {device['error']}", file=sys.stderr)
-            return EXIT_FAILED
-        del device["status"], device["samples"]
-        target = Target(device, code_identity(code(device)))
-        # Open until the end, so that the driver does not start anew for every process.
-        monitor = open_monitor(device["pci_bus_id"])
-        end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
+def _run(program: Program, options: argparse.Namespace, workers: Workers) -> int:
+    device = workers.entry(DEVICE, options.timeout)
+    if device["status"] != "done":
+        print(f"error: {device['error']}", file=sys.stderr)
+        return EXIT_FAILED
+    del device["status"], device["samples"]
+    target = Target(device, program.code(device).identity())
+    # Open until the end, so that the driver does not start anew for every process.
+    monitor = open_monitor(device["pci_bus_id"])
+    end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
 
-        def entry(name: str) -> Entry | None:
-            left_s = end - time.monotonic()
-            if left_s < _LEAST_S:
-                return None
-            others = monitor.programs(workers.count)
-            found = workers.entry(name, min(options.timeout, left_s))
-            return {**found, "other_programs": others}
+    def entry(name: str) -> Entry | None:
+        left_s = end - time.monotonic()
+        if left_s < _LEAST_S:
+            return None
+        others = monitor.programs(workers.count)
+        found = workers.entry(name, min(options.timeout, left_s))
+        return {**found, "other_programs": others}
 
-        document = measure(options.out, target, names, entry, quick=options.quick, kind=kind)
+    kind, names = program.kind, program.chosen
+    document = measure(options.out, target, names, entry, quick=options.quick, kind=kind)
     entries = document[kind.entries]
     failed = [name for name, one in entries.items() if one["status"] != "done"]
     missing = [name for name in names if name not in entries]
@@ -194,38 +187,6 @@ def _told(entry: Entry) -> str:
         remarks.append(f"the GPU is shared with {entry['other_programs']} other programs")
     remarks += [f"the clock was held down by: {why}" for why in entry.get("held_down", ())]
     return "; ".join(remarks)
-
-
-def check_folder(folder: Path) -> None:
-    """GpuError where a file of compiled code or of data is not what the folder's manifest says."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        wanted: Mapping[str, str] = manifest["sha256"]
-    except (OSError, ValueError, LookupError, TypeError):
-        raise GpuError("no code", f"{folder} has no manifest; copy all of the folder") from None
-    for name, digest in wanted.items():
-        if name.endswith(".py"):
-            continue
-        file = folder / name
-        if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-            raise GpuError("no code", f"{file} is missing or damaged; copy the folder again")
-
-
-def code_folder(pack: Path, major: int, minor: int) -> Path:
-    """Code for this compute capability: of the same major one, and no newer minor one."""
-    found = {p.name: p for p in pack.glob("sm_*") if p.is_dir()}
-    for older in range(minor, -1, -1):
-        if f"sm_{major}{older}" in found:
-            return found[f"sm_{major}{older}"]
-    has = ", ".join(sorted(found)) or "none"
-    raise GpuError("no code", f"the folder has none for sm_{major}{minor}, only {has}")
-
-
-def code_identity(folder: Path) -> dict[str, str]:
-    """The architecture that code was compiled for, and a hash of every file of it."""
-    files = sorted(folder.glob("*.cubin"))
-    hashes = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
-    return {"architecture": folder.name, **hashes}
 
 
 def _resumed(out: Path, wanted: Mapping[str, Any], entries: str) -> dict[str, Any]:

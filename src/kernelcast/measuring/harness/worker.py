@@ -2,8 +2,6 @@
 
 So a benchmark that hangs, crashes or spoils the GPU's context costs its own entry, and the start of
 a process, which takes a second or more where the driver is slow, is paid once and not for each.
-
-This file is copied into the folder that measures by itself and needs nothing but Python 3.10 there.
 """
 
 from __future__ import annotations
@@ -19,12 +17,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-if TYPE_CHECKING or __package__:
-    from kernelcast.measuring.harness.gpu_driver import GpuError
-else:
-    from gpu_driver import GpuError
+from .gpu_driver import GpuError
 
 EXIT_FAILED = 2
 STOPPING = (signal.SIGTERM, signal.SIGINT)

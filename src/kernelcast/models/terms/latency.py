@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.rules import (
+    merges_half_warps,
+    merges_in_order,
+    serves_half_warps,
+    transaction_bytes,
+)
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case
 from kernelcast.models.terms.latency_hiding import Contention
 from kernelcast.models.terms.throughput import (
     CUDA_CORE_CLASSES,
-    assembled_class,
     pairs_of_case,
     sector_cycles,
 )
@@ -111,7 +117,7 @@ def conflict_latency(machine: Machine, needed_by: str) -> float:
         return known
     number = machine.number
     width = number("shared.banks", needed_by) * number("shared.bank_width", needed_by)
-    halves = 2 if machine.compute_capability < (2, 0) else 1
+    halves = 2 if serves_half_warps(machine) else 1
     return halves * width / number("shared.bandwidth", needed_by)
 
 
@@ -187,7 +193,7 @@ class _Clock:
     notes: set[str] = field(default_factory=set)
 
     def latency(self, instruction: Instruction) -> float:
-        op_class = assembled_class(instruction, self.case.kernel.isa)
+        op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None or op_class in _UNTIMED:
             return 0.0
         if op_class in (OpClass.LOAD, OpClass.ATOMIC):
@@ -199,7 +205,7 @@ class _Clock:
         return self.case.machine.number("latency.fp32", self.needed_by)
 
     def interval(self, instruction: Instruction) -> float:
-        op_class = assembled_class(instruction, self.case.kernel.isa)
+        op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None:
             return 0.0
         machine = self.case.machine
@@ -253,7 +259,7 @@ class _Clock:
         (block,) = (b for b in kernel.blocks if b.start <= instruction.index < b.end)
         for later in kernel.instructions[instruction.index + 1 : block.end]:
             if set(instruction.writes) & set(later.reads):
-                reader = assembled_class(later, kernel.isa)
+                reader = assembled_class(later, kernel)
                 return known if reader in CUDA_CORE_CLASSES else None
         return None
 
@@ -266,7 +272,7 @@ def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -
     """Cycles that bank conflicts add to a request."""
     if access is None:
         return 0.0
-    halved = case.machine.compute_capability < (2, 0)
+    halved = serves_half_warps(case.machine)
     passes = access.passes_half_warp / 2 if halved else access.passes
     extra = max(0.0, passes - access.ideal_passes) / access.requests
     return extra * conflict_latency(case.machine, needed_by) if extra else 0.0
@@ -284,11 +290,12 @@ def _divergence_cycles(case: Case, access: AccessProfile | None) -> float | None
     if known is None:
         cycles = sector_cycles(case, max(0.0, sectors) / access.requests)
         return None if sectors > 0 and not cycles else cycles
-    capability = case.machine.compute_capability
-    if capability < (1, 2):
+    if merges_in_order(case.machine):
         extra = access.transactions_cc10 - 2 * access.requests
-    elif capability < (2, 0):
+    elif merges_half_warps(case.machine):
         extra = access.transactions_cc12 - 2 * access.requests
+    elif transaction_bytes(case.machine) > SECTOR_BYTES:
+        extra = access.lines - access.requests
     else:
-        extra = access.lines - access.requests if capability < (3, 0) else sectors
+        extra = sectors
     return max(0.0, extra) / access.requests * known

@@ -15,6 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.rules import (
+    caches_memory,
+    merges_half_warps,
+    merges_in_order,
+    transaction_bytes,
+)
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, caches_loads_in_l1
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.latency import (
@@ -246,7 +252,7 @@ def _is_scattered(mix: Mix) -> bool:
 
 
 def _cached(machine: Machine) -> tuple[float, float]:
-    if machine.compute_capability < (2, 0):
+    if not caches_memory(machine):
         raise InputError(
             "loads from global memory are never cached on this chip", where=machine.name
         )
@@ -261,24 +267,23 @@ def _cached(machine: Machine) -> tuple[float, float]:
 def _transactions(machine: Machine, mix: Mix) -> tuple[float, float]:
     """Transactions of one slow instruction, and bytes that it moves from memory.
 
-    The rules of coalescing by compute capability, CUDA C++ Programming Guide: 1.0 and 1.1 a
-    transaction of 32 B per lane unless the half-warp reads one segment in order; 1.2 and 1.3 the
-    segments of 128 B that a half-warp touches, halved while one half is unused; 2.x lines of 128 B;
-    later sectors of 32 B.
+    The rules of coalescing, CUDA C++ Programming Guide: where lanes merge in order, a transaction
+    of 32 B per lane unless the half-warp reads one segment in order; in half-warps otherwise, the
+    segments of 128 B that one touches, halved while one half is unused; in warps, the lines or
+    sectors that one touches.
     """
-    capability = machine.compute_capability
     if mix.kind in (MixKind.SHARED, MixKind.SFU, MixKind.CACHED):
         return 1.0, 0.0
     if mix.kind is MixKind.RANDOM:
         return float(WARP_LANES), float(WARP_LANES * SECTOR_BYTES)
     stride = mix.ways * WORD_BYTES
-    if capability >= (2, 0):
-        size = 128 if capability < (3, 0) else SECTOR_BYTES
+    if not merges_half_warps(machine):
+        size = transaction_bytes(machine)
         touched = math.ceil(min(float(WARP_LANES), WARP_LANES * stride / size))
         return float(touched), float(touched * size)
     if mix.ways == 1:
         return 2.0, float(COALESCED_BYTES)
-    if capability < (1, 2):
+    if merges_in_order(machine):
         return float(WARP_LANES), float(WARP_LANES * SECTOR_BYTES)
     return _segments(stride)
 

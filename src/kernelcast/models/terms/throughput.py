@@ -5,9 +5,9 @@ and the busiest one bounds the throughput. Rates come from the machine, counts f
 where the machine lacks a rate the row is left out and named.
 
 Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the pipes of Nsight
-Compute: before compute capability 7.0 the CUDA cores execute all single-precision and integer
-arithmetic. From 7.0 on they execute floating point and integer multiplication, and a pipe of its
-own executes the remaining integer arithmetic. Conversions share the special-function units.
+Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
+and integer multiplication, with a pipe of its own for the remaining integer arithmetic
+(`sm.integer_pipe`). Conversions share the special-function units.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
+from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import OpClass, Space
+from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.dual_issue import second_of_pairs
@@ -26,10 +28,7 @@ from kernelcast.models.terms.scattered import scattered_transactions
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 WARP_LANES = 32
-_LINE_BYTES = 128
 _SCATTERED = "dram.scattered_rate"
-_FIRST_WITHOUT_RULE = (6, 0)
-"""Compute capability from which on nobody has seen what scattered transactions cost."""
 
 _INTEGER = (
     OpClass.INT,
@@ -39,27 +38,25 @@ _INTEGER = (
     OpClass.COMPARE,
 )
 CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
-"""What the CUDA cores executed before compute capability 7.0."""
+"""What CUDA cores execute where integer arithmetic has no pipe of its own."""
 
 _OWN_PIPES = {
     Bottleneck.FP64: (OpClass.FP64,),
     Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
     Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
 }
-_PIPES_BEFORE_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+_SHARED_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.FP32: CUDA_CORE_CLASSES,
     **_OWN_PIPES,
 }
-_PIPES_FROM_7: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+_SEPARATE_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL),
     Bottleneck.INT: _INTEGER,
     **_OWN_PIPES,
 }
-_ONE_ATOMIC_A_CLOCK, _FERMI_ATOMIC_CYCLES = (3, 5), 9.0
 _ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
 INSTRUCTION_BYTES = 16
-"""Of machine code from compute capability 7.0 on."""
-_WIDE_TYPES = frozenset({"f64", "s64", "u64"})
+"""Of machine code that can be executed here."""
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
@@ -80,12 +77,12 @@ class Use:
     def is_of_scheduler(self, machine: Machine) -> bool:
         """Whether every warp scheduler has its own part of the resource.
 
-        Issue slots always; arithmetic pipes from compute capability 3.0 on, where section 5.8 of
-        Volkov 2016 sees them idle beside a scheduler with more warps.
+        Issue slots always; arithmetic pipes of chips on which section 5.8 of Volkov 2016 sees
+        them idle beside a scheduler with more warps.
         """
         if self.resource is Bottleneck.ISSUE:
             return True
-        return self.resource in _SCHEDULER_PIPES and machine.compute_capability >= (3, 0)
+        return self.resource in _SCHEDULER_PIPES and machine.get("sm.scheduler_pipes") != 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
 def _fetching(case: Case) -> list[str]:
     """What fetching instructions may cost, where an SM cannot keep all that it executes."""
     holds = case.machine.get("sm.instruction_cache")
-    if holds is None or case.kernel.isa != "sass":
+    if holds is None or not is_machine_code(case.kernel):
         return []
     executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
     if executed <= holds:
@@ -180,26 +177,10 @@ def executed_per_warp(case: Case) -> dict[OpClass, float]:
     for instruction, times in zip(
         case.kernel.instructions, case.profile.instruction_warps, strict=True
     ):
-        op_class = assembled_class(instruction, case.kernel.isa)
+        op_class = assembled_class(instruction, case.kernel)
         if op_class is not None:
             counts[op_class] += float(times) / case.profile.warps
     return dict(counts)
-
-
-def assembled_class(instruction: Instruction, isa: str) -> OpClass | None:
-    """What an instruction becomes in machine code, None where it vanishes there.
-
-    PTX is not machine code: its parameters become operands from the constant bank, its moves are
-    renamed away, and its conversions between integers are moves.
-    """
-    op_class = instruction.op_class
-    if isa != "ptx":
-        return op_class
-    if op_class is OpClass.MOVE or instruction.space is Space.PARAM:
-        return None
-    if op_class is OpClass.CONVERT and not any("f" in m for m in instruction.modifiers[-2:]):
-        return OpClass.INT
-    return op_class
 
 
 def issue_cycles_per_warp(
@@ -241,16 +222,17 @@ def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]
 
     None where bytes are all that is known to bound them. Volkov 2016, section 6.7: measured on five
     chips; on four of them as if no transaction were shorter than 128 B, which stands in on others
-    of their time.
+    of their time (`dram.scattered_transaction`).
     """
     known = machine.quantities.get(_SCATTERED)
     is_for_another = _is_set_by_hand(machine) and _SCATTERED not in machine.overrides
     if known is not None and not is_for_another:
         return machine.number(_SCATTERED), f"at {_SCATTERED}, {known.kind} ({known.source})"
-    if machine.compute_capability < _FIRST_WITHOUT_RULE:
-        bandwidth, _ = dram_bandwidth(machine, needed_by)
-        return bandwidth / _LINE_BYTES, "as if none were shorter than 128 B (Volkov 2016)"
-    return None, ""
+    shortest = machine.get("dram.scattered_transaction")
+    if shortest is None:
+        return None, ""
+    bandwidth, _ = dram_bandwidth(machine, needed_by)
+    return bandwidth / shortest, f"as if none were shorter than {shortest:.0f} B (Volkov 2016)"
 
 
 def _is_set_by_hand(machine: Machine) -> bool:
@@ -277,17 +259,16 @@ def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use
 def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
     """Atomics on the word that most go to, one after the other in the L2 cache.
 
-    Where nobody has measured it, one in every clock: NVIDIA, Kepler GK110 whitepaper (2012), of a
-    common address, "one operation per clock", nine times as fast as Fermi. None before Fermi. Of
-    PTX the assembler may merge those of a warp.
+    Where nobody has measured a time, each takes `atomics.same_address_cycles`; None where the chip
+    has no such number. Of PTX the assembler may merge those of a warp.
     """
     machine, profile = case.machine, case.profile
-    is_ptx = case.kernel.isa == "ptx"
-    count = profile.merged_atomics if is_ptx else profile.same_address_atomics
-    if machine.compute_capability < (2, 0) or not count:
+    is_final = is_machine_code(case.kernel)
+    count = profile.same_address_atomics if is_final else profile.merged_atomics
+    cycles = machine.get("atomics.same_address_cycles")
+    if cycles is None or not count:
         return None
     clock_hz = machine.number("clock.sm", needed_by)
-    cycles = 1.0 if machine.compute_capability >= _ONE_ATOMIC_A_CLOCK else _FERMI_ATOMIC_CYCLES
     seconds = machine.get("atomics.same_address")
     each = cycles if seconds is None else seconds * clock_hz
     return Use(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
@@ -298,7 +279,7 @@ Rows = tuple[list[Use], list[str]]
 
 def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
     machine = case.machine
-    pipes = _PIPES_FROM_7 if machine.compute_capability >= (7, 0) else _PIPES_BEFORE_7
+    pipes = _SEPARATE_PIPES if machine.get("sm.integer_pipe") != 0 else _SHARED_PIPES
     uses, left_out = [], []
     for resource, classes in pipes.items():
         cycles = 0.0
@@ -328,8 +309,7 @@ def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
     wide = sum(
         float(times) / case.profile.warps
         for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
-        if assembled_class(i, case.kernel.isa) is OpClass.CONVERT
-        and not _WIDE_TYPES.isdisjoint(m.lower() for m in i.modifiers)
+        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
     )
     if not wide or own is None or other is None:
         return uses
@@ -370,7 +350,7 @@ def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
 def further_slots(machine: Machine, kind: str) -> float:
     """Issue slots beyond the first of a special function (`sfu`) or an access (`shared`).
 
-    Volkov 2016, section 4.7, of Maxwell; none where nobody has found any.
+    Volkov 2016, section 4.7; none where nobody has found any.
     """
     return (machine.get(f"issue.{kind}") or 1.0) - 1.0
 
@@ -385,8 +365,8 @@ def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> floa
 
 def pairs_of_case(case: Case) -> dict[int, int]:
     """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
-    isa = case.kernel.isa
-    return second_of_pairs(case.kernel, case.machine, lambda i: assembled_class(i, isa) is not None)
+    kernel = case.kernel
+    return second_of_pairs(kernel, case.machine, lambda i: assembled_class(i, kernel) is not None)
 
 
 def _pairs_per_warp(case: Case) -> float:
@@ -399,10 +379,9 @@ def _pairs_per_warp(case: Case) -> float:
 def reissues(machine: Machine) -> bool:
     """Whether a memory instruction that does not finish in one pass is issued again for the next.
 
-    Fermi and Kepler do so (CUDA profiler, metric `inst_replay_overhead`); since Maxwell the memory
-    unit repeats it by itself.
+    CUDA profiler, metric `inst_replay_overhead`; elsewhere the memory unit repeats it by itself.
     """
-    return machine.compute_capability[0] in (2, 3)
+    return machine.get("sm.replays") == 1
 
 
 def _reissued_per_warp(case: Case) -> float:
@@ -418,7 +397,7 @@ def _reissued_per_warp(case: Case) -> float:
 
 
 def _shared(case: Case) -> Rows:
-    half_warps = case.machine.compute_capability < (2, 0)
+    half_warps = serves_half_warps(case.machine)
     passes = sum(
         a.passes_half_warp if half_warps else a.passes
         for a in case.profile.accesses
@@ -439,7 +418,7 @@ def _l1(case: Case, estimate: Estimate) -> Rows:
     """
     moved = case.traffic.l1.at(estimate)
     rate = case.machine.get("l1.bandwidth")
-    if not moved or case.machine.compute_capability < (2, 0):
+    if not moved or not caches_memory(case.machine):
         return [], []
     if rate is None:
         return [], ["L1 cache: no l1.bandwidth"]
@@ -455,7 +434,7 @@ def _l1(case: Case, estimate: Estimate) -> Rows:
 
 def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
     moved = case.traffic.l2.at(estimate)
-    if not moved or case.machine.compute_capability < (2, 0):
+    if not moved or not caches_memory(case.machine):
         return [], []
     rate, clock = case.machine.get("l2.bandwidth"), case.machine.get("clock.sm")
     if rate is None or clock is None:
@@ -465,7 +444,7 @@ def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
 
 
 def _assembly_notes(case: Case) -> tuple[str, ...]:
-    if case.kernel.isa != "ptx":
+    if is_machine_code(case.kernel):
         return ()
     note = "PTX moves, parameter loads and integer conversions cost nothing or one move"
     if not case.machine.get("sm.dual_issue"):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from kernelcast.measurements.observation import Measurements
 from kernelcast.reporting.documents.base import Natural, NotNegative
 from kernelcast.reporting.documents.counters import CounterPart, counter_parts
 from kernelcast.validation.accuracy import Comparison
-from kernelcast.validation.counter_scores import CounterScore
-from kernelcast.validation.measured import SameCode, Score
+from kernelcast.validation.measured import MeasuredSet, Score
 
 
 class SameRegisters(Struct, frozen=True):
@@ -64,16 +61,9 @@ class MeasuredDocument(Struct, frozen=True):
     title: str
 
 
-def measured_document(
-    scores: Mapping[str, Score],
-    found: Measurements,
-    gpu: str,
-    title: str,
-    code: SameCode,
-    counted: Sequence[CounterScore],
-    missing: Sequence[str],
-) -> MeasuredDocument:
-    """The scores by model, of forecasts for `title`, against what a file holds."""
+def measured_document(answer: MeasuredSet, gpu: str, title: str) -> MeasuredDocument:
+    """Forecasts for the GPU called `title` against what a file holds."""
+    found, code = answer.found, answer.code
     return MeasuredDocument(
         schema="kernelcast/validate/1",
         set="measured",
@@ -82,9 +72,9 @@ def measured_document(
         observations=len(found.observations),
         failed=found.failed,
         registers=SameRegisters(code.known, code.same),
-        models={model: _model(score) for model, score in scores.items()},
-        counters=counter_parts(counted),
-        missing=list(missing),
+        models={model: _model(score) for model, score in answer.scores.items()},
+        counters=counter_parts(answer.counted),
+        missing=list(answer.missing),
         title=f"{title}, predicted, beside {found.device}, measured",
     )
 

@@ -1,8 +1,4 @@
-"""The benchmarks of the suite, one module per subject.
-
-In a folder that measures by itself this package lies beside the runner: it imports nothing but the
-standard library, and runs on Python 3.10.
-"""
+"""The benchmarks of the suite, one module per subject."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 _HOPS = 2048
 _LINE_BYTES = 128

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 _HOPS = 2048
 _LOADED_WARM_HOPS = 32

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 _WORDS = 16384
 _HOPS = 2048

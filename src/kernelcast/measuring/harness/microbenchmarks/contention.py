@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 SCOPES = ("cta", "gpu", "sys")
 _BLOCK = 256

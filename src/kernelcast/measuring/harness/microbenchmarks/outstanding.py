@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .addresses import link
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 _LINE_BYTES = 128
 _HOPS = 256

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kernelcast.measuring.harness.measure import Sample, Session
+    from ..session import Sample, Session
 
 Capability = tuple[int, int]
 _LATEST = (99, 0)

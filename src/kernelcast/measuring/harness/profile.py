@@ -1,9 +1,4 @@
-"""Has NVIDIA's profiler count what the kernels with known results do, and writes one JSON file.
-
-This file is copied into the folder beside the program that times the kernels. It needs Python 3.10,
-NVIDIA's driver, and Nsight Compute (ncu).
-
-    python3 profile_ground_truth.py --out profiles.json [--quick]
+"""The command that has NVIDIA's profiler (ncu) count what the kernels with known results do.
 
 The profiler launches a kernel again and again until it has counted all, each time with cold caches
 and at the clock that the GPU has. Where no profiler is there, or it may not count, is recorded.
@@ -20,39 +15,20 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING or __package__:
-    from kernelcast.measuring.harness.gpu_driver import GpuError
-    from kernelcast.measuring.harness.gpu_state import open_monitor
-    from kernelcast.measuring.harness.ground_truth_device import Pack, open_device
-    from kernelcast.measuring.harness.measure import described
-    from kernelcast.measuring.harness.measure_ground_truth import (
-        QUICK_CONFIGURATIONS,
-        Bench,
-        Launched,
-        launch_record,
-        run_kernels,
-    )
-    from kernelcast.measuring.harness.runner import DEVICE, RawKind, arguments
-    from kernelcast.measuring.harness.worker import EXIT_FAILED, Entry, answer, now
-else:  # in a folder of its own, whose files Python need not look for by itself
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
-    from gpu_driver import GpuError
-    from gpu_state import open_monitor
-    from ground_truth_device import Pack, open_device
-    from measure import described
-    from measure_ground_truth import (
-        QUICK_CONFIGURATIONS,
-        Bench,
-        Launched,
-        launch_record,
-        run_kernels,
-    )
-    from runner import DEVICE, RawKind, arguments
-    from worker import EXIT_FAILED, Entry, answer, now
+from .archive import Archive
+from .gpu import open_gpu
+from .gpu_driver import GpuError
+from .gpu_state import open_monitor
+from .ground_truth import QUICK_CONFIGURATIONS, launch_record, open_bench
+from .ground_truth_arrays import Table
+from .runner import DEVICE, Program, RawKind, described
+from .worker import Entry, now
 
 SCHEMA = "kernelcast/ground-truth-profile/1"
+LAUNCH = "launch"
+"""The command whose launches the profiler sees."""
 SECTIONS = (
     "SpeedOfLight",
     "LaunchStats",
@@ -116,15 +92,15 @@ def errors_of(log: str) -> str:
     )
 
 
-def profiled(pack: Pack, options: argparse.Namespace, name: str) -> Entry:
+def profiled(archive: Archive, table: Table, options: argparse.Namespace, name: str) -> Entry:
     """One entry of the file: the launch and the metrics of every configuration."""
     begin = time.monotonic()
-    kernel = pack.table["kernels"][name]
+    kernel = table.kernels[name]
     numbers = numbers_of(kernel, options.quick)
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
         file = Path(folder) / "log"
         done = subprocess.run(
-            watched(options, name, file),
+            watched(archive, options, name, file),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -154,63 +130,59 @@ def numbers_of(kernel: Mapping[str, Any], quick: bool) -> range:
     return range(len(kernel["configurations"]))[: QUICK_CONFIGURATIONS if quick else None]
 
 
-def watched(options: argparse.Namespace, name: str, log: Path) -> list[str]:
+def watched(archive: Archive, options: argparse.Namespace, name: str, log: Path) -> list[str]:
     """The command under which a kernel's launches are profiled."""
     flags = ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
     # The clocks belong to whoever has the machine; caches are cold as in what is timed.
     flags += ["--clock-control", "none", "--cache-control", "all", "--profile-from-start", "off"]
     flags += [word for section in SECTIONS for word in ("--section", section)]
-    launch = [sys.executable, __file__, "--launch", name, "--device", str(options.device)]
+    launch = [sys.executable, str(archive.path), LAUNCH, name, "--device", str(options.device)]
     return [profiler(options.ncu), *flags, *launch, *(["--quick"] if options.quick else [])]
 
 
-def launched(pack: Pack, options: argparse.Namespace) -> int:
+def launch(archive: Archive, options: argparse.Namespace) -> int:
     """Launch every configuration of a kernel once; a profiler sees nothing else."""
-    try:
-        bench = Bench(open_device(options.device), pack, options.quick)
-        kernel = pack.table["kernels"][options.launch]
-        for number in numbers_of(kernel, options.quick):
-            chosen = kernel["configurations"][number]
-            with Launched(bench, kernel["family"], chosen, "full") as one:
-                bench.gpu.wait()
-                bench.gpu.profiled(one.work)
-    except GpuError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_FAILED
+    bench = open_bench(open_gpu(options.device), archive, options.quick)
+    kernel = bench.table.kernels[options.kernel]
+    for number in numbers_of(kernel, options.quick):
+        chosen = kernel["configurations"][number]
+        with bench.launched(kernel["family"], chosen, "full") as one:
+            bench.gpu.wait()
+            bench.gpu.launch_profiled(one.work)
     return 0
 
 
-def child(pack: Pack, options: argparse.Namespace) -> Callable[[str], Entry]:
-    """What a process of its own makes of a name: the device's properties, or one entry."""
+def add_launch_options(parser: argparse.ArgumentParser) -> None:
+    """The options of what the profiler watches."""
+    parser.add_argument("kernel")
+    parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--quick", action="store_true")
 
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that this command alone has."""
+    parser.add_argument("--ncu", metavar="PROGRAM", help="the profiler; default: looked for")
+
+
+def program(archive: Archive, options: argparse.Namespace) -> Program:
+    """The kernels with known results, under a profiler."""
+    table = Table(archive)
+    return Program(
+        # A process for each: it must not hold the GPU while the profiler starts another.
+        kind=RawKind(SCHEMA, table.suite, "kernels", is_one_process=False),
+        known=table.names(quick=False),
+        chosen=options.only or table.names(options.quick),
+        code=table.code,
+        entries=lambda: _entries(archive, table, options),
+        options=("--ncu", options.ncu) if options.ncu else (),
+    )
+
+
+def _entries(archive: Archive, table: Table, options: argparse.Namespace) -> Callable[[str], Entry]:
     def entry(name: str) -> Entry:
         if name != DEVICE:
-            return profiled(pack, options, name)
-        gpu = open_device(options.device)
+            return profiled(archive, table, options, name)
+        gpu = open_gpu(options.device)
         return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
 
     return entry
-
-
-def main() -> int:
-    """Entry point of the folder."""
-    pack = Pack(Path(__file__).resolve().parent)
-    names = pack.names(quick=False)
-
-    def more(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--ncu", metavar="PROGRAM", help="the profiler; default: looked for")
-        parser.add_argument("--launch", choices=names, help=argparse.SUPPRESS)
-
-    options = arguments(__doc__ or "", "profiles.json", names, more)
-    if options.launch:
-        return launched(pack, options)
-    if options.child:
-        return answer(lambda: child(pack, options))
-    more_options = ["--ncu", options.ncu] if options.ncu else []
-    # A process for each: it must not hold the GPU while the profiler starts another.
-    kind = RawKind(SCHEMA, pack.table["suite"], "kernels", is_one_process=False)
-    return run_kernels(pack, options, kind, __file__, more_options)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The folder's programs as processes, on a driver library in C that they load like the real one."""
+"""The pack's commands as processes, on a driver library in C that they load like the real one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -35,24 +36,20 @@ def libraries(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory) -> Path:
-    """The folder, with code that only begins like code."""
-    folder = tmp_path_factory.mktemp("pack")
+    """The pack, with code that only begins like code."""
     part = ground_truth_pack.ground_truth_part(["sm_90"], only=("stream",))
-    make_pack(folder, (), more=part.contents)
-    (folder / "sm_90").mkdir()
-    for file in source_files():
-        (folder / "sm_90" / f"{file.stem}.cubin").write_bytes(b"\x7fELF")
-    return folder
+    cubins = {f"microbenchmarks/sm_90/{f.stem}.cubin": b"\x7fELF" for f in source_files()}
+    return make_pack(tmp_path_factory.mktemp("pack"), (), more={**part.contents, **cubins})
 
 
 @pytest.fixture
 def start(pack, libraries, tmp_path):
-    """Start a program of the folder with the stub, spoiled by `stub`."""
+    """Start a command of the pack with the stub, spoiled by `stub`."""
 
-    def started(*arguments: str, program: str = "measure.py", **stub: str) -> subprocess.Popen[str]:
+    def started(*arguments: str, command: str = "measure", **stub: str) -> subprocess.Popen[str]:
         names = {f"STUB_{key.upper()}": value for key, value in stub.items()}
         return subprocess.Popen(
-            [sys.executable, "-S", "-E", str(pack / program), *arguments],
+            [sys.executable, "-S", "-E", str(pack), command, *arguments],
             cwd=tmp_path,
             env={"LD_LIBRARY_PATH": str(libraries), **names},
             stdout=subprocess.PIPE,
@@ -71,7 +68,7 @@ def entries(folder: Path) -> dict:
     return json.loads((folder / "raw.json").read_text())["benchmarks"]
 
 
-def test_the_folder_measures_with_what_a_driver_offers(start, tmp_path):
+def test_the_pack_measures_with_what_a_driver_offers(start, tmp_path):
     """Every call goes through the types that ctypes gives it to a function with those of C."""
     names = ("chase", "bandwidth.l1", "block_replacement", "launches", "constants", "copies", "tlb")
     out, err = start(*only(*names)).communicate()
@@ -145,7 +142,7 @@ def test_a_driver_that_is_too_old_is_named_with_the_way_out(start, tmp_path, nvc
     assert (done.returncode, "1 failed, 1 not begun" in out) == (1, True), err
     error = entries(tmp_path)["stores"]["error"]
     assert error.startswith("no code: cuModuleLoadData: ")
-    assert "measure.py --nvcc" in error
+    assert "measure --nvcc" in error
     (tmp_path / "raw.json").unlink()
     start(*only("stores"), "--nvcc", nvcc, refuses_code="\x7fELF", refused="none").communicate()
     document = json.loads((tmp_path / "raw.json").read_text())
@@ -168,21 +165,24 @@ def test_what_cannot_be_compiled_is_one_line(start, tmp_path, nvcc, refused, pro
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("program", ["measure.py", "measure_ground_truth.py"])
-def test_a_folder_that_was_copied_in_part_is_refused_at_once(pack, libraries, tmp_path, program):
+@pytest.mark.parametrize("command", ["measure", "ground-truth", "profile"])
+def test_a_pack_that_was_damaged_on_the_way_is_refused_at_once(pack, libraries, tmp_path, command):
     """Else a kernel would be timed on other data, or fail long after the start."""
-    copied = shutil.copytree(pack, tmp_path / "copied")
-    states = copied / "ground_truth" / "states.bin"
-    states.write_bytes(states.read_bytes()[:-1])
+    data = bytearray(pack.read_bytes())
+    with ZipFile(pack) as archive:
+        states = archive.getinfo("ground_truth/states.bin")
+    data[states.header_offset + 30 + len(states.filename) + states.compress_size // 2] ^= 0x40
+    copied = tmp_path / "pack.pyz"
+    copied.write_bytes(data)
     done = subprocess.run(
-        [sys.executable, "-S", "-E", copied / program],
+        [sys.executable, "-S", "-E", copied, command],
         env={"LD_LIBRARY_PATH": str(libraries)},
         capture_output=True,
         text=True,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("error: no code: ")
-    assert "states.bin is missing or damaged" in done.stderr
+    assert "is damaged" in done.stderr
 
 
 def test_no_benchmark_is_begun_after_the_minutes_given(start, tmp_path):
@@ -214,8 +214,7 @@ def test_a_run_that_is_stopped_keeps_its_file_and_leaves_no_process(start, tmp_p
 
 def test_known_results_are_judged_in_processes_of_their_own_too(start, tmp_path):
     """The stub computes nothing: every result is wrong, and none is timed."""
-    program = ground_truth_pack.RUNNER
-    done = start(*only("stream_copy"), "--out", "raw.json", program=program)
+    done = start(*only("stream_copy"), "--out", "raw.json", command="ground-truth")
     out, err = done.communicate()
     assert "1 kernels, 1 failed, 0 not begun" in out, err
     entry = json.loads((tmp_path / "raw.json").read_text())["kernels"]["stream_copy"]
@@ -232,15 +231,12 @@ def ncu(tmp_path_factory) -> str:
     return str(file)
 
 
-PROFILER = "profile_ground_truth.py"
-
-
 def profiles(folder: Path) -> dict:
     return json.loads((folder / "profiles.json").read_text())["kernels"]
 
 
 def test_the_profiler_counts_every_launch_of_a_kernel(start, tmp_path, ncu):
-    done = start(*only("stream_copy", "stream_add"), "--ncu", ncu, program=PROFILER)
+    done = start(*only("stream_copy", "stream_add"), "--ncu", ncu, command="profile")
     out, err = done.communicate()
     assert "2 kernels, 0 failed, 0 not begun" in out, err
     for entry in profiles(tmp_path).values():
@@ -257,11 +253,11 @@ def test_the_profiler_counts_every_launch_of_a_kernel(start, tmp_path, ncu):
 def test_without_a_profiler_that_may_count_the_reason_is_recorded_once(start, tmp_path, ncu):
     refusal = "ERR_NVGPUCTRPERM - no permission to access GPU Performance Counters"
     both = only("stream_copy", "stream_add")
-    done = start(*both, "--ncu", ncu, program=PROFILER, refuses=refusal)
+    done = start(*both, "--ncu", ncu, command="profile", refuses=refusal)
     out, _ = done.communicate()
     assert (done.returncode, "1 failed, 1 not begun" in out) == (1, True)
     assert profiles(tmp_path)["stream_copy"]["error"] == f"no profiler: {refusal}"
-    start(*both, "--ncu", "/nowhere/ncu", program=PROFILER).communicate()
+    start(*both, "--ncu", "/nowhere/ncu", command="profile").communicate()
     error = profiles(tmp_path)["stream_copy"]["error"]
     assert error == "no profiler: /nowhere/ncu is not on this machine"
 
@@ -275,7 +271,7 @@ def test_without_a_profiler_that_may_count_the_reason_is_recorded_once(start, tm
 )
 def test_what_is_profiled_in_part_is_not_taken_for_the_whole(start, tmp_path, ncu, stub, error):
     """Else metrics could stand beside another configuration's launch."""
-    done = start(*only("stream_copy"), "--ncu", ncu, program=PROFILER, **stub)
+    done = start(*only("stream_copy"), "--ncu", ncu, command="profile", **stub)
     done.communicate()
     assert done.returncode == 1
     assert profiles(tmp_path)["stream_copy"]["error"].startswith(error)
