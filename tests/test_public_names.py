@@ -60,7 +60,7 @@ def test_the_path_from_a_file_to_a_forecast(saxpy):
     forecast = kc.predict(case)
     assert str(forecast).startswith("saxpy<<<256, 256>>> on h100-sxm: ")
     assert forecast.as_dict()["time_s"] == forecast.time_s
-    assert {p.model for p in kc.predict_all(case)} == set(kc.model_names())
+    assert {p.model.name for p in kc.predict_all(case)} == set(kc.model_names())
     explanation = kc.explain(case, "roofline")
     assert "Instructions" in str(explanation)
     assert explanation.as_dict()["result"]["model"] == "roofline"

@@ -36,9 +36,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models import default_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
-from kernelcast.reporting.explanation import Explanation
-from kernelcast.reporting.forecast import Forecast
-from kernelcast.reporting.occupancy_curve import Curve
+from kernelcast.reporting.printed import Curve, Explanation, Forecast
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [

@@ -11,7 +11,8 @@ import pytest
 from kernelcast.calibration.calibrate import Calibration
 from kernelcast.calibration.gpu_benches import calibrate_tables
 from kernelcast.machines.loader import load_machine
-from kernelcast.reporting.calibration import comparison_table
+from kernelcast.reporting.documents.calibrate import calibrate_document
+from kernelcast.reporting.text.calibrate import comparison_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured-gpus.md"
 TABLES = (
@@ -42,9 +43,8 @@ def test_the_page_has_its_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_table_is_what_its_command_gives(command):
     """Where a machine file or a fit has changed, the page's table is that of yesterday."""
-    assert command["table"] == comparison_table(
-        calibration(command), load_machine(command["against"])
-    )
+    document = calibrate_document(calibration(command), load_machine(command["against"]))
+    assert command["table"] == comparison_table(document)
 
 
 @pytest.mark.parametrize("command", COMMANDS[:4])

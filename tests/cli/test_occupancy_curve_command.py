@@ -18,8 +18,9 @@ from kernelcast.exploration.cusp import cusp
 from kernelcast.exploration.occupancy_curve import OccupancyCurve, occupancy_curve
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
-from kernelcast.reporting.curve_document import curve_schema, cusp_schema
-from kernelcast.reporting.occupancy_curve import curves_dict
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_schema
+from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
 
 ROOT = Path(__file__).parents[2]
 FIVE = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
@@ -228,7 +229,7 @@ def test_the_json_follows_its_schema(run, reverse):
 def test_a_launch_that_never_has_enough_is_null(kernel):
     path = kernel("reverse", 'x = "f32[n] random(1)", y = "f32[n]"', REVERSE, smem=4096)
     curve = replace(curves(path)[0], needed_warps=math.inf)
-    result = curves_dict([curve])
+    result = as_json(curve_document([curve]))
     jsonschema.validate(result, curve_schema())
     assert result["results"][0]["needed_warps"] is None
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernelcast.models import model_names
 from kernelcast.profiling.run import profile_launch
-from kernelcast.reporting.document import predict_schema
+from kernelcast.reporting.documents.predict import predict_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.traffic import Estimate
@@ -121,11 +123,41 @@ def test_loads_alone_are_bound_by_memory():
 def test_more_computation_than_waiting_as_printed_and_as_described():
     """Case 5 of section 3.2.2 is equation 24; the printed condition picks equation 23."""
     inputs = gt200(24, 200)
-    printed, described = solve(inputs), solve(inputs, comp_over_mem_equation=24)
+    printed, described = solve(inputs, comp_over_mem_equation=23), solve(inputs)
     assert printed.comp_cycles > printed.mem_cycles
     assert (printed.case, described.case) == (23, 24)
     assert described.exec_cycles_app / 1000 == pytest.approx(4 * 24 * 201, rel=0.001)
     assert printed.exec_cycles_app < described.exec_cycles_app
+
+
+@pytest.mark.parametrize(
+    ("chip", "below"),
+    [
+        # Tables 3 and 6 of the paper: FX 5600 and GTX 280.
+        ({"mem_ld": 420, "departure_del_coal": 10, "freq_hz": 1.35e9, "mem_bandwidth": 76.8e9,
+          "active_sms": 16, "active_blocks_per_sm": 24, "blocks": 16 * 24}, 4.35),
+        ({"mem_ld": 450, "departure_del_coal": 4, "freq_hz": 1.296e9, "mem_bandwidth": 141.7e9,
+          "active_sms": 30, "active_blocks_per_sm": 32, "blocks": 30 * 32}, 5.21),
+    ],
+)  # fmt: skip
+def test_equation_23_leaves_a_compute_bound_kernel_below_the_bound_of_its_pipes(chip, below):
+    """One kernel, two loads and 2,370 instructions in full warps, on both chips.
+
+    The number of instructions is chosen so that the first ratio is met; the second follows.
+    """
+    kernel = replace(gt200(1, 1), comp_insts=2368, coal_mem_insts=2, **chip)
+    pipes = 4 * 2370 * chip["active_blocks_per_sm"]
+    printed, described = solve(kernel, comp_over_mem_equation=23), solve(kernel)
+    assert pipes / printed.exec_cycles_app == pytest.approx(below, abs=0.005)
+    assert described.exec_cycles_app >= pipes
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e3), st.integers(1, 48))
+def test_no_kernel_computes_faster_than_its_pipes(computation, loads, n):
+    inputs = replace(gt200(n, 1), comp_insts=computation, coal_mem_insts=loads)
+    r = solve(inputs)
+    if r.case == 24:
+        assert r.exec_cycles_app >= 4 * n * (computation + loads) * (1 - 1e-9)
 
 
 def test_a_kernel_without_memory_instructions_computes_all_the_time():
@@ -190,15 +222,18 @@ def test_a_grid_below_one_wave_takes_a_whole_one(make_case):
     assert solve(inputs).rep == 1
 
 
-def test_the_doubtful_case_is_told(make_case):
+def test_the_case_on_which_the_paper_disagrees_with_itself_is_told(make_case):
     add = {"op_class": OpClass.FP32, "times": 5000}
     case = make_case(load_machine("gtx-280"), [LOAD, LOAD, add])
-    printed = MwpCwp().predict(case)
-    assert any("equation 24" in warning for warning in printed.warnings)
-    described = MwpCwp(comp_over_mem_equation=24).predict(case)
-    assert not any("equation 24" in warning for warning in described.warnings)
+    printed, described = MwpCwp(comp_over_mem_equation=23).predict(case), MwpCwp().predict(case)
+    for prediction, used in ((printed, 23), (described, 24)):
+        (told,) = (text for text in prediction.assumptions if "Comp_cycles exceed" in text)
+        assert f"equation {used} is used" in told
+        assert prediction.terms["case"] == f"equation {used}"
     assert described.bottleneck is Bottleneck.ISSUE
     assert described.time_s > printed.time_s
+    memory_bound = MwpCwp().predict(make_case(load_machine("gtx-280"), [LOAD]))
+    assert not any("Comp_cycles exceed" in text for text in memory_bound.assumptions)
 
 
 def test_only_two_equations_can_be_chosen():

@@ -20,6 +20,7 @@ from kernelcast.ir import (
     Space,
 )
 from kernelcast.machines.loader import load_machine
+from kernelcast.models.roofline import Roofline
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.profiling.profile import (
     AccessProfile,
@@ -127,7 +128,7 @@ def case(kernel: Kernel, launch: Launch, profile: Profile) -> Case:
 @pytest.fixture
 def prediction(case: Case) -> Prediction:
     return Prediction(
-        model="roofline",
+        model=Roofline(),
         case=case,
         cycles=10_000.0,
         time_s=5e-6,

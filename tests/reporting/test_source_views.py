@@ -5,9 +5,11 @@ import pytest
 from kernelcast.ir import Location, OpClass, Space
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile
-from kernelcast.reporting.accesses import wasteful_accesses
 from kernelcast.reporting.console import plain_text
-from kernelcast.reporting.source_lines import ranked_lines, render_lines
+from kernelcast.reporting.documents.accesses import wasteful_accesses
+from kernelcast.reporting.documents.lines import ranked_lines
+from kernelcast.reporting.documents.result import Result, result
+from kernelcast.reporting.text.result import access_words, render_lines
 
 
 def line(number, *, warps=1.0, sectors=0.0, requests=0.0, passes=0.0, ideal=0.0):
@@ -36,15 +38,20 @@ def test_lines_are_ranked_by_what_binds(profile, bottleneck, first):
     assert ranked[0].location.line == first
 
 
+def shown(one: Result) -> str:
+    """The table of source lines as text."""
+    table = render_lines(one.costly_lines)
+    assert table is not None
+    return plain_text(table)
+
+
 def test_a_line_shows_its_source_where_the_file_can_be_read(prediction, tmp_path):
     file = tmp_path / "k.cu"
     file.write_text("// first\n  y[i] = a * x[i];\n")
     lines = (replace(LINES[1], location=Location(str(file), 2)),)
     profile = replace(prediction.case.profile, lines=lines)
     case = replace(prediction.case, profile=profile)
-    shown = render_lines(replace(prediction, case=case), 5)
-    assert shown is not None
-    text = plain_text(shown)
+    text = shown(result(replace(prediction, case=case)))
     assert "k.cu:2" in text
     assert "y[i] = a * x[i];" in text
     assert "8.00" in text  # sectors per request
@@ -54,9 +61,7 @@ def test_bank_conflicts_stand_beside_their_line(prediction):
     profile = replace(prediction.case.profile, lines=LINES)
     case = replace(prediction.case, profile=profile)
     shared = replace(prediction, case=case, bottleneck=Bottleneck.SHARED_BANDWIDTH)
-    lines = render_lines(shared, 1)
-    assert lines is not None
-    assert "32.0-fold" in plain_text(lines)
+    assert "32.0-fold" in shown(result(shared, lines=1))
 
 
 def access(space, **sums):
@@ -65,29 +70,30 @@ def access(space, **sums):
 
 def test_a_coalesced_access_is_not_wasteful(profile):
     good = (access(Space.GLOBAL, sectors=400.0),)
-    assert list(wasteful_accesses(replace(profile, accesses=good))) == []
+    assert wasteful_accesses(replace(profile, accesses=good)) == []
 
 
 def test_a_broadcast_is_not_wasteful(profile):
     same_word = (access(Space.GLOBAL, sectors=100.0),)
-    assert list(wasteful_accesses(replace(profile, accesses=same_word))) == []
+    assert wasteful_accesses(replace(profile, accesses=same_word)) == []
 
 
 def test_a_strided_access_is_wasteful(profile):
     bad = (access(Space.GLOBAL, sectors=3200.0),)
-    (text,) = wasteful_accesses(replace(profile, accesses=bad))
-    assert text == (
+    (found,) = wasteful_accesses(replace(profile, accesses=bad))
+    assert (found.taken, found.fewest, found.share) == (3200.0, 400.0, 1.0)
+    assert access_words(found) == (
         "k.cu:7: ld.global.f32: 32.0 sectors per request where 4.00 would do; 100 % of all sectors"
     )
 
 
 def test_a_bank_conflict_is_wasteful(profile):
     bad = (access(Space.SHARED, passes=3200.0, ideal_passes=100.0),)
-    (text,) = wasteful_accesses(replace(profile, accesses=bad))
-    assert "32.0-fold bank conflict" in text
+    (found,) = wasteful_accesses(replace(profile, accesses=bad))
+    assert "32.0-fold bank conflict" in access_words(found)
 
 
 def test_an_access_that_hardly_matters_is_left_out(profile):
     mixed = (access(Space.GLOBAL, sectors=3200.0), access(Space.GLOBAL, sectors=1e6))
-    found = list(wasteful_accesses(replace(profile, accesses=mixed)))
+    found = wasteful_accesses(replace(profile, accesses=mixed))
     assert len(found) == 1

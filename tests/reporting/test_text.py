@@ -2,16 +2,21 @@ from dataclasses import replace
 
 import pytest
 
+from kernelcast.models.mwp_cwp import MwpCwp
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import Sample
-from kernelcast.reporting.comparison import render_comparison
 from kernelcast.reporting.console import plain_text
+from kernelcast.reporting.documents.predict import predict_document
 from kernelcast.reporting.plain_words import MEANING
-from kernelcast.reporting.text import render_forecast
+from kernelcast.reporting.text import view
 
 
 def text_of(prediction):
-    return plain_text(render_forecast(prediction))
+    return text_of_all([prediction])
+
+
+def text_of_all(predictions):
+    return plain_text(view(predict_document(predictions)))
 
 
 def paragraph(text, number):
@@ -91,7 +96,7 @@ def test_every_bottleneck_has_plain_words():
 
 
 def test_a_comparison_names_the_fastest_first(prediction, elsewhere):
-    lines = plain_text(render_comparison([elsewhere, prediction])).splitlines()
+    lines = text_of_all([elsewhere, prediction]).splitlines()
     assert lines[:2] == [
         "saxpy<<<4096, 256>>> is fastest on h100-sxm: 5.00 us, bound by dram bandwidth",
         "2.00 times as fast as a100-sxm-80gb, by the roofline model.",
@@ -99,22 +104,22 @@ def test_a_comparison_names_the_fastest_first(prediction, elsewhere):
 
 
 def test_a_comparison_has_one_row_per_gpu(prediction, elsewhere):
-    text = plain_text(render_comparison([prediction, elsewhere]))
+    text = text_of_all([prediction, elsewhere])
     head, *rows = paragraph(text, 1)
     assert head[:2] == ["GPU", "time"]
     assert [(row[0], row[3]) for row in rows] == [("h100-sxm", "1.00"), ("a100-sxm-80gb", "2.00")]
 
 
 def test_gpus_are_compared_by_one_model_at_a_time(prediction, elsewhere):
-    slower = [replace(p, model="mwp-cwp", time_s=10 * p.time_s) for p in (prediction, elsewhere)]
-    text = plain_text(render_comparison([prediction, elsewhere, *slower]))
+    slower = [replace(p, model=MwpCwp(), time_s=10 * p.time_s) for p in (prediction, elsewhere)]
+    text = text_of_all([prediction, elsewhere, *slower])
     _, *rows = paragraph(text, 1)
     assert [row[4] for row in rows] == ["1.00", "2.00", "1.00", "2.00"]
 
 
 def test_models_that_disagree_are_shown_as_a_span(prediction):
-    other = replace(prediction, model="mwp-cwp", time_s=7e-6)
-    lines = plain_text(render_comparison([prediction, other])).splitlines()
+    other = replace(prediction, model=MwpCwp(), time_s=7e-6)
+    lines = text_of_all([prediction, other]).splitlines()
     assert lines[:2] == [
         "saxpy<<<4096, 256>>> on h100-sxm: 5.00 us to 7.00 us, bound by dram bandwidth",
         "By the models roofline and mwp-cwp.",
@@ -124,13 +129,21 @@ def test_models_that_disagree_are_shown_as_a_span(prediction):
 def test_a_workload_counts_repeats(prediction):
     thrice = replace(prediction.case.launch, repeat=3)
     repeated = replace(prediction, case=replace(prediction.case, launch=thrice))
-    text = plain_text(render_comparison([prediction, repeated]))
+    text = text_of_all([prediction, repeated])
     assert text.startswith("The workload of 4 launches on h100-sxm: 20.0 us")
     assert paragraph(text, 2)[-1] == ["h100-sxm", "roofline", "20.0", "us"]
 
 
 def test_a_comparison_says_what_was_executed_and_warns_once(prediction, elsewhere):
-    text = plain_text(render_comparison([prediction, elsewhere]))
+    text = text_of_all([prediction, elsewhere])
     assert "64 of 4 096 blocks" in text
     assert text.count("no noc.bandwidth") == 1
     assert "h100-sxm, a100-sxm-80gb: no noc.bandwidth" in text
+
+
+def test_a_parameter_that_is_set_is_told_wherever_the_model_is(prediction):
+    printed = replace(prediction, model=MwpCwp(comp_over_mem_equation=23))
+    label = "mwp-cwp:comp_over_mem_equation=23"
+    assert f"By the {label} model" in text_of(printed)
+    both = " ".join(text_of_all([replace(prediction, model=MwpCwp()), printed]).split())
+    assert f"By the models mwp-cwp and {label}." in both

@@ -17,7 +17,9 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.measurements.reading import read_measurements
 from kernelcast.models.terms.base import Case
-from kernelcast.reporting.counters import counters_dict, render_counters
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.counters import counters_document
+from kernelcast.reporting.text import view
 from kernelcast.validation.counter_scores import Counted, CounterScore, counter_scores
 from kernelcast.validation.counters import (
     COUNTERS,
@@ -205,16 +207,17 @@ def test_views_hold_both_kinds_and_what_is_off(tmp_path: Path) -> None:
     case = case_of(tmp_path, COPY)
     read = {"launch__grid_size": 9.0, "dram__sectors_read.sum": 128.0}
     scores = counter_scores([(Observation("copy", {"n": 1}, (), counters=read), case)])
+    document = counters_document(scores, {"name": "Some GPU"}, T4, "title", ["gone: why"])
     console = Console(width=160)
     with console.capture() as captured:
-        console.print(render_counters(scores, "title", ["gone: why"], detail=True))
+        console.print(view(document))
     text = captured.get()
     assert "0 of 1 counts are the same" in text
     assert "1 of 1 estimates are within" in text
     assert "copy n=1" in text
     assert "gone: why" in text
-    document = json.loads(json.dumps(counters_dict(scores, "GPU", T4), allow_nan=False))
-    assert document["counters"]["launch__grid_size"]["launches"][0]["counted"] == 9
+    answer = json.loads(json.dumps(as_json(document), allow_nan=False))
+    assert answer["counters"]["launch__grid_size"]["launches"][0]["counted"] == 9
 
 
 REAL = "currently_unused/cachefiles/KTT data/KTConvolutionOutput_2080Ti.json.gz"

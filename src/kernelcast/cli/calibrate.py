@@ -62,17 +62,14 @@ def command(
     from kernelcast.files import write_whole
     from kernelcast.machines.loader import load_machine
     from kernelcast.measuring.raw import read_raw
-    from kernelcast.reporting.calibration import (
-        COMPARISON,
-        calibration_dict,
-        comparison_table,
-        render_calibration,
-    )
+    from kernelcast.reporting.documents.calibrate import calibrate_document
     from kernelcast.reporting.fit_pictures import TABLE, write_fit_pictures
+    from kernelcast.reporting.text.calibrate import COMPARISON, comparison_table
 
     literature = load_machine(against) if against else None
     found = _calibration(files, gpu)
     repeats = compare(found, calibrate(read_raw(repeat))) if repeat else None
+    document = calibrate_document(found, literature, repeats)
     if out:
         write_machine(found, out)
         output.remark(f"{out}: {len(found.findings)} numbers")
@@ -80,12 +77,8 @@ def command(
         written = write_fit_pictures(found, Path(pictures))
         output.remark(f"{pictures}: {len(written) - 1} pictures, and {TABLE}")
         if literature:
-            table = comparison_table(found, literature)
-            write_whole(Path(pictures) / COMPARISON, table.encode())
-    output.show(
-        render_calibration(found, literature, repeats, brief=output.quiet),
-        calibration_dict(found, literature, repeats),
-    )
+            write_whole(Path(pictures) / COMPARISON, comparison_table(document).encode())
+    output.show(document)
     if repeats and repeats.apart():
         ctx.exit(_EXIT_BROKEN)
 

@@ -46,9 +46,8 @@ def command(
 ) -> None:
     """Compare GPUs for one FILE, or two versions of a kernel, each in its FILE, on one GPU."""
     from kernelcast.cli.studies import forecasts, study
-    from kernelcast.reporting.json import document_dict
-    from kernelcast.reporting.overview import render_overview
-    from kernelcast.reporting.versions import render_versions, versions_dict
+    from kernelcast.reporting.documents.compare import compare_document
+    from kernelcast.reporting.documents.predict import predict_document
 
     if len(files) > 2:
         raise InputError(f"{len(files)} files", hint="compare takes one or two")
@@ -56,7 +55,7 @@ def command(
         gpus = replace(gpus, gpu=SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
     if len(files) == 1:
         found = forecasts(study(files[0], gpus, source, launch, sampling, output), models, output)
-        output.show(render_overview(found, brief=output.quiet), document_dict(found))
+        output.show(predict_document(found))
         return
     gpus.machine()
     versions = {
@@ -65,4 +64,4 @@ def command(
     }
     if len(versions) < 2:
         raise InputError("the same file twice", where=files[0], hint="give two versions")
-    output.show(render_versions(versions, brief=output.quiet), versions_dict(versions))
+    output.show(compare_document(versions))

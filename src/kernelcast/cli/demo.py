@@ -18,23 +18,17 @@ GPUS = ("h100-sxm", "a100-sxm-80gb", "rtx-4090")
 @output_options
 def command(output: Output) -> None:
     """Predict two example kernels on three GPUs; needs no input and no GPU."""
-    from rich.console import Group
-    from rich.text import Text
-
     from kernelcast import api
-    from kernelcast.reporting.json import document_dict
-    from kernelcast.reporting.overview import render_overview
+    from kernelcast.reporting.documents.demo import demo_document
 
     machines = [api.machine(name) for name in GPUS]
-    found, views = [], []
+    found = []
     for name in EXAMPLES:
         file = examples_directory() / name
         output.remark(f"kernelcast predict {file} --gpu {','.join(GPUS)}")
         cases = api.cases(api.workload(file), machines)
-        forecasts = [api.predict(case) for case in cases]
-        found += forecasts
-        views += [render_overview(forecasts, brief=output.quiet), Text()]
-    output.show(Group(*views[:-1]), {"examples": [document_dict([f]) for f in found]})
+        found.append([api.predict(case) for case in cases])
+    output.show(demo_document(found))
 
 
 def examples_directory() -> Path:

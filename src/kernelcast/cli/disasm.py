@@ -24,11 +24,7 @@ from kernelcast.cli.options import (
 from kernelcast.errors import ExecutionError, NoLaunchError, UnsupportedError
 
 if TYPE_CHECKING:
-    from kernelcast.frontends.sass import MachineCode
-    from kernelcast.isas.sass.latencies import MachineLatencies
-    from kernelcast.machines.machine import Machine
     from kernelcast.profiling.profile import Profile
-    from kernelcast.reporting.disassembly import Disassembly
 
 
 @click.command("disasm")
@@ -65,7 +61,7 @@ def command(
     """
     from kernelcast.frontends.sass import machine_code
     from kernelcast.isas.sass.latencies import MachineLatencies, MemoryLevel
-    from kernelcast.reporting.disassembly import disassembly_dict, render_disassembly
+    from kernelcast.reporting.documents.disasm import disasm_document
 
     machine, build = gpus.machine(), source.build()
     latencies = MachineLatencies(machine, MemoryLevel(loads_from))
@@ -77,17 +73,9 @@ def command(
         cache=build.cache,
     )
     profiles = _profiles(file, gpus, source, launch, sampling, output)
-    views = [_view(code, machine, latencies, profiles) for code in codes]
     for note in {code.note for code in codes if code.note}:
         output.remark(note)
-    output.show(
-        "\n\n".join(render_disassembly(view, brief=output.quiet) for view in views),
-        {
-            "schema": "kernelcast/disassembly/1",
-            "gpu": machine.name,
-            "kernels": [disassembly_dict(view) for view in views],
-        },
-    )
+    output.show(disasm_document(codes, latencies, profiles))
 
 
 def _profiles(
@@ -114,27 +102,3 @@ def _profiles(
         output.remark(f"not executed: {error}")
         return []
     return [case.profile for case in cases]
-
-
-def _view(
-    code: MachineCode, machine: Machine, latencies: MachineLatencies, profiles: list[Profile]
-) -> Disassembly:
-    from kernelcast.isas.sass.flow import flow_graph
-    from kernelcast.isas.sass.opcodes import coverage
-    from kernelcast.isas.sass.scoreboards import waits
-    from kernelcast.isas.sass.timing import function_timing
-    from kernelcast.reporting.disassembly import Disassembly
-    from kernelcast.reporting.executed import executed_by_address
-
-    graph = flow_graph(code.function)
-    own = [p for p in profiles if p.kernel.name == code.function.name]
-    return Disassembly(
-        code=code,
-        graph=graph,
-        waits=waits(code.function, graph),
-        timing=function_timing(code.function, graph, latencies),
-        coverage=coverage(code.function.instructions),
-        basis=f"latencies of {machine.name}, global loads served by {latencies.level.upper()}",
-        executed=executed_by_address(own) if own else None,
-        launches=len(own),
-    )

@@ -54,12 +54,11 @@ def command(
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
     from kernelcast.cli.studies import forecasts, study
     from kernelcast.isas.assembly import is_machine_code
-    from kernelcast.reporting.explanation import explanation_dict, render_explanation
-    from kernelcast.reporting.text import answer
+    from kernelcast.reporting.documents.explain import explain_document
     from kernelcast.traces.open import is_trace
 
     gpus.machine()
-    if len(models.names()) > 1:
+    if len(models.models()) > 1:
         raise InputError("one model expected", where="--model", hint="name one of them")
     cases = study(file, gpus, source, launch, sampling, output)
     if number is None and len(cases) > 1:
@@ -68,12 +67,10 @@ def command(
         raise InputError(f"no launch {number}", where=file, hint=f"the last is {len(cases)}")
     at = (number or 1) - 1
     (found,) = forecasts([cases[at]], models, output)
-    if output.quiet and not output.as_json:
-        output.show(answer(found), {})
-        return
     ptx = None
-    if is_machine_code(found.case.kernel) and not is_trace(Path(file)):
+    is_more_asked = output.as_json or not output.quiet
+    if is_more_asked and is_machine_code(found.case.kernel) and not is_trace(Path(file)):
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output)[at].profile
-    output.show(render_explanation(found, ptx), explanation_dict(found, ptx))
+    output.show(explain_document(found, ptx))

@@ -31,18 +31,13 @@ def command(name: str, arch: str, settings: tuple[str, ...], output: Output) -> 
     """
     from kernelcast.errors import InputError, NotFoundError
     from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
-    from kernelcast.reporting.machines import (
-        machine_dict,
-        machine_summary,
-        render_machine,
-        render_machines,
-    )
+    from kernelcast.reporting.documents.gpu import gpu_document
+    from kernelcast.reporting.documents.gpus import gpus_document
 
     if name:
         if arch:
             raise InputError("--arch filters the list, it does not go with a name", where="--arch")
-        machine = apply_overrides(load_machine(name), settings)
-        output.show(render_machine(machine), machine_dict(machine))
+        output.show(gpu_document(apply_overrides(load_machine(name), settings)))
         return
     if settings:
         raise InputError("--set needs the name of a GPU", where="--set")
@@ -53,4 +48,4 @@ def command(name: str, arch: str, settings: tuple[str, ...], output: Output) -> 
             raise NotFoundError("architecture", arch, architectures, where="--arch")
         machines = [m for m in machines if m.architecture.lower() == arch.lower()]
     machines.sort(key=lambda machine: (machine.compute_capability, machine.name))
-    output.show(render_machines(machines), {"gpus": [machine_summary(m) for m in machines]})
+    output.show(gpus_document(machines))

@@ -37,20 +37,19 @@ def command(
         _show_container(file, gpus if is_chosen else None, source.kernel, output)
         return
     from kernelcast import api
-    from kernelcast.reporting.kernels import kernels_dict, render_kernels
+    from kernelcast.reporting.documents.kernels import kernels_document
 
     found = api.kernels(file, gpu=gpus.machine(), kernel=source.kernel, build=source.build())
-    output.show(render_kernels(found), kernels_dict(found))
+    output.show(kernels_document(found))
 
 
 def _show_container(file: str, gpus: GpuFlags | None, kernel: str, output: Output) -> None:
     from kernelcast.frontends.loading import choose_kernel
     from kernelcast.frontends.sass import container_kernels
-    from kernelcast.reporting.kernels import kernels_dict
-    from kernelcast.reporting.library import render_library
+    from kernelcast.reporting.documents.kernels import kernels_document
 
     found = list(container_kernels(file, gpus.machine().compute_capability if gpus else None))
     if kernel:
         chosen = choose_kernel(kernel, {k.name: k.label for k in found}, where=file)
         found = [k for k in found if k.name == chosen]
-    output.show(render_library(found), kernels_dict(found))
+    output.show(kernels_document(found, is_library=True))

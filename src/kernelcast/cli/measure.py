@@ -68,6 +68,7 @@ def command(
     python3 pack.pyz profile has it count what they do.
     """
     from kernelcast.measuring.here import Wanted, measure_here
+    from kernelcast.reporting.documents.measure import MeasureDocument
     from kernelcast.toolchain.cache import Cache
 
     if pack:
@@ -79,14 +80,12 @@ def command(
         return
     wanted = Wanted(quick, only, ground_truth, device, minutes)
     entries = measure_here(Path(file), wanted, quiet=output.quiet, cache=Cache())
-    failed = [name for name, entry in entries.items() if entry["status"] != "done"]
-    output.show(
-        f"{file}: {len(entries)} {wanted.kind}s, {len(failed)} failed",
-        {
-            "out": file,
-            f"{wanted.kind}s": {name: entry["status"] for name, entry in entries.items()},
-        },
-    )
+    states = {name: entry["status"] for name, entry in entries.items()}
+    failed = sum(state != "done" for state in states.values())
+    if ground_truth:
+        output.show(MeasureDocument(file, kernels=states, failed=failed))
+    else:
+        output.show(MeasureDocument(file, benchmarks=states, failed=failed))
     if failed:
         ctx.exit(1)
 
@@ -95,6 +94,7 @@ def _make_pack(
     directory: Path, ground_truth: bool, targets: tuple[str, ...] | None, output: Output
 ) -> None:
     from kernelcast.measuring import ground_truth_pack, pack
+    from kernelcast.reporting.documents.measure import PackDocument
     from kernelcast.toolchain.cache import Cache
 
     chosen, cache = targets or pack.TARGETS, Cache()
@@ -106,19 +106,14 @@ def _make_pack(
             names = ", ".join(part.left_out)
             output.remark(f"left out, for want of NVIDIA's headers: {names}")
     file = pack.make_pack(directory, chosen, cache, more=more)
-    output.show(
-        f"{file}: for {', '.join(chosen)}; on the machine with the GPU: "
-        f"python3 {file.name} {command} --out {_OUT[ground_truth]}",
-        {"pack": str(directory), "files": [str(file)], "targets": list(chosen)},
-    )
+    run = f"python3 {file.name} {command} --out {_OUT[ground_truth]}"
+    output.show(PackDocument(str(directory), [str(file)], list(chosen), run))
 
 
 def _keep(file: str, directory: Path, output: Output) -> None:
     from kernelcast.measuring.keep import keep
+    from kernelcast.reporting.documents.measure import KeepDocument
     from kernelcast.toolchain.cache import Cache
 
     files = keep(file, directory, Cache())
-    output.show(
-        f"{directory}: {len(files)} files",
-        {"directory": str(directory), "files": [str(path) for path in files]},
-    )
+    output.show(KeepDocument(str(directory), list(map(str, files))))

@@ -72,12 +72,12 @@ def command(
     """
     from kernelcast.files import write_whole
     from kernelcast.models.terms.mix import Mix, MixKind
-    from kernelcast.reporting.mix import mix_dict, mix_rows, render_mix
+    from kernelcast.reporting.documents.mix import mix_document
     from kernelcast.validation.mix_kernel import mix_kernel
 
     mix = Mix(alpha, MixKind(kind), ways, ilp)
-    rows = mix_rows(gpus.machines(), mix)
+    document = mix_document(mix, gpus.machines())
     if out is not None:
         made = mix_kernel(mix, blocks=blocks, threads=threads, iterations=iterations)
         write_whole(out, made.source.encode())
-    output.show(render_mix(mix, rows), mix_dict(mix, rows))
+    output.show(document)

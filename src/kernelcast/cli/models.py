@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,15 +25,11 @@ def complete(_: click.Context, __: click.Parameter, typed: str) -> list[Completi
 def command(name: str, output: Output) -> None:
     """List the performance models, or show one: its source, parameters and gaps."""
     from kernelcast.models import default_model_name, load_model, model_names
-    from kernelcast.reporting.models import model_dict, render_model, render_models
+    from kernelcast.reporting.documents.model import model_document
+    from kernelcast.reporting.documents.models import models_document
 
     if name:
-        model = load_model(name)
-        output.show(render_model(model), model_dict(model))
+        output.show(model_document(load_model(name)))
         return
     models = [load_model(n) for n in model_names()]
-    data: dict[str, Any] = {
-        "default": default_model_name(),
-        "models": [model_dict(m) for m in models],
-    }
-    output.show(render_models(models, default_model_name()), data)
+    output.show(models_document(models, default_model_name()))

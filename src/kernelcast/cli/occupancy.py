@@ -81,7 +81,7 @@ def command(
     from kernelcast.ir import Launch
     from kernelcast.machines.launch_limits import check_launch
     from kernelcast.machines.occupancy import occupancy
-    from kernelcast.reporting.occupancy import occupancy_dict, render_occupancies
+    from kernelcast.reporting.documents.occupancy import occupancy_document
 
     launch = Launch(grid=grid or (1, 1, 1), block=block)
     answers = []
@@ -98,7 +98,4 @@ def command(
                 blocks=launch.blocks if grid else None,
             )
         )
-    output.show(
-        render_occupancies(answers, detail=not output.quiet),
-        {"results": [occupancy_dict(answer) for answer in answers]},
-    )
+    output.show(occupancy_document(answers))

@@ -72,23 +72,27 @@ def command(
         raise click.UsageError("--alpha goes with --cusp: FILE has its own additions per load")
     from kernelcast.cli.studies import study
     from kernelcast.exploration.occupancy_curve import occupancy_curve
-    from kernelcast.reporting.occupancy_curve import curve_chart, curves_dict, render_curves
+    from kernelcast.reporting.charts import curve_chart
+    from kernelcast.reporting.documents.occupancy_curve import curve_document
     from kernelcast.reporting.svg import write_svg
 
     curves = [occupancy_curve(c) for c in study(file, gpus, source, launch, sampling, output)]
+    document = curve_document(curves)
     if picture:
-        write_svg(picture, [curve_chart(c) for c in curves])
-    output.show(render_curves(curves, detail=not output.quiet), curves_dict(curves))
+        write_svg(picture, [curve_chart(c) for c in document.results])
+    output.show(document)
 
 
 def _cusps(
     gpus: GpuFlags, alphas: tuple[float, ...] | None, picture: Path | None, output: Output
 ) -> None:
     from kernelcast.exploration.cusp import ALPHAS, cusp
-    from kernelcast.reporting.cusp import cusp_chart, cusps_dict, render_cusps
+    from kernelcast.reporting.charts import cusp_chart
+    from kernelcast.reporting.documents.occupancy_cusp import cusp_document
     from kernelcast.reporting.svg import write_svg
 
     cusps = [cusp(machine, ALPHAS if alphas is None else alphas) for machine in gpus.machines()]
+    document = cusp_document(cusps)
     if picture:
-        write_svg(picture, [cusp_chart(cusps)])
-    output.show(render_cusps(cusps, detail=not output.quiet), cusps_dict(cusps))
+        write_svg(picture, [cusp_chart(document)])
+    output.show(document)

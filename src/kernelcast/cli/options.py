@@ -16,11 +16,12 @@ from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines import DEFAULT_GPU
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from msgspec import Struct
 
     from kernelcast.api import Build, Sampling
     from kernelcast.frontends.workloads import LaunchFlags
     from kernelcast.machines.machine import Machine
+    from kernelcast.models.terms.base import Model
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -89,6 +90,28 @@ def known_models() -> tuple[str, ...]:
     from kernelcast.models import model_names
 
     return (*model_names(), "all")
+
+
+def complete_models(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Shell completion of the last model in a list: its name and, after a colon, parameters."""
+    before, comma, last = typed.rpartition(",")
+    head, colon, begun = last.rpartition(":")
+    if not colon:
+        offered = [name for name in known_models() if name.startswith(last)]
+    else:
+        named = known_parameters(head.partition(":")[0])
+        offered = [f"{head}:{name}=" for name in named if name.startswith(begun)]
+    return [CompletionItem(before + comma + text) for text in offered]
+
+
+def known_parameters(model: str) -> tuple[str, ...]:
+    """Names of a model's parameters; none where there is no such model."""
+    from kernelcast.models import load_model, model_names
+    from kernelcast.models.terms.parameters import parameters
+
+    if model not in model_names():
+        return ()
+    return tuple(parameter.name for parameter in parameters(load_model(model)))
 
 
 def complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -169,21 +192,26 @@ class ModelFlags:
 
     model: tuple[str, ...]
 
-    def names(self) -> tuple[str, ...]:
-        """The models asked for, `default` and `all` replaced by names."""
-        from kernelcast.models import default_model_name, model_names
+    @property
+    def is_all(self) -> bool:
+        """Whether models are asked for that nobody named: one that cannot answer is left out."""
+        return "all" in self.model
+
+    def models(self) -> tuple[Model, ...]:
+        """The models asked for, each once; raises as `kernelcast.models.read_model` does."""
+        from kernelcast.models import default_model_name, model_names, read_model
 
         chosen: list[str] = []
-        for name in self.model:
-            if name == "all":
+        for text in self.model:
+            if text == "all":
                 chosen += [default_model_name(), *model_names()]
             else:
-                chosen.append(default_model_name() if name == "default" else name)
-        return tuple(dict.fromkeys(chosen))
+                chosen.append(default_model_name() if text == "default" else text)
+        return tuple(dict.fromkeys(map(read_model, chosen)))
 
 
 def model_options(default: str = "default") -> Decorator:
-    """`--model NAME[,NAME...]|all`, as `models: ModelFlags`."""
+    """`--model NAME[:PARAMETER=VALUE...][,NAME...]|all`, as `models: ModelFlags`."""
     return gathered(
         "models",
         ModelFlags,
@@ -193,8 +221,9 @@ def model_options(default: str = "default") -> Decorator:
             default=default,
             show_default=True,
             callback=split_names,
-            shell_complete=complete_list(known_models),
-            help="Performance models; `kernelcast models` lists them.",
+            shell_complete=complete_models,
+            help="Performance models; `kernelcast models` lists them. NAME:PARAMETER=VALUE sets a "
+            "parameter; `kernelcast models NAME` lists those.",
         ),
     )
 
@@ -346,18 +375,23 @@ class Output:
     quiet: bool
     debug: bool
 
-    def show(self, text: RenderableType, data: object) -> None:
-        """Print the answer: `data` as JSON where asked for, else `text`, a string or a view."""
+    def show(self, document: Struct) -> None:
+        """Print the answer, as JSON where asked for, else as text."""
         if self.as_json:
             import json
 
-            click.echo(json.dumps(data, indent=2, allow_nan=False))
-        elif isinstance(text, str):
-            click.echo(text)
-        else:
+            from kernelcast.reporting.documents.base import as_json
+
+            click.echo(json.dumps(as_json(document), indent=2, allow_nan=False))
+            return
+        from kernelcast.reporting.text import view
+
+        text = view(document, brief=self.quiet)
+        if not isinstance(text, str):
             from kernelcast.reporting.console import render_for_output
 
-            click.echo(render_for_output(text))
+            text = render_for_output(text)
+        click.echo(text)
 
     def remark(self, text: str) -> None:
         """A warning or sign of progress, on standard error; silent with `--quiet`."""

@@ -44,8 +44,7 @@ def command(
     at the top of the source, or given by --grid, --block and --arg; a trace holds its own.
     """
     from kernelcast.cli.studies import forecasts, study
-    from kernelcast.reporting.json import document_dict
-    from kernelcast.reporting.overview import render_overview
+    from kernelcast.reporting.documents.predict import predict_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output), models, output)
-    output.show(render_overview(found, brief=output.quiet), document_dict(found))
+    output.show(predict_document(found))

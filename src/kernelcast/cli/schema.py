@@ -21,8 +21,9 @@ def command(name: str, output: Output) -> None:
     import json
 
     from kernelcast.errors import NotFoundError
-    from kernelcast.reporting.curve_document import curve_schema, cusp_schema
-    from kernelcast.reporting.document import predict_schema
+    from kernelcast.reporting.documents.occupancy_curve import curve_schema
+    from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
+    from kernelcast.reporting.documents.predict import predict_schema
 
     schemas = {
         "predict": predict_schema,
@@ -31,5 +32,5 @@ def command(name: str, output: Output) -> None:
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)
-    schema = schemas[name]()
-    output.show(json.dumps(schema, indent=2), schema)
+    # A schema is JSON in every form.
+    click.echo(json.dumps(schemas[name](), indent=2))

@@ -84,19 +84,20 @@ def forecasts(cases: Sequence[Case], models: ModelFlags, output: Output) -> list
     remark; else that is the error it is.
     """
     from kernelcast import api
+    from kernelcast.models.terms.parameters import model_label
 
-    names = models.names()
+    chosen = models.models()
     found: list[Forecast] = []
     missing: MissingNumberError | None = None
     for case in cases:
-        for name in names:
+        for model in chosen:
             try:
-                found.append(api.predict(case, name))
+                found.append(api.predict(case, model))
             except MissingNumberError as error:
-                if "all" not in models.model:
+                if not models.is_all:
                     raise
                 missing = error
-                output.remark(f"{name} left out: {error}")
+                output.remark(f"{model_label(model)} left out: {error}")
     if missing and not found:
         raise missing
     return found

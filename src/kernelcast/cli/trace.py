@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kernelcast.api import Build
     from kernelcast.execution.consumers import Consumer
     from kernelcast.execution.run import Run
-    from kernelcast.profiling.profile import Profile
     from kernelcast.traces.stored import TraceHead
 
     Feed = Callable[[Sequence[Consumer]], None]
@@ -80,6 +79,7 @@ def command(
     """
     from kernelcast.cli.studies import refuse_execution_options
     from kernelcast.profiling.stored import builder_for
+    from kernelcast.reporting.documents.trace import trace_document
     from kernelcast.traces.open import is_trace
 
     if form == ACCEL_SIM and not out:
@@ -94,9 +94,7 @@ def command(
         feed([builder] if writer is None else [builder, writer])
     profile = builder.finish(executor=maker)
     size = _size(Path(out)) if out else None
-    output.show(
-        _text(profile, out, size, brief=output.quiet), _data(profile, maker, out, form, size)
-    )
+    output.show(trace_document(profile, maker, out, form, size))
 
 
 def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
@@ -183,62 +181,3 @@ def _size(path: Path) -> int:
     """Bytes of a file, or of all files in a folder."""
     files = path.iterdir() if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files)
-
-
-def _text(profile: Profile, out: str | None, size: int | None, *, brief: bool) -> str:
-    """The trace in a few lines."""
-    from kernelcast.reporting.figures import digits, grouped, percent
-    from kernelcast.reporting.figures import size as size_of
-
-    kernel, launch, sample = profile.kernel, profile.launch, profile.sample
-    warp = profile.total.warp / sample.scale
-    lines = [
-        f"{kernel.label or kernel.name} ({kernel.isa}, {kernel.target}): "
-        f"{grouped(sample.blocks)} of {grouped(sample.of)} blocks "
-        f"of {launch.threads_per_block} threads"
-    ]
-    if not brief:
-        lines.append(
-            f"{grouped(warp)} warp instructions, {percent(profile.simt_efficiency)} of lanes active"
-        )
-        by_count = sorted(profile.counts.items(), key=lambda item: -item[1].warp)
-        lines += [
-            f"  {grouped(count.warp / sample.scale):>15}  {op_class}"
-            for op_class, count in by_count
-        ]
-        lines += [f"warning: {warning}" for warning in kernel.warnings]
-    if out and size is not None:
-        each = f", {digits(size / warp)} bytes per warp instruction" if warp else ""
-        lines.append(f"{out}: {size_of(size)}{each}")
-    return "\n".join(lines)
-
-
-def _data(
-    profile: Profile, maker: str, out: str | None, form: str, size: int | None
-) -> dict[str, Any]:
-    """The same as a plain dictionary; counts are those of the traced blocks."""
-    kernel, launch, sample = profile.kernel, profile.launch, profile.sample
-    return {
-        "schema": "kernelcast/trace/1",
-        "kernel": kernel.label or kernel.name,
-        "isa": kernel.isa,
-        "target": kernel.target,
-        "maker": maker,
-        "launch": {
-            "grid": list(launch.grid),
-            "block": list(launch.block),
-            "smem": launch.smem_bytes,
-        },
-        "traced_blocks": sample.blocks,
-        "blocks": sample.of,
-        "warp_instructions": round(profile.total.warp / sample.scale),
-        "thread_instructions": round(profile.total.thread / sample.scale),
-        "counts": {
-            str(op_class): round(count.warp / sample.scale)
-            for op_class, count in profile.counts.items()
-        },
-        "warnings": list(kernel.warnings),
-        "out": out,
-        "format": form if out else None,
-        "bytes": size,
-    }

@@ -7,7 +7,6 @@ What models share lies in `terms`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
@@ -18,9 +17,7 @@ import msgspec
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.models.terms.base import Model
-
-_TEXT = (bool, int, float, str)
-"""Types of parameters that can be given as text."""
+from kernelcast.models.terms.parameters import TEXT_TYPES
 
 
 @cache
@@ -74,16 +71,15 @@ def read_model(text: str) -> Model:
 def _from_text(kind: type[Model], parameter: str, value: str, where: str) -> object:
     """A parameter's value of its own type; as text where it has no such parameter."""
     wanted = get_type_hints(kind).get(parameter, str)
-    if wanted not in _TEXT:
+    if wanted not in TEXT_TYPES:
         raise InputError(
             f"{parameter} cannot be given as text", where=where, hint="set it from Python"
         )
     try:
         return msgspec.convert(value, wanted, strict=False)
     except msgspec.ValidationError:
-        names: Mapping[type, str] = {bool: "true or false", int: "a whole number"}
         raise InputError(
-            f"{parameter} is {names.get(wanted, 'a number')}, not {value!r}", where=where
+            f"{parameter} is {TEXT_TYPES[wanted]}, not {value!r}", where=where
         ) from None
 
 

@@ -147,7 +147,7 @@ class Baghsorkhi:
         elif float(r.alu) > given.work.alu_cycles and float(r.alu) > given.work.issue_cycles:
             bottleneck = Bottleneck.ARITHMETIC_LATENCY
         return steady_prediction(
-            self.name,
+            self,
             case,
             given,
             Steady(

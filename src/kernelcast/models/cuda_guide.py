@@ -119,7 +119,7 @@ class CudaGuide:
         hidden = float(r.alone / inputs.n) <= busy
         needed = float(r.warps_needed)
         return steady_prediction(
-            self.name,
+            self,
             case,
             given,
             Steady(

@@ -245,7 +245,7 @@ class GpuMech:
         waits = float(given.work.memory_path) > float(given.work.arithmetic_path)
         contended = self.bandwidth and cycles > 2 * base
         return steady_prediction(
-            self.name,
+            self,
             case,
             given,
             Steady(

@@ -23,14 +23,15 @@ parallelism awareness. ISCA 2009. Equation numbers and symbols are the paper's.
     #Rep = #Blocks / (#Active_blocks_per_SM #Active_SMs)                                 (21)
     Comp_p = Comp_cycles / #Mem_insts                                                    (2)
     MWP = N and CWP = N:  Exec = (Mem_cycles + Comp_cycles + Comp_p (MWP - 1)) #Rep      (22) = (4)
-    CWP >= MWP or Comp_cycles > Mem_cycles:
-                          Exec = (Mem_cycles N / MWP + Comp_p (MWP - 1)) #Rep            (23)
+    CWP >= MWP:           Exec = (Mem_cycles N / MWP + Comp_p (MWP - 1)) #Rep            (23)
     MWP > CWP:            Exec = (Mem_L + Comp_cycles N) #Rep                            (24) = (3)
     Synch_cost = Departure_delay (MWP - 1) #Synch_insts #Active_blocks_per_SM #Rep       (26)
     Total = Exec + Synch_cost                                                            (27)
     CPI = Exec / (#Total_insts (#Threads_per_block / 32) (#Blocks / #Active_SMs))        (25)
 
 Equation 1, for independent warps, is (23) with `Comp_p MWP`; the paper uses (23) for applications.
+(23) is printed for Comp_cycles > Mem_cycles, too, where section 3.2.2 and Figure 7 (case 5: 8C + M)
+describe (24); as printed, it leaves out nearly all of the computation where there is most of it.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class MwpCwpResult:
 
 
 def solve(
-    inputs: MwpCwpInputs, *, mwp: float | None = None, comp_over_mem_equation: int = 23
+    inputs: MwpCwpInputs, *, mwp: float | None = None, comp_over_mem_equation: int = 24
 ) -> MwpCwpResult:
     """Equations 2 to 27 for one launch.
 
@@ -135,7 +136,7 @@ def solve(
         Taken in place of equation 5; the paper's example goes on with MWP rounded to 2.28.
     comp_over_mem_equation:
         The equation used where Comp_cycles > Mem_cycles and neither of the first two cases holds:
-        23 as printed, or 24 as the paper's section 3.2.2 (case 5, Figure 7) describes it.
+        24 as the paper's section 3.2.2 (case 5, Figure 7) describes it, or 23 as printed.
     """
     i = inputs
     n = i.warps_per_block * i.active_blocks_per_sm  # (20)
@@ -211,7 +212,8 @@ class MwpCwp:
     Parameters
     ----------
     comp_over_mem_equation:
-        23 or 24: see `solve`.
+        The equation used where computation exceeds memory: 24 as the paper's section 3.2.2
+        describes the case, 23 as its equations are printed. `solve` says more.
     """
 
     name: ClassVar[str] = "mwp-cwp"
@@ -229,7 +231,7 @@ class MwpCwp:
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 
-    comp_over_mem_equation: int = 23
+    comp_over_mem_equation: int = 24
 
     def __post_init__(self) -> None:
         if self.comp_over_mem_equation not in (23, 24):
@@ -262,7 +264,7 @@ class MwpCwp:
             for estimate in (Estimate.LOW, Estimate.HIGH)
         ]
         return Prediction(
-            model=self.name,
+            model=self,
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),
@@ -271,20 +273,28 @@ class MwpCwp:
             low_s=in_seconds(case, min(cycles, *others)),
             high_s=in_seconds(case, max(cycles, *others)),
             terms=_terms(inputs, result),
-            assumptions=(*case.occupancy.assumptions, *case.traffic.assumptions, *assumptions),
-            warnings=(*self._doubt(inputs, result), *warning),
+            assumptions=(
+                *case.occupancy.assumptions,
+                *case.traffic.assumptions,
+                *assumptions,
+                *self._choice(inputs, result),
+            ),
+            warnings=warning,
         )
 
     def _solve(self, inputs: MwpCwpInputs) -> MwpCwpResult:
         return solve(inputs, comp_over_mem_equation=self.comp_over_mem_equation)
 
-    def _doubt(self, inputs: MwpCwpInputs, result: MwpCwpResult) -> tuple[str, ...]:
-        described = solve(inputs, comp_over_mem_equation=24)
-        if described.case == result.case:
+    def _choice(self, inputs: MwpCwpInputs, result: MwpCwpResult) -> tuple[str, ...]:
+        """Which equation stands where the printed cases and the text of the paper disagree."""
+        printed, described = (solve(inputs, comp_over_mem_equation=e) for e in (23, 24))
+        if printed.case == described.case:
             return ()
+        ratio = described.total / printed.total
         return (
-            "Comp_cycles exceed Mem_cycles: equation 23 is used as printed; section 3.2.2 of the "
-            f"paper describes equation 24, {described.total / result.total:.3g} times as long",
+            f"Comp_cycles exceed Mem_cycles: equation {result.case} is used; equation 24, which "
+            f"section 3.2.2 of the paper describes, gives {ratio:.3g} times the cycles of "
+            "equation 23, which is printed for this case",
         )
 
 

@@ -62,7 +62,7 @@ class Roofline:
             for estimate in (Estimate.LOW, Estimate.HIGH)
         )
         return Prediction(
-            model=self.name,
+            model=self,
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),

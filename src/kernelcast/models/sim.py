@@ -191,7 +191,7 @@ class Sim:
         elif float(r.b_itilp) > float(inputs.insts * inputs.cpi):
             bottleneck = Bottleneck.ARITHMETIC_LATENCY
         return steady_prediction(
-            self.name,
+            self,
             case,
             given,
             Steady(

@@ -185,7 +185,7 @@ class Volkov:
             for estimate in (Estimate.LOW, Estimate.HIGH)
         ]
         return Prediction(
-            model=self.name,
+            model=self,
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),

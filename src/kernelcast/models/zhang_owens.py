@@ -159,7 +159,7 @@ class ZhangOwens:
         alu_time, mem_time = float(r.alu_time), float(r.mem_time)
         rest = float(r.time(self.overlap)) - max(alu_time, mem_time)
         return steady_prediction(
-            self.name,
+            self,
             case,
             given,
             Steady(

@@ -31,17 +31,3 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.TAIL: "the last wave of blocks leaves most of the chip idle",
 }
 """Reads on from "bound by ...: "."""
-
-MEMORY_BOUND = frozenset(
-    {
-        Bottleneck.DRAM_BANDWIDTH,
-        Bottleneck.L2_BANDWIDTH,
-        Bottleneck.L1_BANDWIDTH,
-        Bottleneck.NOC_BANDWIDTH,
-        Bottleneck.MEMORY_LATENCY,
-        Bottleneck.MISS_REGISTERS,
-        Bottleneck.LSU,
-        Bottleneck.ATOMICS,
-    }
-)
-"""Bottlenecks that more or worse global memory accesses make worse."""

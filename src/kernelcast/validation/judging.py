@@ -20,6 +20,7 @@ from kernelcast.frontends.workloads import Workload
 from kernelcast.ir import Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case, Model
+from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.suite.registry import kernel_named
 from kernelcast.validation.accuracy import Comparison
@@ -39,7 +40,7 @@ class TimedWorkload:
 
 @dataclass(frozen=True)
 class Judged:
-    """Comparisons by model, and why others are missing: one line each."""
+    """Comparisons by the model's label, and why others are missing: one line each."""
 
     compared: Mapping[str, Sequence[Comparison]]
     missing: tuple[str, ...]
@@ -94,7 +95,7 @@ def judge(
     With `skips_models`, so is a model that needs a number the machine lacks; else that is the
     MissingNumberError it is. `progress` is told the share of the workloads that is done.
     """
-    compared: dict[str, list[Comparison]] = {model.name: [] for model in models}
+    compared: dict[str, list[Comparison]] = {model_label(model): [] for model in models}
     missing: list[str] = []
     for at, one in enumerate(timed):
         try:
@@ -123,11 +124,13 @@ def _compare(
     missing = []
     for model in models:
         try:
-            compared[model.name].append(_comparison(one, cases, model))
+            compared[model_label(model)].append(_comparison(one, cases, model))
         except MissingNumberError as error:
             if not skips_models:
                 raise
-            missing.append(f"{one.kernel}: {model.name} needs a number that {error.machine} lacks")
+            missing.append(
+                f"{one.kernel}: {model_label(model)} needs a number that {error.machine} lacks"
+            )
     return missing
 
 

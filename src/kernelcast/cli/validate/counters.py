@@ -21,7 +21,7 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.measuring.ground_truth_profile import read_profile
-    from kernelcast.reporting.counters import counters_dict, render_counters
+    from kernelcast.reporting.documents.counters import counters_document
     from kernelcast.validation.counter_scores import counter_scores
     from kernelcast.validation.judging import of_kernels
     from kernelcast.validation.profiled import execute_profiled
@@ -36,8 +36,4 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
         missing = [*found.missing, *missing]
     if not scores:
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
-    title = f"{chip.title}, counted by execution, beside {found.device['name']}, profiled"
-    output.show(
-        render_counters(scores, title, missing, detail=not output.quiet),
-        counters_dict(scores, found.device, chip.name, missing),
-    )
+    output.show(counters_document(scores, found.device, chip.name, chip.title, missing))

@@ -43,8 +43,7 @@ def command(
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.measuring.ground_truth_raw import read_ground_truth
-    from kernelcast.models import load_model
-    from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.reporting.documents.ground_truth import ground_truth_document
     from kernelcast.validation.accuracy import require_scipy
     from kernelcast.validation.ground_truth import kernel_scores
     from kernelcast.validation.judging import judge, of_kernels
@@ -53,13 +52,12 @@ def command(
     found = read_ground_truth(file)
     chosen = of_kernels(found.measured, only, file)
     chip = gpus.machine()
-    asked = [load_model(name) for name in models.names()]
     with progress_bar("predicting", output.quiet) as progress:
         judged = judge(
             [_timed(one, l2) for one in chosen],
             chip,
-            asked,
-            skips_models="all" in models.model,
+            models.models(),
+            skips_models=models.is_all,
             progress=progress,
         )
     scores = {model: kernel_scores(own) for model, own in judged.compared.items() if own}
@@ -68,11 +66,7 @@ def command(
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     if not only:
         missing = (*found.missing, *missing)
-    title = f"{chip.title}, predicted, beside {found.device['name']}, measured; {l2} L2 cache"
-    output.show(
-        render_ground_truth(scores, title, missing, detail=not output.quiet),
-        ground_truth_dict(scores, found.device, chip.name, l2, missing),
-    )
+    output.show(ground_truth_document(scores, found.device, chip.name, chip.title, l2, missing))
 
 
 def _timed(one: Measured, l2: str) -> TimedWorkload:

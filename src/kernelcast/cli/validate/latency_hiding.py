@@ -41,13 +41,14 @@ def command(
     output: Output,
 ) -> None:
     """Every model on the synthetic workload of latency hiding (Volkov 2016, section 6.5)."""
-    from kernelcast.reporting.latency_hiding import arena_dict, render_arena
+    from kernelcast.reporting.documents.latency_hiding import latency_hiding_document
     from kernelcast.validation.arena import ALPHAS, judge
     from kernelcast.validation.statements import verdicts
 
     machines = gpus.machines()
     scores = judge(machines, ALPHAS if alphas is None else alphas, warps)
     checked = verdicts(machines)
-    output.show(render_arena(scores, checked, detail=not output.quiet), arena_dict(scores, checked))
-    if not all(v.holds for v in checked):
+    document = latency_hiding_document(scores, checked)
+    output.show(document)
+    if not document.holds:
         ctx.exit(_EXIT_BROKEN)

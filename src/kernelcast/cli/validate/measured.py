@@ -71,37 +71,21 @@ def command(
     --gpu     the GPU that was measured; --set clock.sm=1.56e9 where its clock was fixed
     """
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.models import load_model
-    from kernelcast.reporting.measured import measured_dict, render_measured
+    from kernelcast.reporting.documents.measured import measured_document
     from kernelcast.validation.measured import Choice, validate_measured
 
     chip = gpus.machine()
-    chosen = [load_model(name) for name in models.names()]
     with progress_bar("predicting", output.quiet) as progress:
         answer = validate_measured(
             file,
             workload,
             chip,
-            chosen,
+            models.models(),
             Choice(count, least_us * 1e-6, only),
             kernel=source.kernel,
             build=source.build(),
             sampling=sampling.sampling(),
-            skips_models="all" in models.model,
+            skips_models=models.is_all,
             progress=progress,
         )
-    title = f"{chip.title}, predicted, beside {answer.found.device}, measured"
-    output.show(
-        render_measured(
-            answer.scores,
-            title,
-            len(answer.found.observations),
-            answer.code,
-            answer.counted,
-            answer.missing,
-            detail=not output.quiet,
-        ),
-        measured_dict(
-            answer.scores, answer.found, chip.name, answer.code, answer.counted, answer.missing
-        ),
-    )
+    output.show(measured_document(answer, chip.name, chip.title))

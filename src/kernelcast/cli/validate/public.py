@@ -45,7 +45,7 @@ def command(file: Path, data: Path, sources: Path, count: int, output: Output) -
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.errors import InputError
-    from kernelcast.reporting.accuracy_table import accuracy_dict, render_accuracy
+    from kernelcast.reporting.documents.public import public_document
     from kernelcast.validation.public import accuracy_of_sets, read_sets
 
     sets = read_sets(file)
@@ -61,4 +61,4 @@ def command(file: Path, data: Path, sources: Path, count: int, output: Output) -
         raise InputError("nothing can be compared", where=str(file), hint=hint)
     for line in missing:
         output.remark(line)
-    output.show(render_accuracy(rows), accuracy_dict(rows))
+    output.show(public_document(rows))

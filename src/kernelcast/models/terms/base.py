@@ -73,7 +73,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says about a case.
+    """What a model, with its parameters, says about a case.
 
     `cycles` are SM cycles of the whole launch and `time_s` seconds, launch overhead included;
     `breakdown` sums to `cycles`. `low_s` and `high_s` bound the time where the model can say.
@@ -81,7 +81,7 @@ class Prediction:
     `bounds` the time in cycles that each resource alone would take.
     """
 
-    model: str
+    model: Model
     case: Case = field(repr=False)
     cycles: float
     time_s: float
@@ -98,7 +98,7 @@ class Prediction:
     def __str__(self) -> str:
         return (
             f"{self.case.kernel.label or self.case.kernel.name} on {self.case.machine.name}: "
-            f"{self.time_s:.4g} s by {self.model}, bound by {self.bottleneck}"
+            f"{self.time_s:.4g} s by {self.model.name}, bound by {self.bottleneck}"
         )
 
 

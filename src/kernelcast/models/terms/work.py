@@ -18,6 +18,7 @@ from kernelcast.ir import OpClass, Space
 from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
+    Model,
     Part,
     Prediction,
     in_seconds,
@@ -269,13 +270,13 @@ class Steady:
     needed_warps: float | None = None
 
 
-def steady_prediction(name: str, case: Case, given: CaseWork, steady: Steady) -> Prediction:
+def steady_prediction(model: Model, case: Case, given: CaseWork, steady: Steady) -> Prediction:
     """The whole launch: every warp of the busiest SM takes what a warp among n takes."""
     start, missing = launch_overhead(case)
     parts = tuple(Part(p.name, p.cycles * given.total_warps) for p in steady.parts)
     cycles = sum(p.cycles for p in parts)
     return Prediction(
-        model=name,
+        model=model,
         case=case,
         cycles=cycles + start.cycles,
         time_s=in_seconds(case, cycles + start.cycles),

@@ -1,0 +1,52 @@
+"""Documents as line charts."""
+
+from __future__ import annotations
+
+import math
+
+from kernelcast.reporting.documents.occupancy_curve import CurveResult
+from kernelcast.reporting.documents.occupancy_cusp import CuspDocument
+from kernelcast.reporting.figures import digits
+from kernelcast.reporting.svg import Chart, Line, Mark
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def curve_chart(c: CurveResult) -> Chart:
+    """The curve between its two bounds, with the knee and where the launch stands."""
+    top = c.bound_warps_per_s
+    factor, prefix = next((p for p in _PREFIXES if top >= p[0]), _PREFIXES[-1])
+    last = float(c.limit_warps)
+    rising = min(last, c.bounds_meet_warps)
+    curve = ((p.warps, p.warps_per_s / factor) for p in c.points)
+    latency = (rising, rising / c.bounds_meet_warps * top / factor)
+    needed = math.inf if c.needed_warps is None else c.needed_warps
+    marks = [Mark(f"launch: {digits(c.resident_warps)} warps", c.resident_warps)]
+    if needed <= last:
+        marks.append(Mark(f"needed: {digits(needed)} warps", needed))
+    return Chart(
+        title=f"{c.title} on {c.gpu}",
+        x_label="warps per SM",
+        y_label=f"{prefix}warps/s, whole chip",
+        lines=(
+            Line("throughput", ((0.0, 0.0), *curve)),
+            Line("latency bound", ((0.0, 0.0), latency), dashed=True),
+            Line("throughput bound", ((0.0, top / factor), (last, top / factor)), dashed=True),
+        ),
+        marks=tuple(marks),
+    )
+
+
+def cusp_chart(document: CuspDocument) -> Chart:
+    """One line per GPU over the logarithm of alpha; loads alone, without one, are left out."""
+    lines = [
+        Line(c.gpu, tuple(p for p in zip(document.alphas, c.needed_warps, strict=True) if p[0]))
+        for c in document.results
+    ]
+    return Chart(
+        "Warps that hide latency",
+        "additions per load",
+        "warps per SM needed",
+        tuple(lines),
+        logarithmic=True,
+    )

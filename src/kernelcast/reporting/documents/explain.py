@@ -1,0 +1,154 @@
+"""What `explain` answers: one prediction in depth, down to every source line and instruction."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.models.terms.base import Prediction
+from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
+from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
+from kernelcast.reporting.documents.result import CountPart, Result, result
+
+_UNLIKE_RATIO = 1.25
+_UNLIKE_SHARE = 0.01
+"""Op classes whose counts in PTX and machine code differ more, and matter at least so much."""
+
+
+class LinePart(Struct, frozen=True):
+    """What the instructions of one source line cost."""
+
+    file: str
+    line: Positive
+    warp_instructions: NotNegative
+    thread_instructions: NotNegative
+    requests: NotNegative
+    sectors: NotNegative
+    shared_passes: NotNegative
+    shared_ideal_passes: NotNegative
+
+
+class PatternPart(Struct, frozen=True):
+    """How an instruction accesses the space it leads to most often: `per_request` sectors, or
+    passes of shared memory; null where it made no request."""
+
+    space: str
+    unit: Literal["sectors", "passes"]
+    per_request: NotNegative | None
+
+
+class InstructionPart(Struct, frozen=True):
+    """How often one instruction was executed, `lanes` the mean share of lanes active in it."""
+
+    index: Natural
+    text: str
+    op_class: str = field(name="class")
+    file: str | None
+    line: Positive | None
+    warps: NotNegative
+    threads: NotNegative
+    code_offset: Natural | None
+    lanes: Share
+    access: PatternPart | None
+
+
+class UnlikePart(Struct, frozen=True):
+    """An op class of which machine code and PTX execute unlike numbers of warp instructions."""
+
+    op_class: str = field(name="class")
+    warp: NotNegative
+    ptx_warp: NotNegative
+
+
+class ExplainDocument(Struct, frozen=True):
+    """All that `explain --json` prints.
+
+    `ptx_counts` are those of the same launch as PTX, null where PTX was executed anyway, and
+    `unlike_ptx` the classes, after the sum of all, in which the two differ.
+    """
+
+    schema: Literal["kernelcast/explain/1"]
+    result: Result
+    ptx_counts: dict[str, CountPart] | None
+    lines: list[LinePart]
+    instructions: list[InstructionPart]
+    unlike_ptx: list[UnlikePart] | None
+
+
+def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:
+    """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
+    profile = prediction.case.profile
+    # A generic access may lead to several spaces: the one it leads to most often stands for it.
+    accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
+    return ExplainDocument(
+        schema="kernelcast/explain/1",
+        result=result(prediction, lines=None),
+        ptx_counts=_counts(ptx) if ptx else None,
+        lines=[_line(line) for line in profile.lines],
+        instructions=[
+            _instruction(profile, i, accesses.get(i.index)) for i in profile.kernel.instructions
+        ],
+        unlike_ptx=_unlike(profile, ptx) if ptx else None,
+    )
+
+
+def _counts(profile: Profile) -> dict[str, CountPart]:
+    return {str(op): CountPart(c.warp, c.thread) for op, c in profile.counts.items()}
+
+
+def _line(line: LineProfile) -> LinePart:
+    return LinePart(
+        file=line.location.file,
+        line=line.location.line,
+        warp_instructions=line.instructions.warp,
+        thread_instructions=line.instructions.thread,
+        requests=line.requests,
+        sectors=line.sectors,
+        shared_passes=line.shared_passes,
+        shared_ideal_passes=line.shared_ideal_passes,
+    )
+
+
+def _instruction(
+    profile: Profile, instruction: Instruction, access: AccessProfile | None
+) -> InstructionPart:
+    i, place = instruction, instruction.location
+    warps = float(profile.instruction_warps[i.index])
+    threads = float(profile.instruction_threads[i.index])
+    return InstructionPart(
+        index=i.index,
+        text=str(i),
+        op_class=str(i.op_class),
+        file=place.file if place else None,
+        line=place.line if place else None,
+        warps=warps,
+        threads=threads,
+        code_offset=i.code_offset,
+        lanes=threads / (WARP_LANES * warps) if warps else 0.0,
+        access=_pattern(access) if access else None,
+    )
+
+
+def _pattern(access: AccessProfile) -> PatternPart:
+    is_shared = access.space is Space.SHARED
+    used = access.passes if is_shared else access.sectors
+    return PatternPart(
+        space=str(access.space),
+        unit="passes" if is_shared else "sectors",
+        per_request=used / access.requests if access.requests else None,
+    )
+
+
+def _unlike(profile: Profile, ptx: Profile) -> list[UnlikePart]:
+    native, written = profile.total.warp, ptx.total.warp
+    total = max(native, written)
+    found = [UnlikePart("all", native, written)]
+    for op_class in OpClass:
+        native, written = (p.counts.get(op_class, Count()).warp for p in (profile, ptx))
+        is_unlike = max(native, written) > _UNLIKE_RATIO * min(native, written)
+        if is_unlike and max(native, written) > _UNLIKE_SHARE * total:
+            found.append(UnlikePart(str(op_class), native, written))
+    return found

@@ -1,0 +1,80 @@
+"""What `kernels` answers: kernels with what a thread and a block of them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from kernelcast.execution.arguments import signature
+from kernelcast.ir import Kernel
+from kernelcast.reporting.documents.base import Natural
+
+
+class ParameterPart(Struct, frozen=True):
+    """A kernel's parameter; `pointee` is the type it points to where somebody says it."""
+
+    name: str
+    type: str
+    size_bytes: Natural
+    is_pointer: bool
+    pointee: str | None
+
+
+class KernelPart(Struct, frozen=True):
+    """A kernel; what nobody has said is null."""
+
+    name: str
+    symbol: str
+    isa: str
+    target: str
+    instructions: Natural
+    registers: Natural | None
+    static_shared_bytes: Natural
+    local_bytes: Natural
+    constant_bytes: Natural
+    spilled_bytes: Natural
+    max_threads_per_block: Natural | None
+    resources_source: str
+    parameters: list[ParameterPart]
+    warnings: list[str]
+    signature: str
+
+
+class KernelsDocument(Struct, frozen=True):
+    """All that `kernels --json` prints; `is_library` where the code for several architectures may
+    be there, as in programs and libraries."""
+
+    schema: Literal["kernelcast/kernels/1"]
+    kernels: list[KernelPart]
+    is_library: bool
+
+
+def kernels_document(kernels: Sequence[Kernel], *, is_library: bool = False) -> KernelsDocument:
+    """The document of the kernels of a file."""
+    return KernelsDocument("kernelcast/kernels/1", [_kernel(k) for k in kernels], is_library)
+
+
+def _kernel(kernel: Kernel) -> KernelPart:
+    held = kernel.resources
+    return KernelPart(
+        name=kernel.label or kernel.name,
+        symbol=kernel.name,
+        isa=kernel.isa,
+        target=kernel.target,
+        instructions=len(kernel.instructions),
+        registers=held.registers,
+        static_shared_bytes=held.static_shared_bytes,
+        local_bytes=held.local_bytes,
+        constant_bytes=held.constant_bytes,
+        spilled_bytes=held.spilled_bytes,
+        max_threads_per_block=held.max_threads_per_block,
+        resources_source=held.source,
+        parameters=[
+            ParameterPart(p.label or p.name, p.type, p.size_bytes, p.is_pointer, p.pointee or None)
+            for p in kernel.parameters
+        ],
+        warnings=list(kernel.warnings),
+        signature=signature(kernel),
+    )

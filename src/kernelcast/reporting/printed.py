@@ -1,0 +1,67 @@
+"""Answers of the library that print themselves and turn into plain dictionaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kernelcast.exploration.occupancy_curve import OccupancyCurve
+from kernelcast.models.terms.base import Prediction
+from kernelcast.reporting.console import plain_text
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.explain import explain_document
+from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
+from kernelcast.reporting.documents.result import result
+from kernelcast.reporting.text import view
+from kernelcast.reporting.text.result import render_result
+
+
+@dataclass(frozen=True)
+class Forecast(Prediction):
+    """A prediction whose text is the full report and which turns into a plain dictionary."""
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> Forecast:
+        """The same prediction as a forecast."""
+        return cls(**{f.name: getattr(prediction, f.name) for f in fields(Prediction)})
+
+    def __str__(self) -> str:
+        return plain_text(render_result(result(self)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `predict --json` gives it."""
+        return as_json(result(self))
+
+
+@dataclass(frozen=True)
+class Explanation(Prediction):
+    """A prediction whose text goes down to the single instruction."""
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> Explanation:
+        """The same prediction as an explanation."""
+        return cls(**{f.name: getattr(prediction, f.name) for f in fields(Prediction)})
+
+    def __str__(self) -> str:
+        return plain_text(view(explain_document(self)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `explain --json` gives it."""
+        return as_json(explain_document(self))
+
+
+@dataclass(frozen=True)
+class Curve(OccupancyCurve):
+    """An occupancy curve whose text is the full report and which turns into a plain dictionary."""
+
+    @classmethod
+    def of(cls, curve: OccupancyCurve) -> Curve:
+        """The same curve, ready to be printed."""
+        return cls(**{f.name: getattr(curve, f.name) for f in fields(OccupancyCurve)})
+
+    def __str__(self) -> str:
+        return plain_text(view(curve_document([self])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `occupancy-curve --json` gives it."""
+        return as_json(curve_result(self))

@@ -1,0 +1,69 @@
+"""One prediction in depth: the model's named terms, every source line, every instruction."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from kernelcast.reporting.documents.explain import (
+    ExplainDocument,
+    InstructionPart,
+    PatternPart,
+    UnlikePart,
+)
+from kernelcast.reporting.documents.result import Result
+from kernelcast.reporting.figures import digits, grouped, percent, scaled
+from kernelcast.reporting.layout import columns, facts, section, spaced
+from kernelcast.reporting.text.result import answer, render_result
+
+
+def render(document: ExplainDocument, *, brief: bool) -> RenderableType:
+    """The forecast, then the terms of the equations and what each instruction does."""
+    if brief:
+        return answer(document.result)
+    unlike = document.unlike_ptx
+    return spaced(
+        [
+            render_result(document.result),
+            _terms(document.result) if document.result.terms else None,
+            None if unlike is None else _beside_ptx(unlike),
+            _instructions(document.instructions),
+        ]
+    )
+
+
+def _terms(result: Result) -> RenderableType:
+    table = facts()
+    for name, value in result.terms.items():
+        text = digits(value, 5) if isinstance(value, int | float) else value or ""
+        table.add_row(Text(name), Text(text))
+    return section(f"Terms of the {result.model_label} model", table)
+
+
+def _beside_ptx(classes: list[UnlikePart]) -> RenderableType:
+    """The op classes of which machine code and PTX execute unlike numbers."""
+    table = columns("class", "machine code", "PTX", left=("class",))
+    for one in classes:
+        table.add_row(one.op_class, scaled(one.warp, ""), scaled(one.ptx_warp, ""))
+    return section("Warp instructions, where machine code and PTX differ", table)
+
+
+def _instructions(instructions: list[InstructionPart]) -> RenderableType:
+    words = ("line", "instruction", "class")
+    table = columns(*words, "warps", "lanes", "access", left=(*words, "access"))
+    for i in instructions:
+        table.add_row(
+            "" if i.line is None else str(i.line),
+            Text(i.text),
+            i.op_class,
+            grouped(i.warps),
+            percent(i.lanes),
+            Text(_pattern(i.access)) if i.access else "",
+        )
+    return section("Instructions", table)
+
+
+def _pattern(access: PatternPart) -> str:
+    if access.per_request is None:
+        return ""
+    return f"{access.space}: {digits(access.per_request)} {access.unit} per request"

@@ -1,0 +1,64 @@
+"""Kernels with what a thread and a block of them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kernelcast.reporting.documents.kernels import KernelPart, KernelsDocument
+from kernelcast.reporting.figures import grouped
+from kernelcast.reporting.layout import columns, indented
+
+
+def render(document: KernelsDocument, *, brief: bool) -> RenderableType:
+    """A kernel's signature in one line, its resources below; of a library, a line for each."""
+    return _library(document.kernels) if document.is_library else _kernels(document.kernels)
+
+
+def _kernels(kernels: Sequence[KernelPart]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for kernel in kernels:
+        parts += [Text(kernel.signature, style="bold")]
+        lines = [_resources(kernel), _code(kernel), *(f"warning: {w}" for w in kernel.warnings)]
+        parts += [indented(Text(line)) for line in lines]
+    return Group(*parts)
+
+
+def _library(kernels: Sequence[KernelPart]) -> RenderableType:
+    """Kernels by name with the registers, shared and local memory of each architecture's code."""
+    names = ("architecture", "registers", "shared B", "local B")
+    table = columns(*names, "kernel", left=("architecture", "kernel"))
+    table.columns[-1].no_wrap = False
+    table.columns[-1].overflow = "fold"
+    for kernel in sorted(kernels, key=lambda k: (k.name, k.symbol, len(k.target), k.target)):
+        table.add_row(
+            kernel.target,
+            "" if kernel.registers is None else str(kernel.registers),
+            grouped(kernel.static_shared_bytes),
+            grouped(kernel.local_bytes),
+            Text(kernel.name),
+        )
+    return table
+
+
+def _resources(kernel: KernelPart) -> str:
+    registers = "unknown" if kernel.registers is None else str(kernel.registers)
+    parts = [f"{registers} registers per thread"]
+    for value, words in (
+        (kernel.static_shared_bytes, "B of shared memory per block"),
+        (kernel.local_bytes, "B of local memory per thread"),
+        (kernel.spilled_bytes, "B of registers spilled"),
+    ):
+        if value:
+            parts.append(f"{grouped(value)} {words}")
+    if kernel.max_threads_per_block is not None:
+        parts.append(f"at most {kernel.max_threads_per_block} threads per block")
+    return ", ".join(parts) + (f" ({kernel.resources_source})" if kernel.resources_source else "")
+
+
+def _code(kernel: KernelPart) -> str:
+    if not kernel.instructions:
+        return f"{kernel.isa.upper()} for {kernel.target}"
+    return f"{kernel.instructions} {kernel.isa.upper()} instructions for {kernel.target}"

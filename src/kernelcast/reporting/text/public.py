@@ -1,0 +1,36 @@
+"""The table of measured accuracy, in Markdown as documents hold it."""
+
+from __future__ import annotations
+
+from kernelcast.reporting.documents.public import AccuracyRow, PublicDocument
+from kernelcast.reporting.figures import digits, percent
+
+HEAD = (
+    "| kernels | GPU | launches | median error | mean | 90 % "
+    "| predicted / measured | tau | regret |"
+)
+
+
+def render(document: PublicDocument, *, brief: bool) -> str:
+    """A row for every set that could be predicted."""
+    lines = [_row(row) for row in document.sets if row.launches]
+    return "\n".join([HEAD, f"|---|---|{'---:|' * 7}", *lines])
+
+
+def _row(row: AccuracyRow) -> str:
+    cells = (
+        row.title,
+        row.gpu,
+        str(row.launches),
+        _percent(row.median_error),
+        _percent(row.mean_error),
+        _percent(row.error_90),
+        "-" if row.ratio is None else digits(row.ratio),
+        "-" if row.tau is None else f"{row.tau:.2f}",
+        _percent(row.regret),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else percent(share)
