@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelcast.api import (
+        DEFAULT_GPU,
         Array,
         Explanation,
         Forecast,
@@ -39,14 +40,17 @@ if TYPE_CHECKING:
         occupancy_curve,
         predict,
         predict_all,
+        run_of_launch,
         s8,
         s16,
         s32,
         s64,
+        traced_cases,
         u8,
         u16,
         u32,
         u64,
+        waves,
         workload,
     )
 
@@ -76,19 +80,19 @@ __all__ = [
     "occupancy_curve",
     "predict",
     "predict_all",
+    "run_of_launch",
     "s8",
     "s16",
     "s32",
     "s64",
+    "traced_cases",
     "u8",
     "u16",
     "u32",
     "u64",
+    "waves",
     "workload",
 ]
-
-DEFAULT_GPU = "h100-sxm"
-"""The GPU of every function and command that is not told one."""
 
 
 def __getattr__(name: str) -> Any:

@@ -318,6 +318,15 @@ def test_the_drivers_version_is_the_one_that_nvml_gives(document, tmp_path):
     assert all("driver 580.159.04" in source for source in sources)
 
 
+def test_braces_in_the_name_of_a_gpu_cite_no_source(document, tmp_path):
+    document["device"]["name"] = "GPU {rrze}"
+    file = tmp_path / "gpu.toml"
+    write_machine(calibrated(document, tmp_path), str(file))
+    machine = load_machine(str(file))
+    assert machine.title == "GPU {rrze}"
+    assert "on GPU (rrze)" in machine.quantities["sm.count"].source
+
+
 def test_a_quick_measurement_gives_every_number_too(truth, tmp_path):
     found = calibrate(read_raw(str(measured(truth, tmp_path, quick=True))))
     assert not found.gaps

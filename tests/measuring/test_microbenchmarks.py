@@ -11,7 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.measuring.fake_gpu import CTYPE, EMPTY_CODE, SIGNATURE_OF, FakeGpu, known_chip
+from tests.kept import CACHE
+from tests.measuring.fake_gpu import (
+    CTYPE,
+    EMPTY_CODE,
+    SIGNATURE_OF,
+    FakeGpu,
+    known_chip,
+)
 
 from kernelcast.errors import ToolError
 from kernelcast.frontends.cubin import read_cubin
@@ -66,7 +73,7 @@ NEWER_NAMES = {"I2FP": "I2F", "HFMA2.MMA": "HFMA2", "F2FP": "F2F", "VIMNMX": "IM
 
 @cache
 def compiled(stem: str, target: str) -> Compilation:
-    return compile_benchmark(FILES[stem], target)
+    return compile_benchmark(FILES[stem], target, CACHE)
 
 
 @cache
@@ -75,7 +82,7 @@ def functions(stem: str, target: str) -> dict[str, SassFunction]:
         nvdisasm_path()
     except ToolError as error:
         pytest.skip(str(error))
-    listing = disassemble(compiled(stem, target).cubin)
+    listing = disassemble(compiled(stem, target).cubin, CACHE)
     return dict(parse_sass(listing, stem).functions)
 
 

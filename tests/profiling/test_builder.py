@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_traces import (
+from tests.profiling.synthetic_traces import (
     FULL,
     access_kernel,
     affine,

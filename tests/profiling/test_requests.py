@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_traces import (
+from tests.profiling.synthetic_traces import (
     FULL,
     access_kernel,
     affine,

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.errors import CompileError, NotFoundError
 from kernelcast.execution.arguments import match_arguments
@@ -48,7 +49,7 @@ every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 
 @cache
 def compiled(family: str) -> LoadedModule:
-    return load_family(family, TARGET)
+    return load_family(family, TARGET, CACHE)
 
 
 @cache
@@ -74,7 +75,7 @@ def check(kernel: GroundTruthKernel, launch: Launch) -> None:
     memory = Memory.build(made, launch)
     expected = expected_result(kernel, launch)
     before = memory.image()
-    execute(made, launch, memory, executor="engine")
+    execute(made, launch, memory, executor="engine", cache=CACHE)
     assert not (difference := expected.difference(memory)), f"{launch}: {difference}"
     changed = {label for label, data in memory.image().items() if data != before[label]}
     assert changed <= set(expected.arrays), "an array changes that no result is given for"

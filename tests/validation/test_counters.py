@@ -16,14 +16,13 @@ from kernelcast.errors import ToolError
 from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.measurements.reading import read_measurements
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.reporting.counters import counters_dict, render_counters
 from kernelcast.validation.counter_scores import Counted, CounterScore, counter_scores
 from kernelcast.validation.counters import (
     COUNTERS,
     Expected,
     expectations,
-    expected_counters,
 )
 from kernelcast.validation.profiler_classes import (
     CLASSES,
@@ -68,6 +67,10 @@ extern "C" __global__ void turn(float* x) {
     x[blockIdx.x * 64 + t] = tile[(63 - t) * 32] + __shfl_xor_sync(~0u, t, 1);
 }
 """
+
+
+def expected_counters(case: Case) -> dict[str, float]:
+    return {name: found.value for name, found in expectations(case).items()}
 
 
 def case_of(tmp_path: Path, source: str, gpu: str = T4, isa: str = "auto") -> Case:

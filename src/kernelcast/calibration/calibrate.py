@@ -201,6 +201,10 @@ def _disturbances(entry: Entry[Any]) -> Iterator[str]:
         yield "its last line is cut off, and left out"
 
 
+_NO_REFERENCE = str.maketrans("{}", "()")
+"""Braces in the source of a machine file would cite another source."""
+
+
 def machine_toml(calibration: Calibration) -> str:
     """The machine file: identity, and every finding with unit, kind and source."""
     device = calibration.raw.device
@@ -222,9 +226,10 @@ def machine_toml(calibration: Calibration) -> str:
             lines += ["", f"[{table}]"]
             group = table
         quantity = finding.quantity
+        source = _text(quantity.source.translate(_NO_REFERENCE))
         lines.append(
             f"{key} = {{ value = {quantity.value!r}, unit = {_text(quantity.unit)}, "
-            f"kind = {_text(quantity.kind.value)}, source = {_text(quantity.source)} }}"
+            f"kind = {_text(quantity.kind.value)}, source = {source} }}"
         )
     return "\n".join(lines) + "\n"
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.ir.tensor_map import TensorLayout
 
 Dim3 = tuple[int, int, int]
@@ -136,7 +137,7 @@ class Launch:
     @property
     def warps_per_block(self) -> int:
         """Warps in a block, the last one possibly partial."""
-        return -(-self.threads_per_block // 32)
+        return -(-self.threads_per_block // WARP_LANES)
 
     @property
     def threads(self) -> int:

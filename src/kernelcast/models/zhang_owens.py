@@ -22,8 +22,9 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcast.errors import InputError
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
-from kernelcast.models.work import (
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.work import (
     Floats,
     Numbers,
     Steady,
@@ -87,20 +88,18 @@ class ZhangOwensResult:
         return self.alu_time + self.mem_time
 
 
-LANES = 32
-
-
 def solve(i: ZhangOwensInputs) -> ZhangOwensResult:
     """Time of either kind of instruction."""
     return ZhangOwensResult(
-        ratio(i.alu_instructions * LANES, i.alu, 0.0), ratio(i.mem_instructions * LANES, i.mem, 0.0)
+        ratio(i.alu_instructions * WARP_LANES, i.alu, 0.0),
+        ratio(i.mem_instructions * WARP_LANES, i.mem, 0.0),
     )
 
 
 def modelled(warps: Numbers, parallelism: Numbers, latency: Numbers, cycles: Numbers) -> Floats:
     """min(n parallelism / latency, peak) in lanes per cycle and SM; 0 where there is no work."""
     waiting = ratio(latency, np.asarray(warps, np.float64) * parallelism, 0.0)
-    return ratio(np.float64(LANES), np.maximum(waiting, cycles), 0.0)
+    return ratio(np.float64(WARP_LANES), np.maximum(waiting, cycles), 0.0)
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class ZhangOwens:
         return 1 / solve(self.inputs_of_work(work)).time(self.overlap)
 
     def predict(self, case: Case) -> Prediction:
-        """The time of a case; MissingNumberError where `models.work.case_work` raises it."""
+        """The time of a case; MissingNumberError where `models.terms.work.case_work` raises it."""
         given = case_work(case, f"model {self.name}")
         inputs = self.inputs_of_work(given.work)
         r = solve(inputs)

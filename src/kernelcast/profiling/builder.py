@@ -11,6 +11,7 @@ from kernelcast.errors import ExecutionError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.profiling import counting as c
 from kernelcast.profiling import summaries, tables
 from kernelcast.profiling.critical_path import dependence_chain
@@ -59,7 +60,9 @@ class ProfileBuilder:
         self._memory = memory
         self._rows = tables.access_rows(kernel)
         self._instructions = tables.instruction_table(kernel, self._rows)
-        self._blocks = tables.block_table(kernel, lanes_meet=is_observed or kernel.isa != "sass")
+        self._blocks = tables.block_table(
+            kernel, lanes_meet=is_observed or not is_machine_code(kernel)
+        )
         self._executed = tables.executed_table(blocks)
         self._regions, sectors = tables.region_table(memory)
         self._accesses = np.zeros((len(self._rows), c.ACCESS_COLUMNS), np.int64)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.execution.execute import execute
+from kernelcast.execution.blocks import all_blocks, random_blocks, these_blocks
+from kernelcast.execution.execute import Execution
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import Run
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Progress, Sink, Trace, Words
+from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
@@ -35,12 +37,14 @@ PILOT_BYTES = 64 << 20
 class Sampling:
     """How much of a grid is executed: all of it, `blocks` blocks, or what seems enough.
 
-    `budget` bounds the warp instructions of a block; None leaves it to the executor.
+    `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it;
+    None leaves it to the executor.
     """
 
     exact: bool = False
     blocks: int | None = None
     budget: int | None = None
+    threads: int | None = None
 
 
 ENOUGH = Sampling()
@@ -77,36 +81,31 @@ def profile_launch(
     """
     total = launch.blocks
     needed = needed_for_trace(kernel, keeps_global=keeps_memory, pointers=memory.pointers(kernel))
+    run = Run(
+        kernel,
+        launch,
+        memory,
+        all_blocks(total),
+        needed,
+        sampling.budget,
+        sampling.threads,
+        cache,
+    )
     known = _known_size(total, sampling)
-    first = sample_blocks(total, known or PILOT_BLOCKS)
+    first = random_blocks(total, known or PILOT_BLOCKS)
     sample = _Sample(kernel, launch, memory)
-    if known:
-        sample.choose(known)
-
-    def run(blocks: tuple[int, ...], sink: Sink, progress: Progress | None = None) -> Trace:
-        return execute(
-            kernel,
-            launch,
-            memory,
-            blocks=blocks,
-            budget=sampling.budget,
-            sink=sink,
-            needed=needed,
-            cache=cache,
-            progress=progress,
-        )
-
-    trace = run(first, sample.consume, progress if known else None)
-    seconds = trace.seconds
-    builder = sample.builder or sample.choose(affordable_blocks(trace))
-    rest = tuple(block for block in sample.blocks if block not in first)
-    if rest:
-        trace = run(rest, sample.consume, progress)
-        seconds += trace.seconds
-    profile = builder.finish(executor=trace.executor, seconds=seconds)
+    builder = sample.choose(known) if known else None
+    done = run.over(first).execute(builder or sample, progress=progress if known else None)
+    seconds = done.seconds
+    builder = sample.builder or sample.choose(affordable_blocks(done))
+    rest = these_blocks(total, sorted({*sample.blocks} - {*first}))
+    if len(rest):
+        done = run.over(rest).execute(builder, progress=progress)
+        seconds += done.seconds
+    profile = builder.finish(executor=done.executor, seconds=seconds)
     if total <= FEWEST_BLOCKS:
         return profile
-    return with_neighbours(profile, memory, run, keeps_memory=keeps_memory)
+    return with_neighbours(profile, run, keeps_memory=keeps_memory)
 
 
 def _known_size(total: int, sampling: Sampling) -> int | None:
@@ -154,7 +153,7 @@ class _Sample:
         return self.builder
 
 
-def affordable_blocks(pilot: Trace) -> int:
+def affordable_blocks(pilot: Execution) -> int:
     """How many blocks like those of the pilot `THREAD_INSTRUCTIONS` pay for, within bounds."""
     per_block = pilot.thread_instructions / len(pilot.blocks)
     affordable = int(THREAD_INSTRUCTIONS / per_block) if per_block else MOST_BLOCKS

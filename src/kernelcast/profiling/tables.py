@@ -36,7 +36,6 @@ _CODES = {
     Space.GENERIC: c.GENERIC,
 }
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
-_MEETINGS = ("BSYNC", "WARPSYNC")
 _EFFECTS = {OpClass.LOAD: c.READS, OpClass.STORE: c.WRITES, OpClass.ATOMIC: c.READS | c.WRITES}
 
 
@@ -100,7 +99,7 @@ def _passes(kernel: Kernel, block: BasicBlock) -> bool:
 def _meeting(kernel: Kernel, block: BasicBlock) -> int:
     """Instructions up to and with the last one at which lanes wait for each other; -1 for none."""
     body = kernel.instructions[block.start : block.end]
-    meetings = [at for at, one in enumerate(body, 1) if one.opcode in _MEETINGS]
+    meetings = [at for at, one in enumerate(body, 1) if one.traits.reconverges]
     return meetings[-1] if meetings else -1
 
 

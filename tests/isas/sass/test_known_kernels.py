@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.errors import CompileError
 from kernelcast.execution.execute import execute
@@ -18,7 +19,6 @@ from kernelcast.isas.sass.kernel import UNKNOWN
 from kernelcast.suite.expected import expected_result
 from kernelcast.suite.registry import families, load_family
 from kernelcast.suite.table import NVIDIA_HEADERS, Scale
-from kernelcast.toolchain.cache import Cache
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 EVERY_FAMILY = ("sm_75", "sm_90", "sm_120")
@@ -38,7 +38,7 @@ def chosen() -> list[tuple[str, str]]:
 @cache
 def compiled(architecture: str, family: str) -> LoadedModule:
     try:
-        return load_family(family, architecture, Cache())
+        return load_family(family, architecture, CACHE)
     except CompileError as error:
         needs_headers = any(NVIDIA_HEADERS in k.needs for k in families()[family])
         if needs_headers and "open source file" in error.what:
@@ -62,7 +62,7 @@ def test_machine_code_computes_what_it_should(architecture: str, family: str) ->
         launch = check_launch(kernel, launch)
         memory = Memory.build(kernel, launch)
         expected = expected_result(known, launch)
-        execute(kernel, launch, memory, executor="engine")
+        execute(kernel, launch, memory, executor="engine", cache=CACHE)
         assert not (difference := expected.difference(memory)), f"{known.name}: {difference}"
 
 

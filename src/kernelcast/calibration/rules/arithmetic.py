@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -16,6 +15,7 @@ from kernelcast.calibration.rules.base import (
     plateau,
     straight,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.measuring.samples import Chains
 
 OPERATION_OF: Mapping[str, str] = {

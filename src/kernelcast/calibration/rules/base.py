@@ -17,7 +17,6 @@ Capability = tuple[int, int]
 T = TypeVar("T", bound=Timed)
 
 MAX_RESIDUAL = 0.05
-WARP_LANES = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -16,6 +15,7 @@ from kernelcast.calibration.rules.base import (
     seconds,
     straight,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.measuring.samples import BlockLaunches, Launches, Replacement, Residency
 
 _REPLACED_THREADS = 64

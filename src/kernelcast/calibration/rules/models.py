@@ -8,7 +8,6 @@ from functools import partial
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture, level_curve
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
@@ -17,6 +16,7 @@ from kernelcast.calibration.rules.base import (
     seconds,
     warp_cycles,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.machine import Kind
 from kernelcast.measuring.samples import LoadedChase
 

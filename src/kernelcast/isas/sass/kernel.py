@@ -15,9 +15,10 @@ from dataclasses import replace
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.analysis.waiting import cut_at_meetings
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
+from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
-from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
+from kernelcast.isas.sass.flow import CALLS, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
@@ -25,6 +26,7 @@ from kernelcast.isas.sass.meaning.lift import Code, Lift, UnknownMeaningError, i
 from kernelcast.isas.sass.opcodes import Opcode, opcode
 from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
 from kernelcast.isas.sass.operands import Register as SassRegister
+from kernelcast.isas.sass.traits import with_traits
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
 """Registers that hold no values."""
@@ -72,7 +74,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
     kernel = replace(
         shell,
-        isa="sass",
+        isa=MACHINE_CODE,
         target=function.target,
         parameters=block.parameters,
         instructions=tuple(instructions),
@@ -140,7 +142,7 @@ def _order(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> l
     return list(placed)
 
 
-def _within_function(block: Block, function: SassFunction) -> tuple[int, ...]:
+def _within_function(block: BasicBlock, function: SassFunction) -> tuple[int, ...]:
     """Blocks that control may go to, a call being over as soon as it is made."""
     last = function.instructions[block.end - 1]
     if last.opcode == "RET":
@@ -158,7 +160,7 @@ def _waits(instruction: SassInstruction) -> bool:
 
 
 def _successors(
-    block: Block, function: SassFunction, at: Mapping[int, int], returns: Sequence[int]
+    block: BasicBlock, function: SassFunction, at: Mapping[int, int], returns: Sequence[int]
 ) -> tuple[int, ...]:
     """Blocks that control may go to, calls and returns included."""
     last = function.instructions[block.end - 1]
@@ -178,7 +180,7 @@ def _instruction(
 ) -> Instruction:
     row = opcode(native.opcode)
     access = _access(row, steps)
-    return Instruction(
+    made = Instruction(
         index=index,
         opcode=native.opcode,
         modifiers=native.modifiers,
@@ -195,6 +197,7 @@ def _instruction(
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
     )
+    return with_traits(made, steps)
 
 
 def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction | None:

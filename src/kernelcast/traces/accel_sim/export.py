@@ -15,9 +15,9 @@ from pathlib import Path
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
-from kernelcast.execution.trace import Sink
 from kernelcast.files import whole_folder
 from kernelcast.ir import Dim3, Kernel
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.traces.accel_sim.lines import LIST_NAME
 from kernelcast.traces.accel_sim.simulator import (
     VALUES_NEEDED,
@@ -35,15 +35,17 @@ Remark = Callable[[str], None]
 
 
 @contextmanager
-def export_trace(path: Path, head: TraceHead, remark: Remark = lambda _: None) -> Iterator[Sink]:
-    """A sink for the words of a trace; the folder `path` is there when all went well.
+def export_trace(
+    path: Path, head: TraceHead, remark: Remark = lambda _: None
+) -> Iterator[BlockWriter]:
+    """A consumer of the words of a trace; the folder `path` is there when all went well.
 
     It holds the trace of one launch and the list that names it. `remark` is told in sentences what
     was changed so that Accel-Sim takes it, and what it will not take. Raises UnsupportedError for a
     kernel that is not machine code, InputError where the folder cannot be written.
     """
     kernel = head.kernel
-    if kernel.isa != "sass":
+    if not is_machine_code(kernel):
         raise UnsupportedError(
             f"Accel-Sim takes traces of machine code, this one is of {kernel.isa.upper()}",
             where=kernel.label or kernel.name,
@@ -54,7 +56,7 @@ def export_trace(path: Path, head: TraceHead, remark: Remark = lambda _: None) -
         with (folder / TRACE_NAME).open("w", encoding="ascii", errors="replace") as file:
             file.writelines(_header(head, version))
             writer = BlockWriter(file, head, _grid(head), version)
-            yield writer.consume
+            yield writer
             writer.finish()
         (folder / LIST_NAME).write_text("".join(_list(head)), "ascii")
     for sentence in _changes(head, version, writer.entered):
