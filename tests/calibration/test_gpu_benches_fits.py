@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.calibration.fake_tables import KIB, MIB, Chip, tables
@@ -28,7 +29,7 @@ CHIP = Chip()
 A100 = load_machine("a100-pcie-80gb")
 
 
-def values(paths, machine=A100) -> dict[str, float]:
+def values(paths, machine=A100) -> dict[str, Any]:
     return {f.path: f.quantity.value for f in calibrate_tables(paths, machine).findings}
 
 

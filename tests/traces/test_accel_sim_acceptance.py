@@ -73,7 +73,8 @@ SEEN = {Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC}
 def test_what_is_exported_is_accepted_and_whole(tmp_path: Path, target, version):
     _, kernel = kernels(SOURCE, target)
     run = run_of_last([(kernel, LAUNCH)], sampling=Sampling(exact=True))
-    wanted, lines, remarks = 0, 0, []
+    wanted, lines = 0, 0
+    remarks: list[str] = []
     parts = {
         after.index
         for before, after in zip(kernel.instructions, kernel.instructions[1:], strict=False)

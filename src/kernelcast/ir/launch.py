@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.ir.tensor_map import TensorLayout
@@ -119,6 +120,18 @@ class Launch:
     smem_bytes: int = 0
     kernel: str = ""
     repeat: int = 1
+
+    if TYPE_CHECKING:
+        # What is given is not what is kept, which the fields cannot say.
+        def __init__(
+            self,
+            grid: int | tuple[int, ...],
+            block: int | tuple[int, ...],
+            args: Mapping[str, Argument] = ...,
+            smem_bytes: int = 0,
+            kernel: str = "",
+            repeat: int = 1,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", _three(self.grid))
