@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
 # With its runtime on, Numba counts references to every array at every call, three times the work
 # of the loops themselves. They allocate nothing and do without.
@@ -17,6 +18,26 @@ inner: Callable[[Any], Any] = njit(**_INNER_OPTIONS)
 
 inlined: Callable[[Any], Any] = njit(forceinline=True, **_INNER_OPTIONS)
 """The same, for what every record goes through."""
+
+
+@intrinsic
+def popcount(typing_context: Any, bits: Any) -> Any:
+    """How many bits are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, bits: Any) -> Any:
+    """The place of the lowest bit set; 64 where none is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.int64), generate
 
 
 def compiled(signature: Any) -> Callable[[Any], Any]:
