@@ -92,8 +92,17 @@ def count_records(
             else:
                 lanes = words[at + 1 : at + 1 + WARP_LANES]
             if not record_access(
-                instruction, mask, is_affine, base, stride, lanes, scratch, accesses, regions,
-                marks, state,
+                instruction,
+                mask,
+                is_affine,
+                base,
+                stride,
+                lanes,
+                scratch,
+                accesses,
+                regions,
+                marks,
+                state,
             ):
                 return OUT_OF_ARRAY
             at = following

@@ -77,23 +77,31 @@ def enter_block(block, mask, blocks, warp_instructions, state):
     warp_instructions[state.ordinal, warp] += executed
 
 
+@inlined
+def _find(index, guess, executed):
+    """Where a block stands among the executed ones, most often where guessed; -1 if nowhere."""
+    low, high = np.int64(0), np.int64(len(executed))
+    if guess < high and executed[guess].index == index:
+        return guess
+    while low < high:
+        middle = (low + high) >> 1
+        if executed[middle].index < index:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(executed) and executed[low].index == index else np.int64(-1)
+
+
 @inner
 def enter_warp(warp, index, executed, warps, state):
     """Go to a warp; False where launch or sample do not hold it."""
     if warp >= warps:
         return False
     if state.ordinal < 0 or executed[state.ordinal].index != index:
-        low = 0
-        high = len(executed)
-        while low < high:
-            middle = (low + high) >> 1
-            if executed[middle].index < index:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(executed) or executed[low].index != index:
+        found = _find(index, state.ordinal + 1, executed)
+        if found < 0:
             return False
-        state.ordinal = low
+        state.ordinal = found
         for i in range(warps):
             state.group_count[i] = 0
     state.warp = warp

@@ -54,9 +54,11 @@ _PATIENCE = 16
 """Requests in a row of unknown patterns after which those of an instruction are not looked up."""
 _RETRY = 64
 """Every so many of them are all the same."""
+_MEMO_SHIFT = 64 - MEMO_ENTRIES.bit_length() + 1
 _HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 _LANE_FACTOR = 0x9E3779B1  # the same for 32 bits
 _LOW_BITS = 0xFFFFFFFF
+_BLOCK_MASK = (1 << BLOCK_BITS) - 1
 
 
 @inner
@@ -151,8 +153,9 @@ def _ask_local(mask, shift, lanes, state, marks):
 
 
 @inlined
-def _count_passes(mask, shift, state):
-    """Count the passes in which the banks serve what was asked for, group of lanes by group."""
+def _passes(mask, shift, state):
+    """Passes in which the banks serve what was asked for, group of lanes by group, and how few
+    they would be without conflicts."""
     passes = np.int64(0)
     ideal = np.int64(0)
     group_lanes = _group_lanes(shift)
@@ -162,8 +165,7 @@ def _count_passes(mask, shift, state):
             worst = max(worst, state.load[unit])
         passes += worst
         ideal += (mask >> first) & ((1 << group_lanes) - 1) != 0
-    state.counts[PASSES] = passes
-    state.counts[IDEAL_PASSES] = ideal
+    return passes, ideal
 
 
 @inlined
@@ -198,7 +200,7 @@ def _count_pattern(mask, instruction, space, lanes, regions, state, marks):
     elif space == LOCAL:
         lines = _ask_local(mask, shift, lanes, state, marks)
     if space == SHARED or (space == GLOBAL and instruction.effect == READS):
-        _count_passes(mask, shift, state)
+        counts[PASSES], counts[IDEAL_PASSES] = _passes(mask, shift, state)
     sectors = _take_sectors(lines, state, marks)
     if space in (GLOBAL, LOCAL):
         counts[SECTORS], counts[LINES] = sectors, lines
@@ -222,13 +224,17 @@ def _is_remembered(entry, mask, lanes, base, state):
     """Whether the lanes of an entry lie as these do; they are as many and the same."""
     known = state.memo_delta[entry]
     differing = np.int64(0)
-    for lane in range(WARP_LANES):
-        differing |= (known[lane] ^ (lanes[lane] - base)) & -((mask >> lane) & 1)
+    if mask == _FULL_MASK:
+        for lane in range(WARP_LANES):
+            differing |= known[lane] ^ (lanes[lane] - base)
+    else:
+        for lane in range(WARP_LANES):
+            differing |= (known[lane] ^ (lanes[lane] - base)) & -((mask >> lane) & 1)
     return differing == 0
 
 
 @inner
-def _remember(entry, shape, pattern, mask, lanes, base, lines, accesses, state):
+def _remember(entry, shape, stride, mask, lanes, base, lines, accesses, state):
     """Put the request that was counted into the memo, whose entry's counts go where they belong."""
     if state.memo_hits[entry]:
         counts = accesses[state.memo_key[entry, 0] >> MEMO_ROW_BITS].counts
@@ -242,7 +248,7 @@ def _remember(entry, shape, pattern, mask, lanes, base, lines, accesses, state):
             return
         state.memo_delta[entry, lane] = delta
     state.memo_key[entry, 0] = shape
-    state.memo_key[entry, 1] = pattern
+    state.memo_key[entry, 1] = stride
     state.memo_lines[entry] = lines
     base_line = _base_line(base)
     for i in range(lines):
@@ -279,10 +285,34 @@ def _tag_passes(lines, entry, base_line, state):
 
 
 @inlined
+def _stamp(mark, asked, stamped):
+    """Mark some sectors of a line as touched; return those new to the block and to the run."""
+    stamp = mark.stamp
+    by_block = stamp & _BLOCK_MASK if (stamp ^ stamped) >> STAMP_BITS == 0 else np.int64(0)
+    new = asked & ~by_block
+    if new == 0:
+        return new, new
+    ever = stamp >> BLOCK_BITS & _BLOCK_MASK
+    mark.stamp = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
+    return new, new & ~ever
+
+
+@inlined
+def _add_sums(region, effect, requested, in_block, in_run, written_in_block, written):
+    """Add what a request has touched of an array."""
+    region.requested += requested
+    region.block_distinct += in_block
+    region.distinct += in_run
+    region.block_written += written_in_block
+    region.written += written
+    region.is_read |= effect & READS
+    region.is_written |= effect & WRITES
+
+
+@inlined
 def _touch(lines, entry, base_line, effect, regions, marks, state):
     """Mark the sectors of a request as touched; False where they leave every array."""
     stamped = (state.ordinal + 1) << STAMP_BITS
-    all_bits = (1 << BLOCK_BITS) - 1
     number = np.int64(0)
     at = np.int64(0)
     while at < lines:
@@ -292,8 +322,8 @@ def _touch(lines, entry, base_line, effect, regions, marks, state):
             if number < 0:
                 return False
         region = regions[np.uint64(number)]
-        first, end = region.first_line, region.end_line
-        requested, in_block, in_sample = np.int64(0), np.int64(0), np.int64(0)
+        first, end, to_mark = region.first_line, region.end_line, region.first_mark
+        requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
         written_in_block, written = np.int64(0), np.int64(0)
         while at < lines:
             line, sectors = _line_of(at, entry, base_line, state)
@@ -301,26 +331,84 @@ def _touch(lines, entry, base_line, effect, regions, marks, state):
                 break
             at += 1
             requested += popcount(sectors)
-            mark = marks[np.uint64(region.first_mark + line - first)]
             asked = sectors | sectors << 4 if effect & WRITES else sectors
-            stamp = mark.stamp
-            by_block = stamp & all_bits if (stamp ^ stamped) >> STAMP_BITS == 0 else np.int64(0)
-            new = asked & ~by_block
+            new, unseen = _stamp(marks[np.uint64(to_mark + line - first)], asked, stamped)
             if new:
-                ever = stamp >> BLOCK_BITS & all_bits
-                mark.stamp = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
                 in_block += popcount(new & 15)
                 written_in_block += popcount(new >> 4)
-                new &= ~ever
-                in_sample += popcount(new & 15)
-                written += popcount(new >> 4)
-        region.requested += requested
-        region.block_distinct += in_block
-        region.distinct += in_sample
-        region.block_written += written_in_block
-        region.written += written
-        region.is_read |= effect & READS
-        region.is_written |= effect & WRITES
+                in_run += popcount(unseen & 15)
+                written += popcount(unseen >> 4)
+        _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
+    return True
+
+
+@inner
+def _count_scattered(mask, instruction, access, lanes, regions, marks, state):
+    """Count and touch what a request asks of arrays, lane by lane; False outside every array.
+
+    The same as counting its pattern and touching its lines, but in one go.
+    """
+    shift, effect = instruction.shift, instruction.effect
+    group = -_group_lanes(shift)
+    stamped = (state.ordinal + 1) << STAMP_BITS
+    for unit in range(WARP_LANES):
+        state.load[unit] = 0
+    both = np.int64(0b10001) if effect & WRITES else np.int64(1)
+    lines, sectors = np.int64(0), np.int64(0)
+    number, first, end, to_mark = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
+    requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
+    written_in_block, written = np.int64(0), np.int64(0)
+    rest = mask
+    while rest:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        address = lanes[np.uint64(lane)]
+        line = address >> LINE_SHIFT
+        if line < first or line >= end:
+            if number >= 0:
+                region = regions[np.uint64(number)]
+                _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
+                requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
+                written_in_block, written = np.int64(0), np.int64(0)
+            number = _region_of(line, regions)
+            if number < 0:
+                return False
+            first, end = regions[number].first_line, regions[number].end_line
+            to_mark = regions[number].first_mark - first
+        mark = marks[np.uint64(to_mark + line)]
+        sector = address >> 5 & 3
+        unit = _unit(lane, address, shift, group)
+        asked = mark.asked
+        now = asked | np.int64(1) << unit | np.int64(1) << UNIT_BITS + sector
+        mark.asked = now
+        state.line[np.uint64(lines)] = line
+        state.line_mark[np.uint64(lines)] = to_mark + line
+        lines += asked == 0
+        state.load[np.uint64(unit)] += ~(asked >> unit) & 1
+        is_new = (now ^ asked) >> UNIT_BITS != 0
+        requested += is_new
+        sectors += is_new
+        new, unseen = _stamp(mark, both << sector, stamped)
+        if new:
+            in_block += new & 15 != 0
+            written_in_block += new >> 4 != 0
+            in_run += unseen & 15 != 0
+            written += unseen >> 4 != 0
+    region = regions[np.uint64(number)]
+    _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
+    for i in range(lines):
+        marks[np.uint64(state.line_mark[i])].asked = 0
+    counts = access.counts
+    counts[REQUESTS] += 1
+    counts[LANES] += popcount(mask)
+    counts[SECTORS] += sectors
+    counts[LINES] += lines
+    if effect == READS:
+        passes, ideal = _passes(mask, shift, state)
+        counts[PASSES] += passes
+        counts[IDEAL_PASSES] += ideal
+        if state.tag_bank_bits[0]:
+            access.tag_passes += _tag_passes(lines, np.int64(-1), np.int64(0), state)
     return True
 
 
@@ -344,21 +432,49 @@ def _count_added(mask, is_affine, base, stride, lanes, state):
 
 
 @inlined
-def _lookup(row, mask, is_affine, base, pattern, lanes, state):
-    """The shape of a request, where its counts stand or would, and whether they do."""
-    shape = mask | (base & (_PERIOD - 1)) << MEMO_BASE_BITS
-    shape |= np.int64(is_affine) << MEMO_AFFINE_BIT | row << MEMO_ROW_BITS
-    entry = ((shape * 31 + pattern) * _HASH_FACTOR) >> 40 & (MEMO_ENTRIES - 1)
-    key = state.memo_key[np.uint64(entry)]
-    is_known = key[0] == shape and key[1] == pattern
-    if is_known and not is_affine:
-        is_known = _is_remembered(np.uint64(entry), mask, lanes, base, state)
-    return shape, entry, is_known
+def _place(shape, pattern):
+    return np.uint64((shape * 31 + pattern) * _HASH_FACTOR) >> np.uint64(_MEMO_SHIFT)
+
+
+@inlined
+def _stands_at(entry, shape, stride, mask, is_affine, base, lanes, state):
+    key = state.memo_key[entry]
+    if key[0] != shape:
+        return False
+    return key[1] == stride if is_affine else _is_remembered(entry, mask, lanes, base, state)
+
+
+@inlined
+def _lookup(shape, mask, is_affine, base, stride, lanes, state):
+    """Where the counts of a request stand or would, and whether they do.
+
+    The place of the first pattern of a shape depends on the shape alone, that of others on both.
+    """
+    entry = _place(shape, np.int64(0))
+    if _stands_at(entry, shape, stride, mask, is_affine, base, lanes, state):
+        return np.int64(entry), True
+    if state.memo_key[entry, 0] != shape:
+        return np.int64(entry), False
+    entry = _place(shape, stride if is_affine else _pattern(mask, lanes, base))
+    is_known = _stands_at(entry, shape, stride, mask, is_affine, base, lanes, state)
+    return np.int64(entry), is_known
 
 
 @inner
 def _count_unknown(
-    instruction, row, space, mask, lanes, base, entry, shape, pattern, accesses, regions, marks, state
+    instruction,
+    row,
+    space,
+    mask,
+    lanes,
+    base,
+    entry,
+    shape,
+    stride,
+    accesses,
+    regions,
+    marks,
+    state,
 ):
     """Count a request of an unknown pattern, and remember it where it has an entry.
 
@@ -368,7 +484,7 @@ def _count_unknown(
     if lines < 0:
         return lines
     if entry >= 0:
-        _remember(entry, shape, pattern, mask, lanes, base, lines, accesses, state)
+        _remember(entry, shape, stride, mask, lanes, base, lines, accesses, state)
     counts = accesses[row].counts
     for column in range(COUNTS):
         counts[column] += state.counts[column]
@@ -377,7 +493,19 @@ def _count_unknown(
 
 @inlined
 def _record_request(
-    instruction, row, space, mask, is_affine, base, stride, lanes, scratch, accesses, regions, marks, state
+    instruction,
+    row,
+    space,
+    mask,
+    is_affine,
+    base,
+    stride,
+    lanes,
+    scratch,
+    accesses,
+    regions,
+    marks,
+    state,
 ):
     """Count one request in one space; False where it leaves every array.
 
@@ -389,11 +517,11 @@ def _record_request(
     if not is_affine:
         base = lanes[np.uint64(lowest_bit(mask))]
     access = accesses[np.uint64(row)]
-    shape, pattern, entry, is_known = np.int64(0), stride, np.int64(-1), False
+    shape, entry, is_known = np.int64(0), np.int64(-1), False
     if access.misses < _PATIENCE or access.misses & (_RETRY - 1) == 0:
-        if not is_affine:
-            pattern = _pattern(mask, lanes, base)
-        shape, entry, is_known = _lookup(row, mask, is_affine, base, pattern, lanes, state)
+        shape = mask | (base & (_PERIOD - 1)) << MEMO_BASE_BITS
+        shape |= np.int64(is_affine) << MEMO_AFFINE_BIT | row << MEMO_ROW_BITS
+        entry, is_known = _lookup(shape, mask, is_affine, base, stride, lanes, state)
     if is_known:
         access.misses = 0
         state.memo_hits[np.uint64(entry)] += 1
@@ -404,9 +532,22 @@ def _record_request(
             lanes = scratch
             for lane in range(WARP_LANES):
                 lanes[lane] = base + lane * stride
+        if entry < 0 and space == GLOBAL and not state.counts_half_warps:
+            return _count_scattered(mask, instruction, access, lanes, regions, marks, state)
         lines = _count_unknown(
-            instruction, row, space, mask, lanes, base, entry, shape, pattern, accesses, regions,
-            marks, state,
+            instruction,
+            row,
+            space,
+            mask,
+            lanes,
+            base,
+            entry,
+            shape,
+            stride,
+            accesses,
+            regions,
+            marks,
+            state,
         )
         entry = np.int64(-1)
     if lines <= 0:
@@ -435,16 +576,28 @@ def record_access(
             inside = np.int64(0)
             subtract = state.window[space, 2]
             asked = scratch[WARP_LANES:]
-            for lane in range(WARP_LANES):
+            among = rest
+            while among:
+                lane = lowest_bit(among)
+                among &= among - 1
                 address = base + lane * stride if is_affine else lanes[lane]
-                inside |= np.int64(
-                    state.window[space, 0] <= address < state.window[space, 1]
-                ) << lane
+                is_inside = state.window[space, 0] <= address < state.window[space, 1]
+                inside |= np.int64(is_inside) << lane
                 asked[lane] = address - subtract
-            inside &= rest
         if inside and not _record_request(
-            instruction, row, space, inside, is_affine, base - subtract, stride, asked, scratch,
-            accesses, regions, marks, state,
+            instruction,
+            row,
+            space,
+            inside,
+            is_affine,
+            base - subtract,
+            stride,
+            asked,
+            scratch,
+            accesses,
+            regions,
+            marks,
+            state,
         ):
             return False
         rest &= ~inside

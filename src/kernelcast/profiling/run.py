@@ -126,9 +126,7 @@ class _Sample:
     is the smallest.
     """
 
-    def __init__(
-        self, kernel: Kernel, launch: Launch, memory: Memory, rules: AccessRules
-    ) -> None:
+    def __init__(self, kernel: Kernel, launch: Launch, memory: Memory, rules: AccessRules) -> None:
         self._case = (kernel, launch, memory)
         self._rules = rules
         self._kept: list[Words] = []

@@ -131,9 +131,7 @@ def _footprint(label: str, size_bytes: int, row: np.void, sample: Sample) -> Foo
         distinct_sectors=distinct_sectors,
         block_sectors=int(row["block_distinct"]) * sample.scale,
         requested_sectors=int(row["requested"]) * sample.scale,
-        distinct_written_sectors=min(
-            grid_distinct("block_written", "written"), distinct_sectors
-        ),
+        distinct_written_sectors=min(grid_distinct("block_written", "written"), distinct_sectors),
     )
 
 

@@ -40,7 +40,11 @@ _CODES = {
 }
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
 _MEETINGS = ("BSYNC", "WARPSYNC")
-_EFFECTS = {OpClass.LOAD: layout.READS, OpClass.STORE: layout.WRITES, OpClass.ATOMIC: layout.READS | layout.WRITES}
+_EFFECTS = {
+    OpClass.LOAD: layout.READS,
+    OpClass.STORE: layout.WRITES,
+    OpClass.ATOMIC: layout.READS | layout.WRITES,
+}
 
 
 @dataclass(frozen=True, slots=True)
