@@ -9,14 +9,30 @@ from pathlib import Path
 from benchmarks.measured import Measured
 from kernelcast import api
 from kernelcast.analysis.slicing import Needed, needed_for_trace
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Sink
+from kernelcast.execution.trace import Words
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.builder import ProfileBuilder
 
+
+class Ignore:
+    """Follows a run, and looks at nothing."""
+
+    def consume(self, words: Words) -> None:
+        pass
+
+    def split(self) -> Ignore:
+        return self
+
+    def merge(self, other: Ignore) -> None:
+        pass
+
+
+IGNORED = Ignore()
 EXAMPLES = Path(__file__).parents[1] / "examples"
 REPEATS = 5
 
@@ -46,7 +62,7 @@ def _of_ptx(file: str, blocks: int, promised: int | None) -> Iterator[Measured]:
         reference = rate(kernel, launch, memory, few, "reference", 3)
         yield Measured("  over the reference interpreter", engine / reference, "times", 10)
     builder = ProfileBuilder(kernel, launch, memory, chosen)
-    counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume)
+    counted = rate(kernel, launch, memory, chosen, "engine", 3, [builder])
     yield Measured("  executed and counted", counted, "M thread instructions/s")
 
 
@@ -59,7 +75,7 @@ def _of_machine_code(file: str, blocks: int, promised: int) -> Iterator[Measured
     whole = rate(kernel, launch, memory, chosen, "engine", REPEATS)
     yield Measured("  every value computed", whole, "M thread instructions/s")
     builder = ProfileBuilder(kernel, launch, memory, chosen)
-    counted = rate(kernel, launch, memory, chosen, "engine", 3, builder.consume, needed)
+    counted = rate(kernel, launch, memory, chosen, "engine", 3, [builder], needed)
     yield Measured("  executed and counted", counted, "M thread instructions/s")
 
 
@@ -77,16 +93,24 @@ def rate(
     blocks: Sequence[int],
     executor: str,
     repeats: int,
-    sink: Sink = lambda words: None,
+    consumers: Sequence[Consumer] = (IGNORED,),
     needed: Needed | None = None,
+    threads: int = 1,
 ) -> float:
     """Median rate in millions; the engine's own time, without its compilation."""
 
     def once() -> float:
-        trace = execute(
-            kernel, launch, memory, blocks=blocks, executor=executor, sink=sink, needed=needed
+        done = execute(
+            kernel,
+            launch,
+            memory,
+            blocks=blocks,
+            consumers=consumers,
+            executor=executor,
+            threads=threads,
+            needed=needed,
         )
-        return trace.thread_instructions / trace.seconds / 1e6
+        return done.thread_instructions / done.seconds / 1e6
 
     once()
     return statistics.median(once() for _ in range(repeats))

@@ -12,13 +12,13 @@ from benchmarks.measured import Measured
 from benchmarks.predict import MAXRSS_BYTES
 from kernelcast import api
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.calibration.ground_truth.suite import kernel_named
-from kernelcast.calibration.ground_truth.table import Scale
 from kernelcast.execution.engine.jit import machine_code
 from kernelcast.execution.engine.run import lower
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.ir import Kernel, Launch
+from kernelcast.suite.registry import kernel_named
+from kernelcast.suite.table import Scale
 
 SOURCE = Path(__file__).with_name("sgemm.cu")
 CONVOLUTION = "convolution_layer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
 from kernelcast.ir.kernel import Resources
 from kernelcast.machines.machine import Kind, Machine, Quantity
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import (
     AccessProfile,
     Count,
@@ -21,6 +22,19 @@ from kernelcast.profiling.profile import (
     Sample,
     WarpPath,
 )
+from tests import kept
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden`, for `scripts/update-golden`."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden reports anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all caches, those of child processes too, lie below the folder of the tests."""
+    os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
+    if not hasattr(config, "workerinput"):
+        kept.delete_others()
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,7 @@ class _Op:
 
 
 MakeCase = Callable[..., Case]
+pytest_plugins = ["tests.selection"]
 
 
 @pytest.fixture

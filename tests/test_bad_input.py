@@ -335,14 +335,8 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cache_directory(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.mark.parametrize("bad", CASES, ids=str)
-def test_bad_input_is_answered_in_one_line(bad, tmp_path, monkeypatch, capsys, cache_directory):
-    monkeypatch.setenv("KERNELCAST_CACHE", str(cache_directory))
+def test_bad_input_is_answered_in_one_line(bad, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     file = Path(f"k{bad.suffix}")
     if isinstance(bad.content, bytes):

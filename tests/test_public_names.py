@@ -42,8 +42,7 @@ def test_no_public_name_is_that_of_a_sub_package():
 
 
 @pytest.fixture
-def saxpy(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELCAST_CACHE", str(tmp_path / "cache"))
+def saxpy(tmp_path):
     file = tmp_path / "saxpy.cu"
     file.write_text(SAXPY)
     return file
@@ -67,8 +66,7 @@ def test_the_path_from_a_file_to_a_forecast(saxpy):
     assert explanation.as_dict()["result"]["model"] == "roofline"
 
 
-def test_two_dimensional_launches(tmp_path, monkeypatch):
-    monkeypatch.setenv("KERNELCAST_CACHE", str(tmp_path / "cache"))
+def test_two_dimensional_launches(tmp_path):
     file = tmp_path / "k.cu"
     file.write_text(
         'extern "C" __global__ void k(float* c) {'

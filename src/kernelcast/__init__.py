@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelcast.api import (
+        DEFAULT_GPU,
         Array,
         Explanation,
         Forecast,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         s16,
         s32,
         s64,
+        traced_cases,
         u8,
         u16,
         u32,
@@ -80,15 +82,13 @@ __all__ = [
     "s16",
     "s32",
     "s64",
+    "traced_cases",
     "u8",
     "u16",
     "u32",
     "u64",
     "workload",
 ]
-
-DEFAULT_GPU = "h100-sxm"
-"""The GPU of every function and command that is not told one."""
 
 
 def __getattr__(name: str) -> Any:

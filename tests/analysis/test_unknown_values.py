@@ -11,7 +11,7 @@ from tests.execution.machine_code import kernels
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import execute, traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import by_warp
 from kernelcast.ir import Array, Fill, Kernel, Launch
@@ -64,12 +64,12 @@ def test_what_is_stored_where_no_address_comes_from_does_no_harm(
     body: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, whole = kernels(f"{HEAD}  {body}\n}}", architecture)
-    expected = execute(whole, launch(), Memory.build(whole, launch()))
+    expected = traced(whole, launch(), Memory.build(whole, launch()))
     kernel = machine_kernel(body, architecture, monkeypatch)
     memory = Memory.build(kernel, launch())
     needed = needed_for_trace(kernel, pointers=memory.pointers(kernel))
     assert not needed_for_trace(kernel).in_full <= needed.in_full, "arrays make no difference"
-    trace = execute(kernel, launch(), memory, needed=needed)
+    trace = traced(kernel, launch(), memory, needed=needed)
     assert by_warp(trace.records()) == by_warp(expected.records())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kernelcast.analysis.waiting import PATIENCE, waiting_loops, waits_of
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace
 from kernelcast.ir import Array, Kernel, Launch
@@ -118,7 +118,7 @@ def masks_of(kernel: Kernel, executor: str) -> tuple[list[tuple[int, int]], Trac
     """The blocks that the warp enters, with their masks."""
     launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (64,))})
     memory = Memory.build(kernel, launch)
-    trace = execute(kernel, launch, memory, executor=executor, budget=100_000)
+    trace = traced(kernel, launch, memory, executor=executor, budget=100_000)
     np.testing.assert_array_equal(memory.array("out")[32:], 1)
     return [(r.id, r.mask) for r in trace.records() if r.kind is RecordKind.BLOCK], trace
 

@@ -1,4 +1,4 @@
-"""Raw files as the runner writes them, from a chip whose numbers are known."""
+"""A raw file of a chip whose numbers are known."""
 
 from __future__ import annotations
 
@@ -6,31 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.calibration.fake_gpu import FakeGpu, Truth, empty_pack, known_chip
-
-from kernelcast.calibration import gpu_driver, measure, runner
-
-
-def measured(
-    truth: Truth, folder: Path, *, quick: bool = False, only: tuple[str, ...] = ("",)
-) -> Path:
-    """Run the benchmarks whose names start so on a chip with these numbers; the raw file."""
-    gpu = gpu_driver.Gpu(gpu_driver.declared(FakeGpu(truth).driver()))
-    session = measure.Session(gpu, empty_pack(folder / "pack"), quick)
-    out = folder / "raw.json"
-    with pytest.MonkeyPatch.context() as patch:
-        # This GPU does not wait for the host, however slow that is.
-        patch.setattr(measure, "_HELD_NS", 1 << 40)
-        runner.measure(
-            out,
-            runner.Target(gpu.properties, {}),
-            [name for name in measure.BENCHMARKS if name.startswith(only)],
-            lambda name: measure.run_benchmark(session, name),
-            quick=quick,
-            kind=measure.MICROBENCHMARKS,
-            report=lambda text: None,
-        )
-    return out
+from tests.measuring.fake_gpu import Truth, known_chip
+from tests.measuring.measured import measured
 
 
 @pytest.fixture(scope="session")

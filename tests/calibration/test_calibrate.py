@@ -7,16 +7,16 @@ import math
 from dataclasses import replace
 
 import pytest
-from tests.calibration.conftest import measured
-from tests.calibration.fake_gpu import known_chip
+from tests.measuring.fake_gpu import known_chip
+from tests.measuring.measured import measured
 
 from kernelcast.calibration.calibrate import calibrate, write_machine
-from kernelcast.calibration.raw import read_raw
 from kernelcast.calibration.rules import rules
 from kernelcast.calibration.rules.arithmetic import OPERATION_OF
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.raw import read_raw
 
 
 def expected(truth) -> dict[str, float]:
@@ -285,6 +285,15 @@ def test_the_drivers_version_is_the_one_that_nvml_gives(document, tmp_path):
     document["device"]["nvml"] = {"driver_version": "580.159.04"}
     sources = [f.quantity.source for f in calibrated(document, tmp_path).findings]
     assert all("driver 580.159.04" in source for source in sources)
+
+
+def test_braces_in_the_name_of_a_gpu_cite_no_source(document, tmp_path):
+    document["device"]["name"] = "GPU {rrze}"
+    file = tmp_path / "gpu.toml"
+    write_machine(calibrated(document, tmp_path), str(file))
+    machine = load_machine(str(file))
+    assert machine.title == "GPU {rrze}"
+    assert "on GPU (rrze)" in machine.quantities["sm.count"].source
 
 
 def test_a_quick_measurement_gives_every_number_too(truth, tmp_path):

@@ -1,9 +1,12 @@
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast.calibration import fits
+from kernelcast.errors import ToolError
 
 POSITIVE = st.floats(0.5, 1000.0)
 
@@ -126,6 +129,12 @@ def test_the_loaded_latency_is_found_again(base, slope, capacity):
 def test_a_latency_that_never_grows_has_no_capacity():
     with pytest.raises(fits.UnfitError, match="does not grow"):
         fits.loaded_latency([1e9, 2e9, 3e9, 4e9], [500.0, 500.0, 501.0, 500.0])
+
+
+def test_without_scipy_the_way_to_install_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ToolError, match=r"SciPy is not installed.*pip install 'kernelcast\[calib"):
+        fits.loaded_latency([1e9, 2e9, 3e9, 4e9], [500.0, 510.0, 550.0, 900.0])
 
 
 def test_departures_show_only_where_the_memory_is_saturated():

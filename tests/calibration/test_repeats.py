@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from kernelcast.calibration.calibrate import calibrate
-from kernelcast.calibration.raw import read_raw
 from kernelcast.calibration.repeats import Repeat, compare
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.raw import read_raw
 
 
 @pytest.fixture(scope="module")

@@ -20,14 +20,8 @@ class Outcome:
 Run = Callable[..., Outcome]
 
 
-@pytest.fixture(scope="session")
-def cache_directory(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def run(capsys, monkeypatch, cache_directory) -> Run:
-    monkeypatch.setenv("KERNELCAST_CACHE", str(cache_directory))
+def run(capsys, monkeypatch) -> Run:
     monkeypatch.setenv("COLUMNS", "110")
 
     def call(*arguments: object) -> Outcome:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.calibration.conftest import measured
-from tests.calibration.fake_gpu import known_chip
 from tests.calibration.fake_tables import Chip, tables
+from tests.measuring.fake_gpu import known_chip
+from tests.measuring.measured import measured
 
 from kernelcast.machines.loader import load_machine
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelcast.calibration.ground_truth.suite import kernel_named
-from kernelcast.calibration.ground_truth.table import Scale, argument_text
-from kernelcast.calibration.profile_ground_truth import SCHEMA
+from kernelcast.measuring.harness.profile import SCHEMA
+from kernelcast.suite.registry import kernel_named
+from kernelcast.suite.table import Scale, argument_text
 
 KERNELS = ("stream_copy", "stream_scale")
 NUMBERS = ("clock_khz", "sm_count", "l2_bytes", "memory_bytes")

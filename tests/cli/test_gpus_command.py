@@ -44,7 +44,7 @@ def test_the_list_as_json_is_in_si_units(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_one_architecture(capsys: pytest.CaptureFixture[str]) -> None:
     gpus = run_json(capsys, "--arch", "HOPPER")["gpus"]
-    assert [g["name"] for g in gpus] == ["h100-pcie", "h100-sxm", "h200-sxm"]
+    assert [g["name"] for g in gpus] == ["gh200", "h100-pcie", "h100-sxm", "h200-sxm"]
 
 
 def test_one_gpu_shows_every_number_with_unit_kind_and_source(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
-from kernelcast.calibration import ground_truth_pack
-from kernelcast.calibration.ground_truth.suite import kernel_named
-from kernelcast.calibration.ground_truth.table import Scale, argument_text
-from kernelcast.calibration.measure_ground_truth import SCHEMA
+from kernelcast.measuring import ground_truth_pack
+from kernelcast.measuring.harness.ground_truth import SCHEMA
+from kernelcast.suite.registry import kernel_named
+from kernelcast.suite.table import Scale, argument_text
 
 KERNELS = ("reduce_tree", "stream_scale")
 ATTRIBUTES = ("clock_khz", "sm_count", "l2_bytes", "memory_bytes")
@@ -95,16 +96,17 @@ def test_bad_input_is_one_line(run, raw, arguments, what):
     assert done.err.count("\n") == 1
 
 
-def test_the_folder_can_hold_the_ground_truth_too(run, tmp_path, monkeypatch):
+def test_the_pack_can_hold_the_ground_truth_too(run, tmp_path, monkeypatch):
     """What the part holds is for the tests of the pack; here it is a stand-in."""
     part = ground_truth_pack.GroundTruthPart({"ground_truth/table.json": b"{}"}, ("gemm_half2",))
     monkeypatch.setattr(ground_truth_pack, "ground_truth_part", lambda targets, cache: part)
     done = run("measure", "--pack", tmp_path / "pack", "--ground-truth", "--target", "sm_80")
     assert done.status == 0, done.err
-    assert "python3 pack/measure_ground_truth.py --out ground-truth.json" in done.out
+    assert "python3 pack.pyz ground-truth --out ground-truth.json" in done.out
     assert "left out, for want of NVIDIA's headers: gemm_half2" in done.err
-    assert (tmp_path / "pack" / "ground_truth" / "table.json").exists()
-    assert [p.name for p in (tmp_path / "pack").glob("sm_*")] == ["sm_80"]
+    names = ZipFile(tmp_path / "pack" / "pack.pyz").namelist()
+    assert "ground_truth/table.json" in names
+    assert {name.split("/")[1] for name in names if "/sm_" in name} == {"sm_80"}
 
 
 def test_an_unknown_kernel_is_named_before_anything_runs(run):

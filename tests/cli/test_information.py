@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from kernelcast.cli.doctor import findings
-from kernelcast.models.registry import model_names
+from kernelcast.models import model_names
 
 
 def test_models_names_them_all(run):

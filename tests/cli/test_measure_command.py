@@ -6,13 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
+from zipfile import ZipFile
 
 import pytest
-from tests.calibration.conftest import measured
-from tests.calibration.fake_gpu import known_chip
+from tests.measuring.fake_gpu import known_chip
+from tests.measuring.measured import measured
 
-from kernelcast.calibration import pack
-from kernelcast.calibration.gpu_driver import SIGNATURES
+from kernelcast.measuring import pack
+from kernelcast.measuring.harness.gpu_driver import SIGNATURES
 
 
 @pytest.fixture(scope="module")
@@ -55,24 +56,47 @@ def test_an_unknown_benchmark_is_named_before_anything_runs(run):
     assert "did you mean chase" in done.err
 
 
-def test_the_folder_holds_all_that_the_other_machine_needs(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(pack, "TARGETS", ("sm_80",))
-    monkeypatch.setattr(pack.make_pack, "__defaults__", (("sm_80",), None))
-    done = run("measure", "--pack", tmp_path / "pack")
+def test_the_pack_holds_all_that_the_other_machine_needs(run, tmp_path):
+    done = run("measure", "--pack", tmp_path / "pack", "--target", "sm_80")
     assert done.status == 0, done.err
-    names = {p.relative_to(tmp_path / "pack").as_posix() for p in (tmp_path / "pack").rglob("*.*")}
-    cubins = {f"sm_80/{file.stem}.cubin" for file in pack.source_files()}
-    modules = {f"microbenchmarks/{file.name}" for file in pack.SOURCES.glob("*.py")}
+    assert "python3 pack.pyz measure --out raw.json" in done.out
+    (file,) = (tmp_path / "pack").iterdir()
+    names = set(ZipFile(file).namelist())
+    cubins = {f"microbenchmarks/sm_80/{file.stem}.cubin" for file in pack.source_files()}
     sources = {f"microbenchmarks/{file.name}" for file in pack.source_files()}
-    runner = {f"{n}.py" for n in ("measure", "runner", "worker", "compiling", "gpu_driver")}
-    runner.add("gpu_state.py")
-    assert names == {*runner, "manifest.json", *modules, *sources, *cubins}
-    alone = subprocess.run(
-        [sys.executable, "-I", "-S", str(tmp_path / "pack" / "measure.py"), "--help"],
-        capture_output=True,
-        text=True,
-    )
-    assert alone.returncode == 0, alone.stderr
+    program = {name for name in names if name.endswith(".py")}
+    assert names == {*program, *sources, *cubins}
+    assert all(name.startswith("harness/") for name in program - {"__main__.py"})
+
+
+@pytest.mark.parametrize("command", ["measure", "ground-truth", "profile"])
+def test_the_pack_runs_by_the_standard_library_alone(pack_file, command):
+    done = alone(pack_file, command, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--out" in done.stdout and "--minutes" in done.stdout
+
+
+def test_a_pack_without_known_results_says_so_in_one_line(pack_file):
+    done = alone(pack_file, "ground-truth")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "make it with --ground-truth" in done.stderr
+
+
+def test_the_pack_names_the_nearest_of_what_it_knows(pack_file):
+    done = alone(pack_file, "measure", "--only", "chaes")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "did you mean chase" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def pack_file(tmp_path_factory):
+    return pack.make_pack(tmp_path_factory.mktemp("pack"), ())
+
+
+def alone(file, *arguments):
+    """Run a pack by a Python that finds nothing else."""
+    command = [sys.executable, "-I", "-S", str(file), *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_a_calibration_is_a_table_and_a_machine_that_predicts(run, raw_file, tmp_path):

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kernelcast import api
 from kernelcast.errors import MissingNumberError
-from kernelcast.models.registry import model_names
+from kernelcast.models import model_names
+from kernelcast.models.cuda_guide import CudaGuide
 
 SOURCE = """/* kernelcast
 block_size_x = 128
@@ -124,13 +124,10 @@ def test_a_missing_file_and_a_missing_option_are_one_line(run, given_files):
 def test_a_model_without_its_numbers_does_not_silence_those_after_it(run, given_files, monkeypatch):
     """All were asked for: what one of them lacks on the machine says nothing of the others."""
 
-    def predict(case, model):
-        if model == "cuda-guide":
-            raise MissingNumberError("h100-sxm", "latency.dram", model)
-        return told(case, model)
+    def predict(model, case):
+        raise MissingNumberError("h100-sxm", "latency.dram", model.name)
 
-    told = api.predict
-    monkeypatch.setattr(api, "predict", predict)
+    monkeypatch.setattr(CudaGuide, "predict", predict)
     data, source = given_files
     options = ("--workload", source, "--gpu", "h100-sxm", "--json", "--model")
     done = run("validate", "measured", data, *options, "all")

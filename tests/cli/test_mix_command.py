@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kernelcast.models.mix import Mix, MixKind
+from kernelcast.models.terms.mix import Mix, MixKind
 from kernelcast.validation.mix_kernel import mix_kernel
 
 FIVE = "8800-gtx,gtx-280,gtx-480,gtx-680,gtx-980"

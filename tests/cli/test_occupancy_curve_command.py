@@ -14,10 +14,10 @@ import pytest
 import kernelcast as kc
 from kernelcast import api
 from kernelcast.errors import MissingNumberError
+from kernelcast.exploration.cusp import cusp
+from kernelcast.exploration.occupancy_curve import OccupancyCurve, occupancy_curve
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.cusp import cusp
-from kernelcast.models.occupancy_curve import OccupancyCurve, occupancy_curve
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.reporting.curve_document import curve_schema, cusp_schema
 from kernelcast.reporting.occupancy_curve import curves_dict
 

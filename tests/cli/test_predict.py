@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kernelcast.models.registry import model_names
+from kernelcast.models import model_names
 from kernelcast.reporting.document import predict_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -204,10 +204,9 @@ def test_kernels_lists_parameters_and_resources(run, saxpy):
     assert kernel["registers"] > 0
 
 
-def test_gpus_with_the_same_code_share_one_execution(saxpy, monkeypatch, cache_directory):
+def test_gpus_with_the_same_code_share_one_execution(saxpy, monkeypatch):
     from kernelcast import api
 
-    monkeypatch.setenv("KERNELCAST_CACHE", str(cache_directory))
     executed = []
     original = api.profile_launch
 

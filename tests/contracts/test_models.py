@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from kernelcast.errors import MissingNumberError, NotFoundError
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine as read_machine
 from kernelcast.machines.loader import machine_names
-from kernelcast.models.base import Bottleneck, Case, Prediction
-from kernelcast.models.registry import default_model_name, load_model, model_names
-from kernelcast.models.throughput import worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models import default_model_name, load_model, model_names
+from kernelcast.models.terms.base import Bottleneck, Case, Prediction
+from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import Footprint
 
 load_machine = functools.cache(read_machine)
@@ -193,7 +193,7 @@ def test_unknown_names_are_answered_with_the_nearest():
 
 def test_only_the_model_asked_for_is_imported():
     code = (
-        "import sys; from kernelcast.models.registry import load_model, model_names; "
+        "import sys; from kernelcast.models import load_model, model_names; "
         "model_names(); load_model('roofline'); "
         "print([m for m in sys.modules if m.startswith('kernelcast.models.')])"
     )

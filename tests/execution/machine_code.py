@@ -11,8 +11,8 @@ from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.ir import ELEMENT_BYTES, Array, Kernel, Launch
-from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
+from tests.kept import CACHE
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
@@ -33,10 +33,10 @@ def kernels(
         architecture=architecture,
         kernels=[name] if name else [],
         options=CompileOptions(extra=tuple(extra)),
-        cache=Cache(),
+        cache=CACHE,
     )
     mangled = next(m for m, label in compiled.labels.items() if not name or label == name)
-    return compiled.kernel(mangled), compiled.machine_kernel(mangled, Cache())
+    return compiled.kernel(mangled), compiled.machine_kernel(mangled, CACHE)
 
 
 def image(
@@ -46,7 +46,7 @@ def image(
     memory = Memory.build(kernel, launch)
     if prepare is not None:
         prepare(memory)
-    execute(kernel, launch, memory, executor=executor)
+    execute(kernel, launch, memory, executor=executor, cache=CACHE)
     arguments = {r.label for r in memory.regions if r.is_argument}
     return {label: data for label, data in memory.image().items() if label in arguments}
 

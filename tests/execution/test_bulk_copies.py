@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, ExecutionError, LaunchError, MemoryFaultError
-from kernelcast.execution.engine import run as engine_run
-from kernelcast.execution.execute import execute
+from kernelcast.execution.engine import worker as engine_worker
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace, by_warp
 from kernelcast.frontends.launches import launch_from_flags
@@ -38,14 +38,14 @@ def run(
 ) -> tuple[Memory, Trace]:
     launch = launch_from_flags(grid, block, smem, args)
     memory = Memory.build(code, launch)
-    return memory, execute(code, launch, memory, executor=executor, budget=100_000)
+    return memory, traced(code, launch, memory, executor=executor, budget=100_000)
 
 
 def sliced(trace: Trace) -> Trace:
     """The same launch with nothing computed but what the trace needs."""
     memory = Memory.build(trace.kernel, trace.launch)
     needed = needed_for_trace(trace.kernel)
-    return execute(trace.kernel, trace.launch, memory, needed=needed, budget=100_000)
+    return traced(trace.kernel, trace.launch, memory, needed=needed, budget=100_000)
 
 
 def lines(trace: Trace, space: Space, op_class: OpClass) -> list[int]:
@@ -89,7 +89,7 @@ def test_the_log_is_the_same_however_short_it_is(
     """Wrong if records of copies are lost, or get ahead of those in the log."""
     args = ["in=u32[1848] arange", "out=u32[1848]", "n=7"]
     _, whole = run(kernel(PIPELINE, "ptx of sm_90"), "1", "96", args, "engine")
-    monkeypatch.setattr(engine_run, "LOG_BYTES", log_bytes)
+    monkeypatch.setattr(engine_worker, "LOG_BYTES", log_bytes)
     _, pieces = run(kernel(PIPELINE, "ptx of sm_90"), "1", "96", args, "engine")
     assert np.array_equal(pieces.words, whole.words)
 
@@ -99,7 +99,7 @@ def test_endless_copying_ends_with_its_budget(
     executor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wrong if copies keep the engine from looking at the budget."""
-    monkeypatch.setattr(engine_run, "LOG_BYTES", 5000)
+    monkeypatch.setattr(engine_worker, "LOG_BYTES", 5000)
     source = HEAD + (
         'extern "C" __global__ void k(unsigned* in, volatile unsigned* out, int n) {'
         "__shared__ __align__(128) unsigned s[64]; __shared__ u64 b; begin(&b, 1);"

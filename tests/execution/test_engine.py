@@ -12,8 +12,8 @@ from kernelcast.errors import (
     MemoryFaultError,
     UnsupportedError,
 )
-from kernelcast.execution.engine import run as engine_run
-from kernelcast.execution.execute import execute
+from kernelcast.execution.engine import worker as engine_worker
+from kernelcast.execution.execute import execute, traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace, by_warp
 from kernelcast.ir import Array, Fill, Kernel, Launch
@@ -50,7 +50,7 @@ def run(
         (blocks, 1, 1), (threads, 1, 1), {"out": Array("u32", (elements,))}, smem_bytes=smem
     )
     memory = Memory.build(kernel, launch)
-    trace = execute(kernel, launch, memory, executor=executor, budget=budget)
+    trace = traced(kernel, launch, memory, executor=executor, budget=budget)
     return memory.array("out").copy(), trace
 
 
@@ -246,7 +246,7 @@ def test_a_parameter_read_by_index_leaves_no_record() -> None:
     seen = []
     for executor in ("engine", "reference"):
         memory = Memory.build(kernel, launch)
-        trace = execute(kernel, launch, memory, executor=executor)
+        trace = traced(kernel, launch, memory, executor=executor)
         assert list(memory.array("out")) == [1, 2, 3, 4] * 8
         seen.append([r.kind for r in trace.records()])
     assert seen[0] == seen[1]
@@ -359,14 +359,14 @@ def test_the_log_is_the_same_however_often_it_is_drained(monkeypatch: pytest.Mon
         st.global.u32 [%rd2], %r1;"""
     )
     _, whole = run(kernel, threads=64, blocks=3)
-    monkeypatch.setattr(engine_run, "LOG_BYTES", 256)
+    monkeypatch.setattr(engine_worker, "LOG_BYTES", 256)
     _, pieces = run(kernel, threads=64, blocks=3)
     assert whole.words.size > 1000
     assert np.array_equal(whole.words, pieces.words)
 
 
 def test_progress_is_told_as_blocks_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_run, "LOG_BYTES", 64)
+    monkeypatch.setattr(engine_worker, "UNLOGGED_INSTRUCTIONS", 64)
     kernel = kernel_of("st.global.u32 [%rd2], %r0;")
     launch = Launch((50, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
     told: list[float] = []
@@ -376,23 +376,27 @@ def test_progress_is_told_as_blocks_complete(monkeypatch: pytest.MonkeyPatch) ->
     assert 0 <= told[0] < 0.2 and 0.8 < told[-1] <= 1
 
 
-def test_an_error_in_the_sink_stops_the_run_and_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_run, "LOG_BYTES", 64)
+def test_an_error_of_a_consumer_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_worker, "LOG_BYTES", 64)
     kernel = kernel_of("LOOP: add.u32 %r1, %r1, 1; bra LOOP;")
     launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
 
-    def sink(_words: np.ndarray) -> None:
-        raise KeyboardInterrupt
+    class Refusing:
+        def consume(self, _words: np.ndarray) -> None:
+            raise KeyboardInterrupt
 
+    memory = Memory.build(kernel, launch)
     with pytest.raises(KeyboardInterrupt):
-        execute(kernel, launch, Memory.build(kernel, launch), executor="engine", sink=sink)
+        execute(kernel, launch, memory, executor="engine", consumers=[Refusing()])
 
 
 def test_only_the_given_blocks_run_in_ascending_order() -> None:
     kernel = kernel_of("mov.u32 %r1, %ctaid.x; atom.global.exch.b32 %r3, [%rd0], %r1;")
     launch = Launch((8, 1, 1), (1, 1, 1), {"out": Array("u32", (8,))})
     memory = Memory.build(kernel, launch)
-    trace = execute(kernel, launch, memory, blocks=(6, 1, 4), executor="engine")
+    trace = traced(kernel, launch, memory, blocks=(6, 1, 4), executor="engine")
     assert trace.blocks == (1, 4, 6)
     assert [r.block for r in trace.records() if r.kind == RecordKind.BLOCK] == [1, 4, 6]
     assert memory.array("out")[0] == 6

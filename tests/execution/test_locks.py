@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import by_warp
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Launch
-from kernelcast.toolchain.cache import Cache
+from tests.kept import CACHE
 
 BUDGET = 1_000_000
 
@@ -202,7 +202,7 @@ EXPECTED: dict[str, tuple[int, int, list[int]]] = {
 
 @cache
 def compiled(architecture: str) -> CompiledSource:
-    return compile_source(SOURCE, name="locks.cu", architecture=architecture, cache=Cache())
+    return compile_source(SOURCE, name="locks.cu", architecture=architecture, cache=CACHE)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -230,13 +230,13 @@ def test_who_waits_for_others_lets_them_run(
     traces = []
     for executor in ("engine", "reference"):
         memory = Memory.build(kernel, launch)
-        trace = execute(kernel, launch, memory, executor=executor, budget=BUDGET)
+        trace = traced(kernel, launch, memory, executor=executor, budget=BUDGET)
         assert memory.array("count")[0] == count, executor
         np.testing.assert_array_equal(memory.array("out"), out, executor)
         traces.append(by_warp(trace.records()))
     assert traces[0] == traces[1]
     if architecture == "sm_90":
-        monkeypatch.setattr("kernelcast.execution.engine.run.LOG_BYTES", 64)
+        monkeypatch.setattr("kernelcast.execution.engine.worker.LOG_BYTES", 64)
         memory, needed = Memory.build(kernel, launch), needed_for_trace(kernel)
-        trace = execute(kernel, launch, memory, budget=BUDGET, needed=needed)
+        trace = traced(kernel, launch, memory, budget=BUDGET, needed=needed)
         assert by_warp(trace.records()) == traces[1], "where only the trace counts, drained often"

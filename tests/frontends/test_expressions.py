@@ -77,6 +77,11 @@ def test_values_are_pythons(text: str, value: float) -> None:
         ("min", 1, "expected '('"),
         ("n.real", 2, "unexpected '.'"),
         ("'a'", 1, "unexpected"),
+        ("(1 +", 5, "expected a value at the end"),
+        ("min(1 2)", 5, "an operator or a comma is missing"),
+        ("2 * lambda", 5, "'lambda' cannot be a name"),
+        ("2 * n(1)", 5, "n is a number, not a function"),
+        ("min(n=1)", 1, "not arithmetic"),
     ],
 )
 def test_an_error_points_at_the_column(text: str, column: int, what: str) -> None:
@@ -190,14 +195,64 @@ def test_lists_are_split_outside_parentheses_only(parts: list[str]) -> None:
     assert split_expressions(",".join(parts)) == parts
 
 
-def test_python_is_not_understood() -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
         "__import__('os')",
         "n.__class__",
+        "(n).real",
         "[1][0]",
+        "n[0]",
         "lambda: 1",
+        "(n := 3)",
         "1 if n else 2",
+        "1if n else 2",
         "n and m",
-    ):
-        with pytest.raises(InputError):
-            evaluate(text, NAMES)
+        "not n",
+        "n in m",
+        "n is m",
+        "1 < n in m",
+        "min(*n)",
+        "min(n, m, key=n)",
+        "min(n for n in m)",
+        "n()",
+        "abs(abs)(1)",
+        "(lambda)(1)",
+        "await n",
+        "(yield)",
+        "f'{n}'",
+        "True",
+        "None",
+        "1j",
+        "...",
+        "()",
+        "(1, 2)",
+        "1, 2",
+        "n @ m",
+        "n # m",
+        "n; m",
+        "n \\\n + m",
+        "\uff4e",
+        "\u0663",
+        "n\x00",
+        "not " * 240 + "n",
+        "n if n else " * 80 + "n",
+        "-" * 999 + "n",
+    ],
+)
+def test_no_more_of_python_is_understood(text: str) -> None:
+    with pytest.raises(InputError):
+        evaluate(text, NAMES)
+
+
+def test_a_long_sum_is_not_nested() -> None:
+    assert evaluate("+".join(["1"] * 500), {}) == 500
+
+
+def test_an_expression_may_go_over_lines() -> None:
+    assert evaluate(" 1 +\n\t2", {}) == 3
+
+
+def test_columns_count_from_the_start_of_what_was_given() -> None:
+    with pytest.raises(InputError, match="column 8"):
+        evaluate("   (1) / 0", {})

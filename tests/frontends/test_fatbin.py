@@ -6,9 +6,18 @@ import importlib.util
 from contextlib import suppress
 
 import pytest
-from fat_binaries import ELF, LZ4, PTX, ZSTD, Part, fat_binary, host_program, lz4_block
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.frontends.fat_binaries import (
+    ELF,
+    LZ4,
+    PTX,
+    ZSTD,
+    Part,
+    fat_binary,
+    host_program,
+    lz4_block,
+)
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError, ToolError
 from kernelcast.frontends import fatbin

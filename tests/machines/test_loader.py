@@ -32,11 +32,11 @@ def write(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_at_least_forty_gpus_from_8800_gtx_to_b200_and_rtx_5090() -> None:
+def test_at_least_sixty_gpus_from_8800_gtx_to_b300_and_rtx_5090() -> None:
     names = machine_names()
-    assert len(names) >= 40
+    assert len(names) >= 60
     assert {"8800-gtx", "gtx-280", "gtx-680", "a100-sxm-80gb", "rtx-a4000"} <= set(names)
-    assert {"h100-sxm", "b200", "rtx-5090"} <= set(names)
+    assert {"h100-sxm", "gh200", "b200", "b300", "rtx-5090"} <= set(names)
 
 
 @pytest.mark.parametrize("spelling", ["H100-SXM", "h100 sxm", " h100_sxm ", "h100-sxm"])
@@ -86,6 +86,11 @@ def test_a_file_inherits_from_its_compute_capability_and_its_own_numbers_win(
         ('title = "My chip"', "", "no text for title"),
         ('"9.0"', '"9.7"', "unknown compute capability '9.7'; did you mean 9.0"),
         ("[sm]", "[sm", "not TOML"),
+        ('"counted"', '"{jai-2019}"', "sm.count: unknown source 'jai-2019'; did you mean jia-2019"),
+        ('"counted"', '"as T4: {}"', "sm.count: unknown source ''"),
+        ("[sm]", "[sources]\nrun = 3\n[sm]", "sources.run: no text"),
+        ("[sm]", "[sources]\nrun = ' '\n[sm]", "sources.run: no text"),
+        ('version = "3"', 'version = "3"\nsources = "x"', "sources is not a table"),
     ],
 )
 def test_a_bad_file_is_refused_with_file_and_path(
@@ -96,6 +101,14 @@ def test_a_bad_file_is_refused_with_file_and_path(
         load_machine(write(tmp_path, MINIMAL.replace(old, new)))
     assert message in str(error.value)
     assert "my-chip.toml" in str(error.value)
+
+
+def test_a_source_cites_texts_of_its_file_and_shared_ones(tmp_path: Path) -> None:
+    text = MINIMAL.replace("[sm]", '[sources]\nrun = "my run"\n[sm]').replace(
+        "counted", "{run}; {wong-2010}"
+    )
+    source = load_machine(write(tmp_path, text)).quantities["sm.count"].source
+    assert source == "my run; Wong et al. 2010, Demystifying GPU Microarchitecture (ISPASS)"
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

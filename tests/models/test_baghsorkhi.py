@@ -8,8 +8,8 @@ import pytest
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.baghsorkhi import Baghsorkhi, BaghsorkhiInputs, solve
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.mix import Mix, mix_work
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.mix import Mix, mix_work
 
 WARPS = np.arange(1, 25)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.cuda_guide import CudaGuide, CudaGuideInputs, inputs_of_work, solve
-from kernelcast.models.mix import Mix, mix_work
+from kernelcast.models.terms.mix import Mix, mix_work
 
 TABLE_4_3 = {
     "8800-gtx": (16, 6.9),

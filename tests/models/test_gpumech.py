@@ -13,7 +13,7 @@ from kernelcast.errors import InputError
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.gpumech import GpuMech, GpuMechInputs, solve
-from kernelcast.models.mix import Mix, mix_work
+from kernelcast.models.terms.mix import Mix, mix_work
 
 GTO = "greedy-then-oldest"
 

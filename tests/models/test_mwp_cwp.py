@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
 from kernelcast.models.mwp_cwp import MwpCwp, MwpCwpInputs, inputs_of_case, solve
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.base import Bottleneck
 
 TABLE_2 = MwpCwpInputs(
     mem_ld=420,

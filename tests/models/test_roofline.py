@@ -6,8 +6,8 @@ import pytest
 
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import apply_overrides, load_machine
-from kernelcast.models.base import Bottleneck
 from kernelcast.models.roofline import Roofline
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import Footprint
 
 BLOCKS = 1 << 18

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kernelcast.errors import InputError
 from kernelcast.ir import OpClass
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.mix import Mix, mix_work
 from kernelcast.models.sim import BENEFITS_IN_WORDS, Sim, SimInputs, solve
+from kernelcast.models.terms.mix import Mix, mix_work
 
 # Table 7.1: arithmetic latency, cycles per instruction, memory latency, MWP_peak_bw.
 TABLE_7_1 = {

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register, Space
 from kernelcast.ir.kernel import Resources
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.latency_hiding import Contention
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.latency_hiding import Contention
 from kernelcast.models.volkov import Volkov, Waves
 from kernelcast.profiling.critical_path import walk_warp
 from kernelcast.profiling.profile import Footprint, WarpPath

@@ -7,7 +7,7 @@ import pytest
 
 from kernelcast.errors import InputError
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.mix import Mix, mix_work
+from kernelcast.models.terms.mix import Mix, mix_work
 from kernelcast.models.zhang_owens import ThroughputTable, ZhangOwens, ZhangOwensInputs, solve
 
 WARPS = np.arange(1, 33)

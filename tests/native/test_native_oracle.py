@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison import differences
-from native_oracle import COMPILER, MISSING, native_module
-from operands import sow
+from tests.kept import CACHE
+from tests.native.comparison import differences
+from tests.native.native_oracle import COMPILER, MISSING, native_module
+from tests.native.operands import sow
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
@@ -94,7 +95,9 @@ def kernels(file: Path) -> tuple[str, ...]:
 
 @cache
 def loaded(file: Path, architecture: str) -> LoadedModule:
-    return load(file, architecture=architecture, kernels=kernels(file), options=OPTIONS)
+    return load(
+        file, architecture=architecture, kernels=kernels(file), options=OPTIONS, cache=CACHE
+    )
 
 
 def compiled(file: Path, code: str, kernel: str) -> Kernel:
@@ -130,7 +133,7 @@ def test_memory_is_what_the_cpu_leaves(case: Case) -> None:
     for memory in (ours, native):
         sow(memory)
     before = native.image()
-    execute(kernel, launch, ours, executor="engine")
+    execute(kernel, launch, ours, executor="engine", cache=CACHE)
     run_natively(case.file, launch, native)
     assert native.image() != before, "the kernel leaves something to compare"
     assert [str(d) for d in differences(ours, native, ulps=case.ulps)] == []
@@ -146,7 +149,7 @@ def test_an_example_leaves_what_the_cpu_leaves(name: str, code: str) -> None:
         kernel = compiled(file, code, launch.kernel)
         ours = Memory.build(kernel, launch, earlier=ours)
         native = Memory.build(compiled(file, "ptx", launch.kernel), launch, earlier=native)
-        execute(kernel, launch, ours, executor="engine")
+        execute(kernel, launch, ours, executor="engine", cache=CACHE)
         run_natively(file, launch, native)
         assert [str(d) for d in differences(ours, native)] == []
 

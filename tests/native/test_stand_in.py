@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from comparison import differences
-from native_oracle import COMPILER, MISSING, native_module, run_native
-from operands import special_values
+from tests.native.comparison import differences
+from tests.native.native_oracle import COMPILER, MISSING, native_module, run_native
+from tests.native.operands import special_values
 
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import compile_source

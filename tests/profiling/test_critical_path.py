@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_traces import instruction, kernel
+from tests.profiling.synthetic_traces import instruction, kernel
 
 from kernelcast.ir import BasicBlock, OpClass, Space
 from kernelcast.profiling import critical_path

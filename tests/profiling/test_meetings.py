@@ -6,11 +6,12 @@ import math
 from dataclasses import replace
 
 import pytest
-from synthetic_traces import FULL, affine, enter, instruction, kernel, profile, warp
+from tests.profiling.synthetic_traces import FULL, affine, enter, instruction, kernel, profile, warp
 
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.ir import BasicBlock, Guard, Kernel, OpClass, Space
 from kernelcast.ir.instruction import Instruction
+from kernelcast.isas.traits import with_traits
 
 LOW = 0xFFFF
 HIGH = 0xFFFF0000
@@ -18,6 +19,11 @@ HIGH = 0xFFFF0000
 
 def branch(index: int, opcode: str) -> Instruction:
     return instruction(index, OpClass.BRANCH, opcode)
+
+
+def of_isa(made: Kernel, isa: str) -> Kernel:
+    instructions = tuple(with_traits(i, isa) for i in made.instructions)
+    return replace(made, isa=isa, instructions=instructions)
 
 
 def diamond(*behind: str, isa: str = "sass") -> Kernel:
@@ -37,7 +43,7 @@ def diamond(*behind: str, isa: str = "sass") -> Kernel:
         BasicBlock(2, 3, last, (3,)),
         BasicBlock(3, last, last + 1, ()),
     ]
-    return replace(kernel(listed, blocks), isa=isa)
+    return of_isa(kernel(listed, blocks), isa)
 
 
 PARTED = (warp(0, 0), enter(0), enter(1, LOW), enter(2), enter(3))
@@ -82,7 +88,7 @@ def test_lanes_that_leave_a_loop_one_round_after_the_other_arrive_so():
         BasicBlock(1, 1, 2, (2, 1)),
         BasicBlock(2, 2, 4, ()),
     ]
-    of = replace(kernel(listed, blocks), isa="sass")
+    of = of_isa(kernel(listed, blocks), "sass")
     rounds = [enter(1, FULL << 8 * at & FULL) for at in range(4)]
     found = profile(of, warp(0, 0), enter(0), *rounds, enter(2))
     assert found.instruction_warps.tolist() == [1, 4, 4, 1]
@@ -114,7 +120,7 @@ def guarded() -> Kernel:
     assert guard is not None
     listed[1] = replace(listed[1], guard=Guard(guard.register, negated=True))
     blocks = [BasicBlock(0, 0, 5, (1, 2)), BasicBlock(1, 5, 6, (2,)), BasicBlock(2, 6, 7, ())]
-    return replace(kernel(listed, blocks), isa="sass")
+    return of_isa(kernel(listed, blocks), "sass")
 
 
 def test_guards_are_known_where_an_access_or_a_branch_tells():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic_traces import FULL, affine, enter, scattered, warp, words
+from tests.profiling.synthetic_traces import FULL, affine, enter, scattered, warp, words
 
 from kernelcast.profiling.splitting import end_of_block
 

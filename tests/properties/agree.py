@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from agreement import Agreement, agree, reduced
-from ptx_unique import ARCHITECTURES, unique_program
-from ptx_writer import Program
 from rich.progress import track
+from tests.properties.agreement import Agreement, agree, reduced
+from tests.properties.ptx_unique import ARCHITECTURES, unique_program
+from tests.properties.ptx_writer import Program
 
 from kernelcast.errors import KernelcastError
 from kernelcast.execution.engine import jit

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from ptx_unique_writer import UNIT_BEGINS, UNIT_ENDS
-from ptx_writer import Program
+from tests.properties.ptx_unique_writer import UNIT_BEGINS, UNIT_ENDS
+from tests.properties.ptx_writer import Program
 
 from kernelcast.errors import KernelcastError, UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Words
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.ir import Array, Kernel
@@ -165,12 +164,8 @@ def image_of(kernel: Kernel, program: Program, executor: str) -> Image:
     """A copy of the launch's arrays after the kernel has been executed."""
     memory = Memory.build(kernel, program.launch)
     memory.array("in")[:] = program.words
-    execute(kernel, program.launch, memory, executor=executor, budget=BUDGET, sink=_ignore)
+    execute(kernel, program.launch, memory, executor=executor, budget=BUDGET)
     return {r.label: memory.array(r.label).copy() for r in memory.regions if r.is_argument}
-
-
-def _ignore(words: Words) -> None:
-    """The trace is not looked at."""
 
 
 def unequal(expected: Image, found: Image, program: Program) -> list[str]:

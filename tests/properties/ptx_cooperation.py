@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptx_unique_writer import UniqueWriter
+from tests.properties.ptx_unique_writer import UniqueWriter
 
 ALL = "0xffffffff"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ptx_operations import APPROXIMATIONS, IMMEDIATES, WITHIN_EIGHT
-from ptx_unique_writer import UniqueWriter
-from ptx_writer import by_opcode
+from tests.properties.ptx_operations import APPROXIMATIONS, IMMEDIATES, WITHIN_EIGHT
+from tests.properties.ptx_unique_writer import UniqueWriter
+from tests.properties.ptx_writer import by_opcode
 
 
 class Idiom(NamedTuple):

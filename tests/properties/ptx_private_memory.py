@@ -6,9 +6,9 @@ reduce into, one commutative operation per word, and exactly: the order does not
 
 from __future__ import annotations
 
-from ptx_statements import address
-from ptx_unique_writer import UniqueWriter
-from ptx_writer import INPUT_WORDS
+from tests.properties.ptx_statements import address
+from tests.properties.ptx_unique_writer import UniqueWriter
+from tests.properties.ptx_writer import INPUT_WORDS
 
 OWN_BYTES = 64
 """Of a thread in global memory, and in local memory."""

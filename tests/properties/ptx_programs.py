@@ -11,8 +11,8 @@ from collections.abc import Callable
 from random import Random
 
 from hypothesis import strategies as st
-from ptx_operations import ATOMICS, POOLS, SPECIAL, WIDTHS
-from ptx_statements import (
+from tests.properties.ptx_operations import ATOMICS, POOLS, SPECIAL, WIDTHS
+from tests.properties.ptx_statements import (
     address,
     branch,
     carry_chain,
@@ -27,7 +27,7 @@ from ptx_statements import (
     selection,
     table_branch,
 )
-from ptx_writer import INPUT_WORDS, Program, Writer, elements, input_words
+from tests.properties.ptx_writer import INPUT_WORDS, Program, Writer, elements, input_words
 
 from kernelcast.ir import Array, Fill, Launch
 

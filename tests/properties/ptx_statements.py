@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptx_writer import Writer
+from tests.properties.ptx_writer import Writer
 
 
 def operation(w: Writer) -> None:

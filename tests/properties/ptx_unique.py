@@ -11,15 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from ptx_cooperation import arrival, barrier, exchange, masked_branch, warp_operation
-from ptx_idioms import (
+from tests.properties.ptx_cooperation import (
+    arrival,
+    barrier,
+    exchange,
+    masked_branch,
+    warp_operation,
+)
+from tests.properties.ptx_idioms import (
     approximation,
     bits_to_predicates,
     idiom,
     predicates_to_bits,
     uniform_idiom,
 )
-from ptx_private_memory import (
+from tests.properties.ptx_private_memory import (
     constant_load,
     float_atomic,
     input_load,
@@ -29,7 +35,7 @@ from ptx_private_memory import (
     space_test,
     typed_access,
 )
-from ptx_statements import (
+from tests.properties.ptx_statements import (
     branch,
     carry_chain,
     combined_predicate,
@@ -40,9 +46,9 @@ from ptx_statements import (
     selection,
     table_branch,
 )
-from ptx_unique_frame import Frame, function_text, kernel_text, launch_of
-from ptx_unique_writer import UniqueWriter
-from ptx_writer import Program, Writer, input_words
+from tests.properties.ptx_unique_frame import Frame, function_text, kernel_text, launch_of
+from tests.properties.ptx_unique_writer import UniqueWriter
+from tests.properties.ptx_writer import Program, Writer, input_words
 
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 TOLERANCES = {"near": 2.0**-15, "rough": 2.0**-5}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from ptx_operations import POOLS, WIDTHS
-from ptx_private_memory import (
+from tests.properties.ptx_operations import POOLS, WIDTHS
+from tests.properties.ptx_private_memory import (
     BLOB_BYTES,
     CELLS,
     DATA_WORDS,
@@ -17,8 +17,8 @@ from ptx_private_memory import (
     TILE_BYTES,
     WIDE_REDUCTIONS,
 )
-from ptx_unique_writer import UNIFORM, UNIFORM_PREDICATES, UniqueWriter
-from ptx_writer import INPUT_WORDS, elements
+from tests.properties.ptx_unique_writer import UNIFORM, UNIFORM_PREDICATES, UniqueWriter
+from tests.properties.ptx_writer import INPUT_WORDS, elements
 
 from kernelcast.ir import Argument, Array, Fill, Launch
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
-from ptx_operations import IMMEDIATES, OPERATIONS, Operation, within
-from ptx_writer import Writer, by_opcode
+from tests.properties.ptx_operations import IMMEDIATES, OPERATIONS, Operation, within
+from tests.properties.ptx_writer import Writer, by_opcode
 
 UNIFORM = {
     # pool: the pool it is like, register type, number of registers, element type of its array

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from ptx_operations import (
+from tests.properties.ptx_operations import (
     FLOATS_32,
     FLOATS_64,
     IMMEDIATES,

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from ptx_programs import Program, programs
+from tests.properties.ptx_programs import Program, programs
 
 from kernelcast.errors import ExecutionError
+from kernelcast.execution.consumers import Keep
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import run_reference
 from kernelcast.execution.trace import Words, by_warp, decode
@@ -48,7 +49,7 @@ def outcome_of_reference(kernel: Kernel, program: Program) -> tuple[object, ...]
 
 def outcome_of_engine(kernel: Kernel, program: Program) -> tuple[object, ...]:
     memory = memory_of(kernel, program)
-    chunks: list[Words] = []
+    keep = Keep()
     try:
         run = engine.run_engine(
             kernel,
@@ -56,12 +57,11 @@ def outcome_of_engine(kernel: Kernel, program: Program) -> tuple[object, ...]:
             memory,
             range(program.launch.blocks),
             budget=BUDGET,
-            sink=lambda words: chunks.append(words.copy()),
+            consumers=[keep],
         )
     except ExecutionError as error:
         return (type(error),)
-    words = np.concatenate(chunks) if chunks else np.empty(0, np.uint64)
-    return observed(memory, words), run.warp_instructions, run.thread_instructions
+    return observed(memory, keep.words), run.warp_instructions, run.thread_instructions
 
 
 def observed(memory: Memory, words: Words) -> tuple[object, object]:

@@ -11,11 +11,18 @@ from random import Random
 
 import numpy as np
 import pytest
-from agree import checked, main, program_of
-from agreement import NAME, agree, reduced, unequal
-from ptx_operations import APPROXIMATIONS, OPERATIONS, POOLS, PREDICATES, SELECTIONS, Operation
-from ptx_unique import ARCHITECTURES, unique_program
-from ptx_writer import Program
+from tests.properties.agree import checked, main, program_of
+from tests.properties.agreement import NAME, agree, reduced, unequal
+from tests.properties.ptx_operations import (
+    APPROXIMATIONS,
+    OPERATIONS,
+    POOLS,
+    PREDICATES,
+    SELECTIONS,
+    Operation,
+)
+from tests.properties.ptx_unique import ARCHITECTURES, unique_program
+from tests.properties.ptx_writer import Program
 
 from kernelcast.errors import CompileError
 from kernelcast.ir import Array, Launch
@@ -126,7 +133,7 @@ def test_a_crash_of_the_assembler_is_no_difference(
     def crash(*arguments: object, **options: object) -> bytes:
         raise CompileError("it ended with status -11")
 
-    monkeypatch.setattr("agreement.assemble", crash)
+    monkeypatch.setattr("tests.properties.agreement.assemble", crash)
     found = agree(program, ["sm_90"])
     assert not found.differences
     assert not found.is_executed

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
-from ptx_programs import Program, programs
+from tests.properties.ptx_programs import Program, programs
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.errors import ExecutionError

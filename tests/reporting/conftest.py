@@ -20,7 +20,7 @@ from kernelcast.ir import (
     Space,
 )
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.profiling.profile import (
     AccessProfile,
     Count,

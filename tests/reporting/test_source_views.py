@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from kernelcast.ir import Location, OpClass, Space
-from kernelcast.models.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile
 from kernelcast.reporting.accesses import wasteful_accesses
 from kernelcast.reporting.console import plain_text

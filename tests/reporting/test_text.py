@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelcast.models.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import Sample
 from kernelcast.reporting.comparison import render_comparison
 from kernelcast.reporting.console import plain_text

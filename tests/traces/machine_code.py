@@ -22,6 +22,7 @@ from kernelcast.ir import (
     Text,
 )
 from kernelcast.isas.sass.opcodes import opcode
+from kernelcast.isas.sass.traits import with_traits
 from kernelcast.traces.stored import TraceHead
 
 A = Region("a", GLOBAL_BASE, 1 << 16, "f32")
@@ -41,7 +42,7 @@ def instruction(
     base, *modifiers = name.split(".")
     row = opcode(base)
     assert row is not None
-    return Instruction(
+    made = Instruction(
         index=0,
         opcode=base,
         modifiers=tuple(modifiers),
@@ -53,6 +54,7 @@ def instruction(
         space=space,
         access_bytes=access_bytes,
     )
+    return with_traits(made)
 
 
 def kernel(instructions: Sequence[Instruction], blocks: Sequence[BasicBlock]) -> Kernel:

@@ -6,17 +6,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from accel_sim_rules import read_strictly
-from machine_code import HEAD, stream
 from tests.execution.machine_code import kernels
+from tests.traces.accel_sim_rules import read_strictly
+from tests.traces.machine_code import HEAD, stream
 
+from kernelcast.execution.consumers import Keep
 from kernelcast.execution.trace import RecordKind, decode
+from kernelcast.forecasting.recording import prepare
 from kernelcast.ir import Array, Fill, Launch, Space
 from kernelcast.profiling.run import Sampling
+from kernelcast.profiling.stored import profile_of
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.open import open_trace
-from kernelcast.traces.record import prepare
-from kernelcast.traces.replay import profile_of
 
 # Early and late ends under guards, loops, divergence, accesses of 1 to 16 bytes to all spaces,
 # atomics, barriers with a number and a count, and from sm_80 on copies past the registers.
@@ -78,19 +79,15 @@ def test_what_is_exported_is_accepted_and_whole(tmp_path: Path, target, version)
         for before, after in zip(kernel.instructions, kernel.instructions[1:], strict=False)
         if before.code_offset == after.code_offset
     }
-    with export_trace(tmp_path / "t", recording.head, remarks.append) as write:
-
-        def sink(words):
-            nonlocal wanted, lines
-            write(words)
-            for record in decode(words):
-                if record.kind is RecordKind.BLOCK:
-                    block = kernel.blocks[record.id]
-                    lines += len(set(range(block.start, block.end)) - parts)
-                elif kernel.instructions[record.id].space in SEEN and record.id not in parts:
-                    wanted += sum(a for n, a in enumerate(record.addresses) if record.mask >> n & 1)
-
-        recording.run(sink)
+    keep = Keep()
+    with export_trace(tmp_path / "t", recording.head, remarks.append) as writer:
+        recording.run([writer, keep])
+    for record in decode(keep.words):
+        if record.kind is RecordKind.BLOCK:
+            block = kernel.blocks[record.id]
+            lines += len(set(range(block.start, block.end)) - parts)
+        elif kernel.instructions[record.id].space in SEEN and record.id not in parts:
+            wanted += sum(a for n, a in enumerate(record.addresses) if record.mask >> n & 1)
     trace = read_strictly(tmp_path / "t")
     assert trace.addresses == wanted
     assert trace.head["binary version"] == str(version)
@@ -113,8 +110,8 @@ def test_what_is_exported_is_accepted_and_whole(tmp_path: Path, target, version)
     ],
 )
 def test_the_reader_is_strict(tmp_path: Path, old, new, told):
-    with export_trace(tmp_path / "t", HEAD) as write:
-        write(stream())
+    with export_trace(tmp_path / "t", HEAD) as writer:
+        writer.consume(stream())
     path = tmp_path / "t" / "kernel-1.traceg"
     text = path.read_text()
     assert old in text

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from machine_code import HEAD, KERNEL, instruction, kernel, stream
 from tests.profiling.synthetic_traces import enter, warp, words
+from tests.traces.machine_code import HEAD, KERNEL, instruction, kernel, stream
 
 from kernelcast.errors import ExecutionError, InputError, UnsupportedError
 from kernelcast.ir import BasicBlock, Launch
@@ -18,9 +18,9 @@ from kernelcast.traces.stored import TraceHead
 
 
 def exported(folder: Path, head: TraceHead = HEAD, parts=None) -> str:
-    with export_trace(folder, head) as write:
+    with export_trace(folder, head) as writer:
         for part in [stream(head.blocks)] if parts is None else parts:
-            write(part)
+            writer.consume(part)
     return (folder / "kernel-1.traceg").read_text()
 
 
@@ -178,6 +178,7 @@ def test_opcodes_that_accel_sim_does_not_know_are_written_as_others(text, target
     assert name in written.split()
 
 
+@pytest.mark.every_architecture
 @pytest.mark.parametrize(
     ("target", "version"),
     [("sm_70", 70), ("sm_75", 75), ("sm_86", 86), ("sm_89", 86), ("sm_90a", 90), ("sm_121", 90)],
@@ -198,8 +199,8 @@ def test_what_was_changed_is_said_with_its_count(tmp_path):
     )
     head = TraceHead(replace(code, target="sm_100"), Launch((4, 1, 1), (64, 1, 1)), (1, 2), ())
     said: list[str] = []
-    with export_trace(tmp_path / "t", head, said.append) as write:
-        write(words(*(r for b in (1, 2) for w in (0, 1) for r in (warp(b, w), enter(0)))))
+    with export_trace(tmp_path / "t", head, said.append) as writer:
+        writer.consume(words(*(r for b in (1, 2) for w in (0, 1) for r in (warp(b, w), enter(0)))))
     assert said == [
         "2 of 4 blocks were traced; they are written as a grid of their own",
         "Accel-Sim has no sm_100; the trace is written as one of sm_90",
@@ -224,8 +225,8 @@ def test_what_is_there_already_is_kept(tmp_path):
 
 
 def test_what_goes_wrong_leaves_nothing(tmp_path):
-    with pytest.raises(ExecutionError), export_trace(tmp_path / "t", HEAD) as write:
-        write(stream())
+    with pytest.raises(ExecutionError), export_trace(tmp_path / "t", HEAD) as writer:
+        writer.consume(stream())
         raise ExecutionError("the kernel went wrong")
     with pytest.raises(InputError, match="2 blocks of the trace are missing"):
         exported(tmp_path / "t", HEAD, [stream((0, 1))])

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machine_code import HEAD, stream
+from tests.traces.machine_code import HEAD, stream
 
 from kernelcast.errors import InputError
 from kernelcast.execution.trace import Record, RecordKind, decode
 from kernelcast.ir import Launch, Location, OpClass, Space
 from kernelcast.profiling.profile import Count, Profile
+from kernelcast.profiling.stored import builder_for, profile_of
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.file import read_trace, write_trace
 from kernelcast.traces.open import is_trace, open_trace
-from kernelcast.traces.replay import builder_for, profile_of
 
 HEADER = """-kernel name = _Z4copyPfi
 -kernel id = 7
@@ -254,8 +254,8 @@ def counted(profile: Profile) -> dict[str, object]:
 
 
 def test_what_is_exported_is_imported_with_the_same_counts(tmp_path):
-    with export_trace(tmp_path / "t", HEAD) as write:
-        write(stream())
+    with export_trace(tmp_path / "t", HEAD) as writer:
+        writer.consume(stream())
     builder = builder_for(HEAD, is_observed=True)  # lanes are written as they stand in a record
     builder.consume(stream())
     back = open_trace(tmp_path / "t" / "kernelslist.g")
@@ -265,9 +265,9 @@ def test_what_is_exported_is_imported_with_the_same_counts(tmp_path):
 
 def test_an_imported_trace_is_kept_as_any_other(tmp_path, imported):
     path = tmp_path / "x.kct"
-    with write_trace(path, imported.head, imported.maker) as write:
+    with write_trace(path, imported.head, imported.maker) as writer:
         for words in imported.words():
-            write(words)
+            writer.consume(words)
     kept = read_trace(path)
     assert kept.head == imported.head
     again = np.concatenate([*kept.words()])
@@ -275,12 +275,12 @@ def test_an_imported_trace_is_kept_as_any_other(tmp_path, imported):
 
 
 def test_imported_traces_are_exported_again_as_they_were(tmp_path):
-    with export_trace(tmp_path / "one", HEAD) as write:
-        write(stream())
+    with export_trace(tmp_path / "one", HEAD) as writer:
+        writer.consume(stream())
     back = open_trace(tmp_path / "one" / "kernelslist.g")
-    with export_trace(tmp_path / "two", back.head) as write:
+    with export_trace(tmp_path / "two", back.head) as writer:
         for words in back.words():
-            write(words)
+            writer.consume(words)
     one, two = (
         [
             line.split()[:-1]  # immediates are not kept

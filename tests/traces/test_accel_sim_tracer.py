@@ -11,8 +11,8 @@ import pytest
 from kernelcast.errors import InputError
 from kernelcast.ir import Launch, OpClass, Space
 from kernelcast.profiling.profile import Count
+from kernelcast.profiling.stored import profile_of
 from kernelcast.traces.open import is_trace, open_trace
-from kernelcast.traces.replay import profile_of
 
 
 def head(version: int, binary: int = 80) -> str:

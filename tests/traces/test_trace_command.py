@@ -12,15 +12,9 @@ from kernelcast.cli.main import main
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.fixture(scope="module")
-def cache_directory(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def run(capsys, monkeypatch, cache_directory):
+def run(capsys):
     """Run a command; its status, standard output and standard error."""
-    monkeypatch.setenv("KERNELCAST_CACHE", str(cache_directory))
 
     def call(*arguments: object) -> tuple[int, str, str]:
         status = main(["trace", *map(str, arguments)])

@@ -23,7 +23,7 @@ from tests.profiling.synthetic_traces import (
 from kernelcast import api
 from kernelcast.errors import ExecutionError, InputError
 from kernelcast.execution.address_map import GLOBAL_BASE
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.frontends.launch_check import check_launch
@@ -41,11 +41,11 @@ from kernelcast.ir import (
     Text,
 )
 from kernelcast.profiling.builder import build_profile
+from kernelcast.profiling.stored import profile_of
 from kernelcast.traces import file as trace_file
 from kernelcast.traces.file import read_section, read_trace, write_trace
 from kernelcast.traces.header import StoredInstruction, StoredKernel, pack_head, unpack_head
 from kernelcast.traces.open import is_trace, open_trace
-from kernelcast.traces.replay import profile_of
 from kernelcast.traces.stored import TraceHead
 from kernelcast.traces.stored_launch import StoredArray, StoredLaunch
 
@@ -77,9 +77,9 @@ STREAM = words(
 
 
 def written(path: Path, head: TraceHead = HEAD, *streams: np.ndarray) -> Path:
-    with write_trace(path, head, "by hand") as write:
+    with write_trace(path, head, "by hand") as writer:
         for stream in streams or (STREAM,):
-            write(stream)
+            writer.consume(stream)
     return path
 
 
@@ -139,7 +139,8 @@ def test_every_field_of_a_kernel_comes_back(tmp_path):
 
 def test_no_field_is_forgotten():
     """What is added to kernels must be stored too, or left out on purpose."""
-    assert names_of(Instruction) - names_of(StoredInstruction) == {"index", "location"}
+    left_out = names_of(Instruction) - names_of(StoredInstruction)
+    assert left_out == {"index", "location", "traits"}
     assert names_of(Kernel) - names_of(StoredKernel) == {"meanings", "constants"}
     assert names_of(Launch) == names_of(StoredLaunch)
     assert names_of(Array) <= names_of(StoredArray)
@@ -159,7 +160,7 @@ def test_the_profile_of_a_file_is_that_of_the_execution(tmp_path, name):
     launch = check_launch(of, launch)
     storage = Memory.build(of, launch, base_dir=work.base_dir)
     blocks = sample_blocks(launch.blocks, 2)
-    executed = execute(of, launch, storage, blocks=blocks)
+    executed = traced(of, launch, storage, blocks=blocks)
     path = written(
         tmp_path / "a.kct", TraceHead(of, launch, blocks, storage.regions), executed.words
     )
@@ -178,8 +179,8 @@ def test_the_profile_of_a_file_is_that_of_the_execution(tmp_path, name):
 def test_what_goes_wrong_leaves_the_older_file_and_nothing_else(tmp_path):
     path = written(tmp_path / "a.kct")
     before = path.read_bytes()
-    with pytest.raises(ExecutionError), write_trace(path, HEAD, "m") as write:
-        write(STREAM)
+    with pytest.raises(ExecutionError), write_trace(path, HEAD, "m") as writer:
+        writer.consume(STREAM)
         raise ExecutionError("the kernel went wrong")
     assert [*tmp_path.iterdir()] == [path]
     assert path.read_bytes() == before

@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
+import scipy.stats  # noqa: F401  not within the first example, which Hypothesis times
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelcast.errors import ToolError
+from kernelcast.validation import accuracy
 from kernelcast.validation.accuracy import (
     Comparison,
     error_quantile,
@@ -62,3 +65,9 @@ def test_tau_counts_every_pair_once(pairs):
     else:
         expected = sum(x * y for x, y in orders) / (untied[0] * untied[1]) ** 0.5
         assert kendall_tau(pairs) == pytest.approx(expected)
+
+
+def test_without_scipy_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
+    with pytest.raises(ToolError, match=r"pip install 'kernelcast\[validation\]'"):
+        kendall_tau([(1.0, 1.0), (2.0, 2.0)])

@@ -9,7 +9,7 @@ import pytest
 
 from kernelcast.errors import InputError, MissingNumberError
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.latency_hiding import Chip, Contention, memory_throughput
+from kernelcast.models.terms.latency_hiding import Chip, Contention, memory_throughput
 from kernelcast.validation.arena import (
     ALPHAS,
     GPUS,

@@ -16,7 +16,7 @@ from kernelcast.errors import ToolError
 from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.measurements.reading import read_measurements
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.reporting.counters import counters_dict, render_counters
 from kernelcast.validation.counter_scores import Counted, CounterScore, counter_scores
 from kernelcast.validation.counters import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+import scipy.stats  # noqa: F401  not within the first example, which Hypothesis times
 from hypothesis import given
 from hypothesis import strategies as st
 

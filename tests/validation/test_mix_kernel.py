@@ -7,13 +7,14 @@ import math
 import re
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.api import Sampling, cases, workload
 from kernelcast.errors import InputError, ToolError
 from kernelcast.ir import Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.base import Bottleneck
-from kernelcast.models.mix import Mix, MixKind, mix_work
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.mix import Mix, MixKind, mix_work
 from kernelcast.models.volkov import Volkov
 from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
 from kernelcast.toolchain.nvrtc import compile_cuda
@@ -72,8 +73,8 @@ def need_nvdisasm():
 def test_the_loop_holds_the_mix_and_nothing_else(name, architecture):
     mix = MIXES[name]
     made = mix_kernel(mix, blocks=4, threads=64)
-    cubin = compile_cuda(made.source, name="mix.cu", architecture=architecture).cubin
-    counts = collections.Counter(loop_opcodes(disassemble(cubin)))
+    cubin = compile_cuda(made.source, name="mix.cu", architecture=architecture, cache=CACHE).cubin
+    counts = collections.Counter(loop_opcodes(disassemble(cubin, CACHE)))
     assert counts.pop("FADD", 0) + counts.pop("FFMA", 0) == made.additions
     assert counts.pop(SLOW.get(mix.kind, "LDG"), 0) == made.slow
     # The loop itself: a count, a comparison, at most two jumps, and per chain two moves.

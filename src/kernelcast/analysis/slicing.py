@@ -19,17 +19,13 @@ from kernelcast.analysis.waiting import waits_of
 from kernelcast.ir import Guard, Instruction, Kernel, OpClass, Register, Space
 
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
-_SLEEP = "nanosleep"
 _MODIFYING = (OpClass.ATOMIC, OpClass.ASYNC_COPY)
 _WRITABLE = (Space.GLOBAL, Space.SHARED, Space.LOCAL)
-_READ_ONLY = ("nc", "CONSTANT")
-"""What PTX and SASS call loads from memory that nobody writes while the kernel runs."""
-
 _BARRIERS = "mbarrier"
 """What marks the steps that access a barrier in shared memory."""
 
 _CARRY = Register("", "pred")
-"""The condition code of PTX, which `add.cc` writes and `addc` reads; no operand names it."""
+"""The condition code, which no operand names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,7 @@ class _Search:
 
     def add_root(self, instruction: Instruction) -> None:
         """Note what the trace itself depends on."""
-        if instruction.op_class in _CONTROL or instruction.opcode == _SLEEP:
+        if instruction.op_class in _CONTROL or instruction.traits.sleeps:
             self.in_full.add(instruction.index)
             self._pending.append(instruction.index)
         elif _is_traced(instruction):
@@ -148,7 +144,7 @@ class _Search:
         if place not in self._needed:
             self._needed.add(place)
             for instruction in self.instructions:
-                if _may_write(instruction) and any(
+                if may_write(instruction) and any(
                     _overlap(place, other) for other in self._places(instruction)
                 ):
                     self._take(instruction.index, user)
@@ -170,7 +166,7 @@ class _Search:
         nothing else reads or writes them."""
         if instruction.index in self._barriers:
             return (_BARRIERS,)
-        spaces = _reachable(instruction)
+        spaces = reachable_spaces(instruction)
         if self._pointers and Space.GLOBAL in spaces and instruction.index in self._arrays:
             return tuple(map(_Array, sorted(self._arrays[instruction.index])))
         return spaces
@@ -274,13 +270,11 @@ class _Writers:
 
 
 def _reads(instruction: Instruction) -> tuple[Register, ...]:
-    if instruction.opcode in ("addc", "subc", "madc"):
-        return (*instruction.reads, _CARRY)
-    return instruction.reads
+    return (*instruction.reads, _CARRY) if instruction.traits.reads_carry else instruction.reads
 
 
 def _writes(instruction: Instruction) -> tuple[Register, ...]:
-    return (*instruction.writes, _CARRY) if "cc" in instruction.modifiers else instruction.writes
+    return (*instruction.writes, _CARRY) if instruction.traits.writes_carry else instruction.writes
 
 
 def _is_access(instruction: Instruction) -> bool:
@@ -313,16 +307,16 @@ def _follows_descriptors(instruction: Instruction) -> bool:
     return instruction.op_class is OpClass.TENSOR and instruction.space is not None
 
 
-def _may_write(instruction: Instruction) -> bool:
+def may_write(instruction: Instruction) -> bool:
     """Whether it may change memory: all but loads, and matrix instructions that load."""
     is_load = instruction.op_class is OpClass.LOAD or bool(instruction.writes)
     return _is_access(instruction) and (instruction.op_class in _MODIFYING or not is_load)
 
 
-def _reachable(instruction: Instruction) -> tuple[Space, ...]:
+def reachable_spaces(instruction: Instruction) -> tuple[Space, ...]:
     """The state spaces, of those that are written, to which its address may lead."""
     space = instruction.space
-    if any(word in instruction.modifiers for word in _READ_ONLY):
+    if instruction.traits.is_read_only:
         return ()
     if space is None or space is Space.GENERIC:
         return _WRITABLE

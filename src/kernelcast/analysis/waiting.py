@@ -20,20 +20,12 @@ from kernelcast.ir import (
     Instruction,
     Kernel,
     OpClass,
-    Operand,
     Register,
-    Space,
 )
 
 PATIENCE = 32
 """Rounds of a waiting loop that the same lanes begin in succession before the others of their warp
 move. Where each round lets a lane go, as compare-and-swap does, a warp needs no more."""
-
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio", "STRONG"))
-_EXCHANGES = frozenset(("shfl", "vote", "match", "redux", "elect"))
-_OF_MATRICES = frozenset(("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"))
-_ALL_LANES = Immediate((1 << 32) - 1)
-_LEAVING = frozenset(("ret", "exit", "EXIT"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +42,17 @@ def waits_of(kernel: Kernel) -> Waits:
     headers = waiting_loops(kernel)
     if not headers:
         return Waits(frozenset(), {})
-    lanes = {b.index: _lanes_that_meet(kernel, b.start) for b in kernel.blocks if b.end > b.start}
+    lanes = {
+        b.index: kernel.instructions[b.start].traits.member_mask
+        for b in kernel.blocks
+        if b.end > b.start
+    }
     return Waits(headers, {block: mask for block, mask in lanes.items() if mask is not None})
 
 
 def waiting_loops(kernel: Kernel) -> frozenset[int]:
     """The headers of the loops that wait."""
-    if not any(_may_change(kernel, i, frozenset()) for i in kernel.instructions):
+    if not any(_may_change(i, frozenset()) for i in kernel.instructions):
         return frozenset()
     loops = natural_loops([b.successors for b in kernel.blocks])
     return frozenset(loop.header for loop in loops if _waits(kernel, loop))
@@ -66,7 +62,7 @@ def cut_at_meetings(kernel: Kernel) -> Kernel:
     """The kernel with every meeting at the start of a block, if it has a waiting loop."""
     if not waiting_loops(kernel):
         return kernel
-    meetings = {i.index for i in kernel.instructions if _lanes_that_meet(kernel, i.index)}
+    meetings = {i.index for i in kernel.instructions if i.traits.member_mask}
     starts = [
         [b.start, *sorted(meetings.intersection(range(b.start + 1, b.end)))] for b in kernel.blocks
     ]
@@ -98,35 +94,19 @@ def _renamed(instruction: Instruction, first: list[int]) -> Instruction:
     return replace(instruction, operands=tuple(operands))
 
 
-def _lanes_that_meet(kernel: Kernel, index: int) -> Register | Immediate | None:
-    """The mask of the lanes that take part in an instruction together, None where there is none.
-
-    Exchanges of machine code take those that are there: it says before them who has to be.
-    """
-    instruction = kernel.instructions[index]
-    if instruction.opcode in _OF_MATRICES and instruction.guard is None:
-        return _ALL_LANES
-    for step in kernel.steps(index)[:1]:
-        is_exchange = kernel.isa == "ptx" and step.opcode in _EXCHANGES and "sync" in step.modifiers
-        if step.guard is None and (is_exchange or step.modifiers[:2] == ("warp", "sync")):
-            mask: Operand = step.operands[-1]
-            return mask if isinstance(mask, Register | Immediate) else None
-    return None
-
-
-def _may_change(kernel: Kernel, instruction: Instruction, written: AbstractSet[Register]) -> bool:
+def _may_change(instruction: Instruction, written: AbstractSet[Register]) -> bool:
     """Whether it reads what others may change while a loop runs, which writes some registers.
 
-    Machine code reads shared memory alike whether the source said `volatile` or not; it would not
-    read the same place again if it did not.
+    Where the code does not tell, it does if it reads the same place again and again: the compiler
+    would have read it once.
     """
     if instruction.op_class is OpClass.ATOMIC:
         return bool(instruction.writes)
     if instruction.op_class is not OpClass.LOAD:
         return False
-    if kernel.isa == "sass" and instruction.space is Space.SHARED:
+    if instruction.traits.is_volatile is None:
         return written.isdisjoint(instruction.address_reads)
-    return not _STRONG.isdisjoint(instruction.modifiers)
+    return instruction.traits.is_volatile
 
 
 def _waits(kernel: Kernel, loop: Loop) -> bool:
@@ -147,7 +127,7 @@ def _waits(kernel: Kernel, loop: Loop) -> bool:
 
 
 def _leaves(kernel: Kernel, block: BasicBlock, loop: Loop) -> bool:
-    ends = block.end > block.start and kernel.instructions[block.end - 1].opcode in _LEAVING
+    ends = block.end > block.start and kernel.instructions[block.end - 1].traits.exits
     return ends or any(s not in loop.blocks for s in block.successors)
 
 
@@ -187,7 +167,7 @@ def _deciding_branches(kernel: Kernel, loop: Loop) -> set[int]:
             depends = not tainted.isdisjoint(instruction.reads)
             if depends and instruction.op_class is OpClass.BRANCH:
                 found.add(block.index)
-            if depends or _may_change(kernel, instruction, written):
+            if depends or _may_change(instruction, written):
                 tainted.update(instruction.writes)
             elif instruction.guard is None:
                 tainted.difference_update(instruction.writes)

@@ -1,1 +1,1 @@
-"""From a GPU to its machine file: microbenchmarks, their runner, and the fits of its results."""
+"""From what was measured on a GPU to its machine file: the fits of its results."""

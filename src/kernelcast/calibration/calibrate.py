@@ -11,7 +11,6 @@ from typing import Any
 
 from kernelcast.calibration.fits import UnfitError
 from kernelcast.calibration.picture import Picture
-from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules import Rule, rules
 from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant
 from kernelcast.errors import InputError
@@ -19,6 +18,7 @@ from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
 from kernelcast.machines.machine import Kind, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
+from kernelcast.measuring.raw import Raw
 
 CLOCK_DRIFT = 0.02
 """Relative change of the clock during a benchmark above which a remark says so."""
@@ -204,6 +204,10 @@ def _disturbances(entry: Mapping[str, Any]) -> Iterator[str]:
         yield "its last line is cut off, and left out"
 
 
+_NO_REFERENCE = str.maketrans("{}", "()")
+"""Braces in the source of a machine file would cite another source."""
+
+
 def machine_toml(calibration: Calibration) -> str:
     """The machine file: identity, and every finding with unit, kind and source."""
     device = calibration.raw.device
@@ -225,9 +229,10 @@ def machine_toml(calibration: Calibration) -> str:
             lines += ["", f"[{table}]"]
             group = table
         quantity = finding.quantity
+        source = _text(quantity.source.translate(_NO_REFERENCE))
         lines.append(
             f"{key} = {{ value = {quantity.value!r}, unit = {_text(quantity.unit)}, "
-            f"kind = {_text(quantity.kind.value)}, source = {_text(quantity.source)} }}"
+            f"kind = {_text(quantity.kind.value)}, source = {source} }}"
         )
     return "\n".join(lines) + "\n"
 

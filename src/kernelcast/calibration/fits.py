@@ -6,11 +6,14 @@ caller to say. Samples that cannot be fitted are an UnfitError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kernelcast.errors import ToolError
 
 Values = Sequence[float]
 _PLATEAU = 0.05
@@ -197,8 +200,8 @@ def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:
 
         c L^2 - (W + a c) L + (a - b) W = 0
 
-    whose greater root is fitted to the relative values of L by Gauss and Newton's method, in the
-    logarithms of a, b and c, which keeps them positive.
+    whose greater root is fitted to the relative values of L by Levenberg and Marquardt's method, in
+    the logarithms of a, b and c, which keeps them positive. ToolError where SciPy is missing.
     """
     ts, ys = _arrays(throughputs, latencies)
     if len(ts) < 4:
@@ -209,25 +212,32 @@ def loaded_latency(throughputs: Values, latencies: Values) -> LoadedLatency:
         raise UnfitError("the latency does not grow with the throughput")
     scale = ts.max()
     concurrency = ts / scale * ys
-    logs = np.log([ys.min(), 0.05 * ys.min(), 1.02])
-    damping = 1e-3
-    error = _loaded_error(logs, concurrency, ys)
-    for _ in range(200):
-        shifts = 1e-6 * np.eye(3)
-        slopes = [(_loaded_error(logs + d, concurrency, ys) - error) / 1e-6 for d in shifts]
-        jacobian = np.stack(slopes, axis=1)
-        normal = jacobian.T @ jacobian
-        step = np.linalg.solve(normal + damping * np.eye(3), -jacobian.T @ error)
-        tried = _loaded_error(logs + step, concurrency, ys)
-        if np.sum(tried**2) < np.sum(error**2):
-            logs, error, damping = logs + step, tried, damping / 4
-        else:
-            damping *= 4
-        if damping > 1e12 or np.abs(step).max() < 1e-10:
-            break
-    base, slope, capacity = np.exp(logs)
-    residual = float(np.sqrt(np.mean(error**2)))
+    start = np.log([ys.min(), 0.05 * ys.min(), 1.02])
+    # To the last digits, so that one file gives one machine.
+    found = _least_squares()(
+        _loaded_error,
+        start,
+        method="lm",
+        args=(concurrency, ys),
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    base, slope, capacity = np.exp(found.x)
+    residual = float(np.sqrt(np.mean(found.fun**2)))
     return LoadedLatency(float(base), float(slope), float(capacity * scale), residual)
+
+
+def _least_squares() -> Callable[..., Any]:
+    """SciPy's nonlinear least squares."""
+    try:
+        from scipy.optimize import least_squares
+    except ImportError:
+        raise ToolError(
+            "SciPy is not installed", hint="run: pip install 'kernelcast[calibration]'"
+        ) from None
+    found: Callable[..., Any] = least_squares
+    return found
 
 
 def _loaded_error(

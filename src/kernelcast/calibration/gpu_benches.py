@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from kernelcast.calibration.calibrate import Calibration, fitted
-from kernelcast.calibration.raw import Raw
 from kernelcast.calibration.rules.gpu_benches import rules
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
@@ -17,6 +16,7 @@ from kernelcast.measurements.gpu_benches import (
     Table,
     read_table,
 )
+from kernelcast.measuring.raw import Raw
 
 ORIGIN = "RRZE gpu-benches"
 

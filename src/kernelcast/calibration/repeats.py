@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.calibration.calibrate import Calibration
-from kernelcast.calibration.raw import Raw
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.raw import Raw
 
 TOLERANCE = 0.02
 """Relative difference up to which a number has come back."""

@@ -58,10 +58,10 @@ def command(
     from pathlib import Path
 
     from kernelcast.calibration.calibrate import calibrate, write_machine
-    from kernelcast.calibration.raw import read_raw
     from kernelcast.calibration.repeats import compare
     from kernelcast.files import write_whole
     from kernelcast.machines.loader import load_machine
+    from kernelcast.measuring.raw import read_raw
     from kernelcast.reporting.calibration import (
         COMPARISON,
         calibration_dict,
@@ -94,9 +94,9 @@ def _calibration(files: tuple[str, ...], gpu: str | None) -> Calibration:
     """Of one raw file, or of tables of the GPU."""
     from kernelcast.calibration.calibrate import calibrate
     from kernelcast.calibration.gpu_benches import calibrate_tables
-    from kernelcast.calibration.raw import read_raw
     from kernelcast.machines.loader import load_machine
     from kernelcast.measurements.gpu_benches import is_table
+    from kernelcast.measuring.raw import read_raw
 
     first, *others = files
     if gpu:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from kernelcast import DEFAULT_GPU
 from kernelcast.cli.options import (
     GpuFlags,
     LaunchOptions,
@@ -22,6 +21,7 @@ from kernelcast.cli.options import (
     source_options,
 )
 from kernelcast.errors import InputError
+from kernelcast.machines import DEFAULT_GPU
 
 SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
 """What one file is compared on where no GPU is named."""

@@ -108,7 +108,7 @@ def _size(directory: Path) -> str:
 
 def _data() -> Finding:
     from kernelcast.machines.loader import machine_names
-    from kernelcast.models.registry import model_names
+    from kernelcast.models import model_names
 
     models = model_names()
     return Finding("forecasts", True, f"{len(machine_names())} GPUs; models: {', '.join(models)}")

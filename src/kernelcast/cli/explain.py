@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -52,8 +53,10 @@ def command(
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
     from kernelcast.cli.studies import forecasts, study
+    from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.explanation import explanation_dict, render_explanation
     from kernelcast.reporting.text import answer
+    from kernelcast.traces.open import is_trace
 
     gpus.machine()
     if len(models.names()) > 1:
@@ -69,7 +72,7 @@ def command(
         output.show(answer(found), {})
         return
     ptx = None
-    if found.case.kernel.isa == "sass":
+    if is_machine_code(found.case.kernel) and not is_trace(Path(file)):
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output)[at].profile

@@ -1,4 +1,4 @@
-"""Measure a GPU, or make the folder that does so on another machine."""
+"""Measure a GPU, or make the file that does so on another machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OUT = {False: "raw.json", True: "ground-truth.json"}
 
 
 @click.command("measure")
-@click.option("--pack", metavar="DIR", help="Make the folder and stop; needs no GPU.")
+@click.option("--pack", metavar="DIR", help="Write DIR/pack.pyz and stop; needs no GPU.")
 @click.option(
     "--keep",
     metavar="DIR",
@@ -21,7 +21,7 @@ _OUT = {False: "raw.json", True: "ground-truth.json"}
 @click.option(
     "--ground-truth",
     is_flag=True,
-    help="Time the kernels with known results instead; with --pack, add them to the folder.",
+    help="Time the kernels with known results instead; with --pack, add them to it.",
 )
 @click.option(
     "--target",
@@ -60,14 +60,14 @@ def command(
 ) -> None:
     """Run the microbenchmarks on this machine's GPU and write all they measured to RAW.json.
 
-    What RAW.json holds already is not run again. With --pack, a folder is made that does the same
-    on a machine with a driver and Python 3.10 alone: python3 DIR/measure.py --out RAW.json
+    What RAW.json holds already is not run again. With --pack, one file is made that does the same
+    on a machine with a driver and Python 3.10 alone: python3 pack.pyz measure --out RAW.json
 
     With --ground-truth the kernels with known results are timed instead, after their results have
-    been checked; the folder's program for that is DIR/measure_ground_truth.py. Where NVIDIA's
-    profiler is installed, DIR/profile_ground_truth.py has it count what they do.
+    been checked: python3 pack.pyz ground-truth. Where NVIDIA's profiler is installed,
+    python3 pack.pyz profile has it count what they do.
     """
-    from kernelcast.calibration.here import Wanted, measure_here
+    from kernelcast.measuring.here import Wanted, measure_here
     from kernelcast.toolchain.cache import Cache
 
     if pack:
@@ -94,31 +94,27 @@ def command(
 def _make_pack(
     directory: Path, ground_truth: bool, targets: tuple[str, ...] | None, output: Output
 ) -> None:
-    from kernelcast.calibration import ground_truth_pack, pack
+    from kernelcast.measuring import ground_truth_pack, pack
     from kernelcast.toolchain.cache import Cache
 
     chosen, cache = targets or pack.TARGETS, Cache()
-    runner, more = pack.RUNNER, {}
+    command, more = "measure", {}
     if ground_truth:
         part = ground_truth_pack.ground_truth_part(chosen, cache)
-        runner, more = ground_truth_pack.RUNNER, dict(part.contents)
+        command, more = "ground-truth", dict(part.contents)
         if part.left_out:
             names = ", ".join(part.left_out)
             output.remark(f"left out, for want of NVIDIA's headers: {names}")
-    files = pack.make_pack(directory, chosen, cache, more=more)
+    file = pack.make_pack(directory, chosen, cache, more=more)
     output.show(
-        f"{directory}: {len(files)} files for {', '.join(chosen)}; on the machine with the GPU: "
-        f"python3 {directory.name}/{runner} --out {_OUT[ground_truth]}",
-        {
-            "pack": str(directory),
-            "files": [str(file) for file in files],
-            "targets": list(chosen),
-        },
+        f"{file}: for {', '.join(chosen)}; on the machine with the GPU: "
+        f"python3 {file.name} {command} --out {_OUT[ground_truth]}",
+        {"pack": str(directory), "files": [str(file)], "targets": list(chosen)},
     )
 
 
 def _keep(file: str, directory: Path, output: Output) -> None:
-    from kernelcast.calibration.keep import keep
+    from kernelcast.measuring.keep import keep
     from kernelcast.toolchain.cache import Cache
 
     files = keep(file, directory, Cache())

@@ -71,7 +71,7 @@ def command(
     kernelcast mix --alpha 8 --kind random --cuda mix.cu
     """
     from kernelcast.files import write_whole
-    from kernelcast.models.mix import Mix, MixKind
+    from kernelcast.models.terms.mix import Mix, MixKind
     from kernelcast.reporting.mix import mix_dict, mix_rows, render_mix
     from kernelcast.validation.mix_kernel import mix_kernel
 

@@ -24,7 +24,7 @@ def complete(_: click.Context, __: click.Parameter, typed: str) -> list[Completi
 @output_options
 def command(name: str, output: Output) -> None:
     """List the performance models, or show one: its source, parameters and gaps."""
-    from kernelcast.models.registry import default_model_name, load_model, model_names
+    from kernelcast.models import default_model_name, load_model, model_names
     from kernelcast.reporting.models import model_dict, render_model, render_models
 
     if name:

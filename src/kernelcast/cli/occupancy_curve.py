@@ -71,7 +71,7 @@ def command(
     if alphas is not None:
         raise click.UsageError("--alpha goes with --cusp: FILE has its own additions per load")
     from kernelcast.cli.studies import study
-    from kernelcast.models.occupancy_curve import occupancy_curve
+    from kernelcast.exploration.occupancy_curve import occupancy_curve
     from kernelcast.reporting.occupancy_curve import curve_chart, curves_dict, render_curves
     from kernelcast.reporting.svg import write_svg
 
@@ -84,7 +84,7 @@ def command(
 def _cusps(
     gpus: GpuFlags, alphas: tuple[float, ...] | None, picture: Path | None, output: Output
 ) -> None:
-    from kernelcast.models.cusp import ALPHAS, cusp
+    from kernelcast.exploration.cusp import ALPHAS, cusp
     from kernelcast.reporting.cusp import cusp_chart, cusps_dict, render_cusps
     from kernelcast.reporting.svg import write_svg
 

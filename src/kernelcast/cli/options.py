@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from kernelcast import DEFAULT_GPU
 from kernelcast.errors import InputError, KernelcastError
+from kernelcast.machines import DEFAULT_GPU
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,7 +86,7 @@ def known_gpus() -> tuple[str, ...]:
 
 def known_models() -> tuple[str, ...]:
     """Names of all models, and `all`."""
-    from kernelcast.models.registry import model_names
+    from kernelcast.models import model_names
 
     return (*model_names(), "all")
 
@@ -171,7 +171,7 @@ class ModelFlags:
 
     def names(self) -> tuple[str, ...]:
         """The models asked for, `default` and `all` replaced by names."""
-        from kernelcast.models.registry import default_model_name, model_names
+        from kernelcast.models import default_model_name, model_names
 
         chosen: list[str] = []
         for name in self.model:
@@ -304,6 +304,7 @@ class SamplingFlags:
     exact: bool
     sample: int | None
     budget: int | None
+    threads: int | None = None
 
     def sampling(self) -> Sampling:
         """The same for the library; InputError where it asks for two things at once."""
@@ -311,7 +312,7 @@ class SamplingFlags:
 
         if self.exact and self.sample is not None:
             raise InputError("all blocks and a sample of them", where="--exact --sample")
-        return Sampling(self.exact, self.sample, self.budget)
+        return Sampling(self.exact, self.sample, self.budget, self.threads)
 
 
 sampling_options = gathered(
@@ -327,8 +328,14 @@ sampling_options = gathered(
         metavar="N",
         help="Stop a kernel after N executed warp instructions of a block.",
     ),
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Execute on N threads of the CPU; by default on all cores.",
+    ),
 )
-"""`--exact --sample --budget`, as `sampling: SamplingFlags`."""
+"""`--exact --sample --budget --threads`, as `sampling: SamplingFlags`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Predict how long the launches of FILE take and what binds them.
 
-    FILE is CUDA C++, PTX or a workload (TOML). The launch is read from the comment block at the top
-    of the source, or given by --grid, --block and --arg.
+    FILE is CUDA C++, PTX, a workload (TOML) or a trace. The launch is read from the comment block
+    at the top of the source, or given by --grid, --block and --arg; a trace holds its own.
     """
     from kernelcast.cli.studies import forecasts, study
     from kernelcast.reporting.json import document_dict

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -13,7 +18,7 @@ from kernelcast.cli.options import (
     SamplingFlags,
     SourceFlags,
 )
-from kernelcast.errors import MissingNumberError
+from kernelcast.errors import InputError, MissingNumberError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case, Forecast
@@ -27,11 +32,18 @@ def study(
     sampling: SamplingFlags,
     output: Output,
 ) -> tuple[Case, ...]:
-    """Cases of all launches that the file or the flags ask for, on all GPUs asked for."""
+    """Cases of all launches that the file or the flags ask for, on all GPUs asked for.
+
+    A trace holds its launches: options that say how to compile or execute one are refused.
+    """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
+    from kernelcast.traces.open import is_trace
 
     machines = gpus.machines()
+    if is_trace(Path(file)):
+        refuse_execution_options(file)
+        return api.traced_cases(file, machines)
     work = api.workload(file, launch.flags(source.kernel))
     with progress_bar("executing", output.quiet) as progress:
         return api.cases(
@@ -40,6 +52,28 @@ def study(
             build=source.build(),
             sampling=sampling.sampling(),
             progress=progress,
+        )
+
+
+def refuse_execution_options(file: str, *others: str) -> None:
+    """InputError where options were typed that say how a launch is compiled and executed.
+
+    `others` are parameters of the command that mean as little where `file` is a trace.
+    """
+    context = click.get_current_context()
+    groups = (SourceFlags, LaunchOptions, SamplingFlags)
+    names = {field.name for group in groups for field in fields(group)} | set(others)
+    typed = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if typed:
+        raise InputError(
+            f"{' '.join(typed)}: a trace stays as it was made",
+            where=file,
+            hint="trace the source anew",
         )
 
 

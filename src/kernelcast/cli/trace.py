@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -28,16 +27,14 @@ from kernelcast.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from kernelcast.api import Build
-    from kernelcast.execution.trace import Sink, Words
+    from kernelcast.execution.consumers import Consumer
+    from kernelcast.forecasting.recording import Recording
     from kernelcast.profiling.profile import Profile
-    from kernelcast.traces.record import Recording
     from kernelcast.traces.stored import TraceHead
 
-    Feed = Callable[[Sink], None]
+    Feed = Callable[[Sequence[Consumer]], None]
 
 OWN, ACCEL_SIM = "own", "accel-sim"
-_FOR_TRACES = frozenset({"file", "out", "form", "number", "as_json", "quiet", "debug"})
-"""Parameters that mean something where FILE is a trace."""
 
 
 @click.command("trace")
@@ -80,47 +77,25 @@ def command(
     kernelslist.g or their folder. A launch is executed for 32 of its blocks where neither --exact
     nor --sample says otherwise. Without --out, nothing is written.
     """
+    from kernelcast.cli.studies import refuse_execution_options
+    from kernelcast.profiling.stored import builder_for
     from kernelcast.traces.open import is_trace
-    from kernelcast.traces.replay import builder_for
 
     if form == ACCEL_SIM and not out:
         raise InputError(f"--format {form} without a place", hint="name a new folder with --out")
     if is_trace(Path(file)):
-        _refuse_options(file)
+        refuse_execution_options(file, "gpu", "settings")
         head, maker, feed = _stored(file, number)
     else:
         head, maker, feed = _executed(file, number, gpus, source, launch, sampling, output)
     builder = builder_for(head)
-    with _writer(out, form, head, maker, output) as write:
-
-        def sink(words: Words) -> None:
-            builder.consume(words)
-            if write is not None:
-                write(words)
-
-        feed(sink)
+    with _writer(out, form, head, maker, output) as writer:
+        feed([builder] if writer is None else [builder, writer])
     profile = builder.finish(executor=maker)
     size = _size(Path(out)) if out else None
     output.show(
         _text(profile, out, size, brief=output.quiet), _data(profile, maker, out, form, size)
     )
-
-
-def _refuse_options(file: str) -> None:
-    """InputError where options were typed that say how a launch is executed."""
-    context = click.get_current_context()
-    typed = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name not in _FOR_TRACES
-        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if typed:
-        raise InputError(
-            f"{' '.join(typed)}: a trace stays as it was made",
-            where=file,
-            hint="trace the source anew",
-        )
 
 
 def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
@@ -129,9 +104,10 @@ def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
 
     trace = open_trace(Path(file), number)
 
-    def feed(sink: Sink) -> None:
+    def feed(consumers: Sequence[Consumer]) -> None:
         for words in trace.words():
-            sink(words)
+            for consumer in consumers:
+                consumer.consume(words)
 
     return trace.head, trace.maker, feed
 
@@ -148,8 +124,8 @@ def _executed(
     """A launch to be executed."""
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
+    from kernelcast.forecasting.recording import MAKER, prepare
     from kernelcast.frontends.launch_check import check_launch
-    from kernelcast.traces.record import MAKER, prepare
 
     machine, build = gpus.machine(), source.build()
     work = api.workload(file, launch.flags(source.kernel))
@@ -178,16 +154,16 @@ def _executed(
         output.remark(f"PTX is traced, not the machine code: {error.what}")
         recording = prepared(replace(build, isa="ptx"))
 
-    def feed(sink: Sink) -> None:
+    def feed(consumers: Sequence[Consumer]) -> None:
         with progress_bar("executing", output.quiet) as progress:
-            recording.run(sink, progress)
+            recording.run(consumers, progress)
 
     return recording.head, MAKER, feed
 
 
 def _writer(
     out: str | None, form: str, head: TraceHead, maker: str, output: Output
-) -> AbstractContextManager[Sink | None]:
+) -> AbstractContextManager[Consumer | None]:
     """What takes the words; None where nothing is to be written."""
     if out is None:
         return nullcontext()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
+from kernelcast.analysis.block_order import depends_on_order
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import InputError, UnsupportedError
+from kernelcast.execution.consumers import Consumer, Keep, are_splittable
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined, run_reference
-from kernelcast.execution.trace import Progress, Sink, Trace, Words
+from kernelcast.execution.trace import Progress, Trace
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
@@ -19,33 +21,48 @@ DEFAULT_BUDGET = 100_000_000
 """Warp instructions after which a block is taken to be endless: some seconds of the engine."""
 
 
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What was executed: the blocks, ascending, by whom, in how long, and how much it was."""
+
+    blocks: tuple[int, ...]
+    executor: str
+    seconds: float
+    warp_instructions: int
+    thread_instructions: int
+
+
 def execute(
     kernel: Kernel,
     launch: Launch,
     memory: Memory,
     *,
-    blocks: Sequence[int] | None = None,
+    blocks: Iterable[int] | None = None,
+    consumers: Sequence[Consumer] = (),
     executor: str = "auto",
+    threads: int | None = None,
     budget: int | None = None,
-    sink: Sink | None = None,
     needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
-) -> Trace:
+) -> Execution:
     """Execute blocks of a launch on `memory`, which holds the results.
 
     Parameters
     ----------
     blocks:
-        Linear indices into the grid; all of it by default. They run in ascending order.
+        Linear indices into the grid; all of it by default. They are begun in ascending order.
+    consumers:
+        Who follows the run: each is given the stream of the trace. Without any, none is written.
     executor:
         `engine`, `reference`, or `auto`: the engine, and the reference interpreter for a kernel
         with an instruction that only it knows.
+    threads:
+        Most threads of the CPU that execute blocks; by default as many as there are cores for this
+        process. One does where a consumer cannot be split, and where what the consumers see
+        depends on the order of blocks.
     budget:
         Most warp instructions that a block may execute; `DEFAULT_BUDGET` by default.
-    sink:
-        Takes the stream of the trace in chunks that end with a record and are valid during the
-        call only. Without one, the trace returned holds the stream.
     needed:
         Where only the trace counts: what the engine has to compute for it. `memory` then holds no
         results, and instructions that nobody can execute do no harm where they are not needed.
@@ -56,6 +73,8 @@ def execute(
 
     Raises
     ------
+    InputError
+        If there is no such executor, or no such number of threads.
     UnsupportedError
         If an instruction cannot be executed, or the kernel asks for clusters of several blocks.
     ExecutionError
@@ -71,15 +90,66 @@ def execute(
             where=f"kernel {kernel.label or kernel.name}",
             hint="ask for clusters of one block: every block is executed on its own",
         )
+    count = cores() if threads is None else threads
+    if count < 1:
+        raise InputError(f"{count} threads", where="threads", hint="give 1 or more")
     if executor != "reference":
         # What an instruction means is the reference's to say, and the engine's to do faster.
         _check_defined_once(kernel, launch, memory, needed)
+        if count > 1 and consumers:
+            is_ordered = depends_on_order(kernel, needed, memory.pointers(kernel))
+            count = 1 if is_ordered or not are_splittable(consumers) else count
         try:
-            return _with_engine(kernel, launch, memory, chosen, most, sink, needed, cache, progress)
+            return _with_engine(
+                kernel, launch, memory, chosen, most, consumers, count, needed, cache, progress
+            )
         except (UnsupportedError, ImportError):
             if executor == "engine":
                 raise
-    return _with_reference(kernel, launch, memory, chosen, most, sink)
+    return _with_reference(kernel, launch, memory, chosen, most, consumers)
+
+
+def traced(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    *,
+    blocks: Iterable[int] | None = None,
+    executor: str = "auto",
+    budget: int | None = None,
+    needed: Needed | None = None,
+) -> Trace:
+    """Execute blocks of a launch as `execute` does, and keep their trace."""
+    keep = Keep()
+    done = execute(
+        kernel,
+        launch,
+        memory,
+        blocks=blocks,
+        consumers=[keep],
+        executor=executor,
+        budget=budget,
+        needed=needed,
+    )
+    return Trace(
+        kernel,
+        launch,
+        done.blocks,
+        memory,
+        keep.words,
+        done.executor,
+        done.seconds,
+        done.warp_instructions,
+        done.thread_instructions,
+    )
+
+
+def cores() -> int:
+    """Cores of the CPU that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 _checked: tuple[Kernel, Launch, Needed | None] | None = None
@@ -102,36 +172,27 @@ def _with_engine(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
-    sink: Sink | None,
+    consumers: Sequence[Consumer],
+    threads: int,
     needed: Needed | None,
     cache: Cache | None,
     progress: Progress | None,
-) -> Trace:
+) -> Execution:
     from kernelcast.execution.engine import run_engine
 
-    chunks: list[Words] = []
     run = run_engine(
         kernel,
         launch,
         memory,
         blocks,
         budget=budget,
-        sink=sink or (lambda words: chunks.append(words.copy())),
+        consumers=consumers,
+        threads=threads,
         needed=needed,
         cache=cache,
         progress=progress,
     )
-    return Trace(
-        kernel,
-        launch,
-        blocks,
-        memory,
-        np.concatenate(chunks) if chunks else np.empty(0, np.uint64),
-        "engine",
-        run.seconds,
-        run.warp_instructions,
-        run.thread_instructions,
-    )
+    return Execution(blocks, "engine", run.seconds, run.warp_instructions, run.thread_instructions)
 
 
 def _with_reference(
@@ -140,23 +201,13 @@ def _with_reference(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
-    sink: Sink | None,
-) -> Trace:
+    consumers: Sequence[Consumer],
+) -> Execution:
     started = time.perf_counter()
     words, warp_instructions, thread_instructions = run_reference(
         kernel, launch, memory, blocks, budget=budget
     )
-    if sink is not None:
-        sink(words)
-        words = np.empty(0, np.uint64)
-    return Trace(
-        kernel,
-        launch,
-        blocks,
-        memory,
-        words,
-        "reference",
-        time.perf_counter() - started,
-        warp_instructions,
-        thread_instructions,
-    )
+    for consumer in consumers:
+        consumer.consume(words)
+    seconds = time.perf_counter() - started
+    return Execution(blocks, "reference", seconds, warp_instructions, thread_instructions)

@@ -31,9 +31,6 @@ from kernelcast.ir import Kernel, Launch
 
 Words = NDArray[np.uint64]
 
-Sink = Callable[[Words], None]
-"""Takes the stream of a trace in chunks that end with a record and are valid during the call."""
-
 Progress = Callable[[float], None]
 """Takes the share of the work that is done, now and then."""
 
@@ -63,8 +60,8 @@ RECORD_WORDS = {
 class Trace:
     """What the executed blocks of one launch did.
 
-    `words` is the whole stream, empty where it was handed to a sink as it was made; `blocks` are
-    the linear indices of the executed blocks, out of `launch.blocks`.
+    `words` is the whole stream; `blocks` are the linear indices of the executed blocks, out of
+    `launch.blocks`.
     """
 
     kernel: Kernel

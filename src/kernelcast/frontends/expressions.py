@@ -1,22 +1,20 @@
 """Arithmetic expressions of launches: `cdiv(n, 256)`, `(1 << 20) + 7`.
 
-    comparison := bit_or [("<" | "<=" | ">" | ">=" | "==" | "!=") bit_or]
-    binary     := operands joined by | ^ & (<< >>) (+ -) (* / // %), loosest first
-    unary      := ("-" | "+" | "~") unary | power
-    power      := atom ["**" unary]
-    atom       := number | name | name "(" comparison {"," comparison} ")" | "(" comparison ")"
-
-Values and precedence are Python's; a comparison gives 1 or 0. Length, depth and the size of every
-value are bounded, so no text can take long.
+Python's parser reads them; of what it reads, numbers, given names, the functions of `FUNCTIONS`,
+one comparison (1 or 0) and the operators of integers and floats are computed, all else is refused.
+Length, depth and the size of every value are bounded, so no text can take long.
 """
 
 from __future__ import annotations
 
+import ast
+import keyword
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from kernelcast.errors import InputError, NotFoundError
 
@@ -27,14 +25,12 @@ MAX_DEPTH = 64
 MAX_BITS = 128
 """Width of the largest integer that any step may give."""
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+"
-    r"|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<symbol>\*\*|//|<<|>>|<=|>=|==|!=|[-+*/%&|^~(),<>]))",
-    re.ASCII,
-)
-_LEADING_ZERO = re.compile(r"0[\d_]*[1-9]", re.ASCII)
+_SPACE = re.compile(r"\s")
+_FOREIGN = re.compile(r"[^\w\s.+\-*/%&|^~(),<>=!]", re.ASCII)
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_TRAILING_COMMA = re.compile(r",\s*(?=\))")
+_TOKEN = re.compile(r"[\w.]+|\*\*|//|<<|>>|[<>=!]=|\S")
+_BEFORE_VALUE = tuple("+-*/%&|^~(,<>=")
 
 
 class _BadError(Exception):
@@ -50,21 +46,16 @@ class _UnknownNameError(_BadError):
     """A name that is neither given nor a function."""
 
 
-class _Token(NamedTuple):
-    kind: str  # number, name, symbol or end
-    text: str
-    at: int
-
-
 def evaluate(text: str, names: Mapping[str, Number], *, where: str = "") -> Number:
     """The value of an expression over `names`.
 
     Every error is an InputError that gives `where` and the column, counted from 1.
     """
+    inside = text.strip()
     try:
-        return _Parser(text, names).value()
+        return _Calculation(inside, names).value(_parsed(inside))
     except _BadError as error:
-        place = _place(where, text, error.at)
+        place = _place(where, text, text.find(inside) + error.at)
         if isinstance(error, _UnknownNameError):
             known = [*names, *FUNCTIONS]
             raise NotFoundError("name", error.what, known, where=place) from None
@@ -120,26 +111,32 @@ def _cdiv(dividend: Number, divisor: Number) -> Number:
     return -(-dividend // divisor)
 
 
-_LEVELS: tuple[Mapping[str, Callable[..., Number]], ...] = (
-    {"|": operator.or_},
-    {"^": operator.xor},
-    {"&": operator.and_},
-    {"<<": _shift_left, ">>": operator.rshift},
-    {"+": operator.add, "-": operator.sub},
-    {"*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod},
-)
-_COMPARISONS: Mapping[str, Callable[[Number, Number], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+_OPERATORS: Mapping[type[ast.operator], Callable[..., Number]] = {
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_,
+    ast.LShift: _shift_left,
+    ast.RShift: operator.rshift,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
 }
-_SIGNS: Mapping[str, Callable[..., Number]] = {
-    "-": operator.neg,
-    "+": operator.pos,
-    "~": operator.invert,
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Number]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_SIGNS: Mapping[type[ast.unaryop], Callable[..., Number]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
 }
 _MANY = 64
 FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Number]]] = {
@@ -156,154 +153,151 @@ FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Number]]] = {
 """Fewest and most arguments of every function, and the function."""
 
 
-class _Parser:
-    """Parses and computes in one pass over the tokens."""
+@dataclass(frozen=True, slots=True)
+class _Calculation:
+    """Computes a tree over names; `text` is what the tree was parsed from."""
 
-    def __init__(self, text: str, names: Mapping[str, Number]) -> None:
-        if len(text) > MAX_LENGTH:
-            raise _BadError(f"an expression of more than {MAX_LENGTH} characters", MAX_LENGTH)
-        self._tokens = _tokens(text)
-        self._names = names
-        self._next = 0
-        self._depth = 0
+    text: str
+    names: Mapping[str, Number]
 
-    def value(self) -> Number:
-        result = self._comparison()
-        token = self._peek()
-        if token.kind != "end":
-            raise _BadError(f"unexpected {token.text!r}", token.at)
+    def value(self, node: ast.expr, depth: int = 0) -> Number:
+        if depth > MAX_DEPTH:
+            raise _BadError("the expression is nested too deeply", node.col_offset)
+        below = depth + 1
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return _bounded(number, node.col_offset)
+            case ast.Name(id=name):
+                return self._named(name, node.col_offset)
+            case ast.UnaryOp(op=op) if type(op) in _SIGNS:
+                operand = self.value(node.operand, below)
+                return self._computed(_SIGNS[type(op)], [operand], node.col_offset)
+            case ast.BinOp():
+                return self._chain(node, below)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
+                pair = [self.value(left, below), self.value(right, below)]
+                return self._computed(_COMPARISONS[type(op)], pair, self._after(left))
+            case ast.Call(func=ast.Name(id=name), keywords=[]):
+                return self._call(name, node, below)
+        raise self._refusal(node)
+
+    def _chain(self, node: ast.BinOp, depth: int) -> Number:
+        """`a + b - c ...`, however long: such a tree grows to the left and is no deeper nesting."""
+        steps = [node]
+        while isinstance(steps[-1].left, ast.BinOp):
+            steps.append(steps[-1].left)
+        result = self.value(steps[-1].left, depth)
+        for step in reversed(steps):
+            pair = [result, self.value(step.right, depth)]
+            result = self._computed(_OPERATORS[type(step.op)], pair, self._after(step.left))
         return result
 
-    def _comparison(self) -> Number:
-        self._descend()
-        left = self._binary(0)
-        token = self._peek()
-        if token.kind == "symbol" and token.text in _COMPARISONS:
-            self._next += 1
-            left = int(_COMPARISONS[token.text](left, self._binary(0)))
-        self._depth -= 1
-        return left
+    def _named(self, name: str, at: int) -> Number:
+        if name in self.names:
+            return _bounded(self.names[name], at)
+        if name in FUNCTIONS:
+            raise _BadError(f"expected '(' after {name}", at)
+        raise _UnknownNameError(name, at)
 
-    def _binary(self, level: int) -> Number:
-        if level == len(_LEVELS):
-            return self._unary()
-        left = self._binary(level + 1)
-        while (token := self._peek()).kind == "symbol" and token.text in _LEVELS[level]:
-            self._next += 1
-            right = self._binary(level + 1)
-            left = _computed(_LEVELS[level][token.text], (left, right), token)
-        return left
-
-    def _unary(self) -> Number:
-        self._descend()
-        token = self._peek()
-        if token.kind == "symbol" and token.text in _SIGNS:
-            self._next += 1
-            value = _computed(_SIGNS[token.text], (self._unary(),), token)
-        else:
-            value = self._power()
-        self._depth -= 1
-        return value
-
-    def _power(self) -> Number:
-        base = self._atom()
-        token = self._peek()
-        if token.kind == "symbol" and token.text == "**":
-            self._next += 1
-            return _computed(_power, (base, self._unary()), token)
-        return base
-
-    def _atom(self) -> Number:
-        token = self._peek()
-        self._next += 1
-        if token.kind == "number":
-            return _number(token)
-        if token.kind == "name":
-            if self._peek().text == "(":
-                return self._call(token)
-            if token.text in self._names:
-                return _bounded(self._names[token.text], token.at)
-            if token.text in FUNCTIONS:
-                raise _BadError(f"expected '(' after {token.text}", token.at)
-            raise _UnknownNameError(token.text, token.at)
-        if token.text == "(":
-            value = self._comparison()
-            self._expect(")")
-            return value
-        found = f", found {token.text!r}" if token.text else " at the end"
-        raise _BadError(f"expected a value{found}", token.at)
-
-    def _call(self, name: _Token) -> Number:
-        if name.text not in FUNCTIONS:
-            raise _UnknownNameError(name.text, name.at)
-        fewest, most, function = FUNCTIONS[name.text]
-        self._expect("(")
-        arguments: list[Number] = []
-        while self._peek().text != ")" or arguments:
-            arguments.append(self._comparison())
-            if self._peek().text != ",":
-                break
-            self._next += 1
-        self._expect(")")
-        if not fewest <= len(arguments) <= most:
+    def _call(self, name: str, node: ast.Call, depth: int) -> Number:
+        if name not in FUNCTIONS and name in self.names:
+            raise _BadError(f"{name} is a number, not a function", node.col_offset)
+        if name not in FUNCTIONS:
+            raise _UnknownNameError(name, node.col_offset)
+        fewest, most, function = FUNCTIONS[name]
+        if not fewest <= len(node.args) <= most:
             wanted = fewest if fewest == most else f"{fewest} or more"
-            raise _BadError(f"{name.text} takes {wanted}, not {len(arguments)} values", name.at)
-        return _computed(function, arguments, name)
+            what = f"{name} takes {wanted}, not {len(node.args)} values"
+            raise _BadError(what, node.col_offset)
+        arguments = [self.value(argument, depth) for argument in node.args]
+        return self._computed(function, arguments, node.col_offset)
 
-    def _expect(self, symbol: str) -> None:
-        token = self._peek()
-        if token.text != symbol:
-            found = f", found {token.text!r}" if token.text else " at the end"
-            raise _BadError(f"expected {symbol!r}{found}", token.at)
-        self._next += 1
+    def _computed(
+        self, function: Callable[..., Number], operands: Sequence[Number], at: int
+    ) -> Number:
+        try:
+            return _bounded(function(*operands), at)
+        except ZeroDivisionError:
+            raise _BadError("division by zero", at) from None
+        except (ValueError, OverflowError) as error:
+            what = f"{_token(self.text, at)!r} cannot be computed: {error}"
+            raise _BadError(what, at) from None
+        except TypeError:
+            raise _BadError(f"{_token(self.text, at)!r} needs integers", at) from None
 
-    def _peek(self) -> _Token:
-        return self._tokens[self._next]
+    def _after(self, node: ast.expr) -> int:
+        """Where the operator behind an operand stands, which may be in parentheses."""
+        at = node.end_col_offset or 0
+        while self.text[at] in ") \t\r\n\f\v":
+            at += 1
+        return at
 
-    def _descend(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _BadError("the expression is nested too deeply", self._peek().at)
-
-
-def _tokens(text: str) -> list[_Token]:
-    tokens = []
-    at = 0
-    end = len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
-        if match is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            raise _BadError(f"unexpected {text[at]!r}", at)
-        kind = str(match.lastgroup)
-        tokens.append(_Token(kind, match[kind], match.start(kind)))
-        at = match.end()
-    tokens.append(_Token("end", "", end))
-    return tokens
+    def _refusal(self, node: ast.expr) -> _BadError:
+        """Why a node is none of those that are computed."""
+        match node:
+            case ast.Attribute(value=before):
+                return _BadError("unexpected '.'", self._after(before))
+            case ast.Compare(left=left, ops=[op, *_], comparators=[second, *_]):
+                at = self._after(second if type(op) in _COMPARISONS else left)
+                return _BadError(f"unexpected {_token(self.text, at)!r}", at)
+        return _BadError("this is not arithmetic", node.col_offset)
 
 
-def _number(token: _Token) -> Number:
-    text = token.text
+def _parsed(text: str) -> ast.expr:
+    """The tree of a text; what no tree may be made of is refused before Python's parser sees it."""
+    if len(text) > MAX_LENGTH:
+        raise _BadError(f"an expression of more than {MAX_LENGTH} characters", MAX_LENGTH)
+    if foreign := _FOREIGN.search(text):
+        raise _BadError(f"unexpected {foreign[0]!r}", foreign.start())
+    for word in _WORD.finditer(text):
+        if keyword.iskeyword(word[0]):
+            raise _BadError(f"{word[0]!r} cannot be a name here", word.start())
+    _check_parentheses(text)
+    if comma := _TRAILING_COMMA.search(text):
+        raise _BadError("expected a value, found ')'", comma.end())
     try:
-        if text[:2].lower() in ("0x", "0b"):
-            return _bounded(int(text, 0), token.at)
-        if text.replace("_", "").isdigit():
-            if _LEADING_ZERO.fullmatch(text):
-                raise _BadError("a leading zero means nothing here", token.at)
-            return _bounded(int(text), token.at)
-        return _bounded(float(text), token.at)
-    except ValueError:
-        raise _BadError(f"{text!r} is not a number", token.at) from None
+        with warnings.catch_warnings(action="error"):  # `1if`, which Python is going to refuse
+            return ast.parse(_SPACE.sub(" ", text), mode="eval").body
+    except SyntaxError as error:
+        raise _not_python(text, error) from None
+    except (ValueError, MemoryError, RecursionError):
+        raise _BadError("the expression is nested too deeply", 0) from None
 
 
-def _computed(
-    function: Callable[..., Number], arguments: Sequence[Number], token: _Token
-) -> Number:
-    try:
-        return _bounded(function(*arguments), token.at)
-    except ZeroDivisionError:
-        raise _BadError("division by zero", token.at) from None
-    except (ValueError, OverflowError) as error:
-        raise _BadError(f"{token.text!r} cannot be computed: {error}", token.at) from None
-    except TypeError:
-        raise _BadError(f"{token.text!r} needs integers", token.at) from None
+def _check_parentheses(text: str) -> None:
+    """Refuse what is nested too deeply for Python's parser, or not closed."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            raise _BadError("unexpected ')'", at)
+        if depth > MAX_DEPTH:
+            raise _BadError("the expression is nested too deeply", at)
+    if depth:
+        what = "a value" if text.endswith(_BEFORE_VALUE) else "')'"
+        raise _BadError(f"expected {what} at the end", len(text))
+
+
+def _not_python(text: str, error: SyntaxError) -> _BadError:
+    """What Python's parser says, in the words of this module."""
+    at = (error.offset or len(text) + 1) - 1
+    if "literal" in error.msg:
+        at = max(word.start() for word in _TOKEN.finditer(text) if word.start() <= at)
+        zero = "leading zero" in error.msg
+        what = (
+            "a leading zero means nothing here" if zero else f"{_token(text, at)!r} is not a number"
+        )
+    elif "comma" in error.msg:
+        what = "an operator or a comma is missing"
+    elif text[:at].rstrip().endswith(_BEFORE_VALUE) or not text[:at]:
+        found = f", found {_token(text, at)!r}" if text[at:] else " at the end"
+        what = f"expected a value{found}"
+    else:
+        what = f"unexpected {_token(text, at)!r}" if text[at:] else "unexpected end"
+    return _BadError(what, at)
+
+
+def _token(text: str, at: int) -> str:
+    """The number, name or symbol that begins at a character."""
+    match = _TOKEN.match(text, at)
+    return match[0] if match else ""

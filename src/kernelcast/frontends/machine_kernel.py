@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 from kernelcast.frontends.cubin import Cubin
 from kernelcast.ir import Kernel, Parameter, Space
@@ -12,6 +11,9 @@ from kernelcast.isas.sass.kernel import sass_kernel
 from kernelcast.isas.sass.linking import linked
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
+
+_listed: dict[tuple[bytes, str], SassModule] = {}
+_LISTED_CUBINS = 2
 
 
 def machine_kernel(
@@ -44,14 +46,16 @@ def machine_kernel(
 def listed(data: bytes, *, name: str, cache: Cache | None = None) -> SassModule:
     """The code of a cubin, whose bytes are `data`. Raises ToolError without a disassembler.
 
-    The last one is kept: kernels of one file are asked for one after the other.
+    The last few are kept by their content: kernels of one file are asked for one after the other.
     """
-    return _parsed(disassemble(data, cache, name=name), f"listing of {name}")
-
-
-@lru_cache(maxsize=1)
-def _parsed(listing: str, source: str) -> SassModule:
-    return parse_sass(listing, source)
+    key = (data, name)
+    module = _listed.get(key)
+    if module is None:
+        listing = disassemble(data, cache, name=name)
+        module = _listed[key] = parse_sass(listing, f"listing of {name}")
+        while len(_listed) > _LISTED_CUBINS:
+            del _listed[next(iter(_listed))]
+    return module
 
 
 def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:

@@ -7,12 +7,14 @@ from kernelcast.ir.instruction import (
     Immediate,
     Instruction,
     Location,
+    MatrixProduct,
     Negated,
     Operand,
     Register,
     SpecialRegister,
     Symbol,
     Text,
+    Traits,
     Vector,
 )
 from kernelcast.ir.kernel import (
@@ -46,6 +48,7 @@ __all__ = [
     "Launch",
     "LaunchWord",
     "Location",
+    "MatrixProduct",
     "Negated",
     "OpClass",
     "Operand",
@@ -57,6 +60,7 @@ __all__ = [
     "Symbol",
     "TensorMap",
     "Text",
+    "Traits",
     "Variable",
     "Vector",
 ]

@@ -136,6 +136,62 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixProduct:
+    """A product of matrices, m x k by k x n, that `warps` warps execute together.
+
+    `element_bits` is the width of an element as the rate of the tensor cores depends on it: 8, 16,
+    32 for TF32, 64.
+    """
+
+    m: int
+    n: int
+    k: int
+    element_bits: int
+    warps: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What an instruction is beyond its class, said by its ISA, so that others need no opcodes.
+
+    Attributes
+    ----------
+    exits:
+        The lanes that execute it end.
+    sleeps:
+        It suspends its warp for a time.
+    reconverges:
+        Lanes that have parted wait at it for each other.
+    member_mask:
+        The lanes of a warp that execute it together; None where each may on its own.
+    is_volatile:
+        What it loads may change while the kernel runs; None where the code does not tell.
+    is_read_only:
+        It loads from memory that nobody writes while the kernel runs.
+    reads_carry, writes_carry:
+        It reads, or writes, the condition code, which no operand names.
+    converts_wide:
+        It converts from or to a type of 64 bits.
+    product:
+        The product of matrices it computes.
+    """
+
+    exits: bool = False
+    sleeps: bool = False
+    reconverges: bool = False
+    member_mask: Register | Immediate | None = None
+    is_volatile: bool | None = False
+    is_read_only: bool = False
+    reads_carry: bool = False
+    writes_carry: bool = False
+    converts_wide: bool = False
+    product: MatrixProduct | None = None
+
+
+_PLAIN = Traits()
+
+
+@dataclass(frozen=True, slots=True)
 class Instruction:
     """One static instruction of a kernel.
 
@@ -145,7 +201,7 @@ class Instruction:
     elements included; 0 for instructions without an address. `address_reads` are the registers,
     among `reads`, that make up the address. `code_offset` is where it stands in
     the machine code, in bytes; None where the ISA has no such place. `issue_cycles` are those after
-    which the code itself lets the warp issue again at the earliest.
+    which the code itself lets the warp issue again at the earliest. `traits` follow from the rest.
     """
 
     index: int
@@ -163,6 +219,7 @@ class Instruction:
     address_reads: tuple[Register, ...] = ()
     code_offset: int | None = None
     issue_cycles: int = 0
+    traits: Traits = _PLAIN
 
     @property
     def name(self) -> str:

@@ -2,7 +2,8 @@
 
 A file holds identity keys (`schema`, `version`, `title`, ...) and, by path, numbers of the form
 `{ value = ..., unit = "...", kind = "...", source = "..." }`. It inherits all numbers of its
-compute capability from `data/compute_capability/`; its own win.
+compute capability from `data/compute_capability/`; its own win. Sources that several numbers cite
+are in `[sources]`; see `sources`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any
 from kernelcast.errors import InputError, NotFoundError, ParseError
 from kernelcast.machines.machine import Kind, Machine, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
+from kernelcast.machines.sources import file_sources, full_source
 
 _DATA = Path(__file__).parent / "data"
 _KINDS = {kind.value: kind for kind in Kind}
 _IDENTITY = ("title", "vendor", "chip", "architecture", "compute_capability")
-_KEYS = ("schema", "version", *_IDENTITY)
+_KEYS = ("schema", "version", "sources", *_IDENTITY)
 _FIELDS = frozenset(("value", "unit", "kind", "source"))
 
 
@@ -143,7 +145,8 @@ def _parse(file: Path) -> dict[str, Any]:
 
 def _quantities(document: Mapping[str, Any], file: Path) -> dict[str, Quantity]:
     tables = {key: value for key, value in document.items() if key not in _KEYS}
-    return {path: _quantity(path, leaf, file) for path, leaf in _leaves(tables, "")}
+    sources = file_sources(document.get("sources", {}), str(file))
+    return {path: _quantity(path, leaf, file, sources) for path, leaf in _leaves(tables, "")}
 
 
 def _leaves(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
@@ -156,7 +159,7 @@ def _leaves(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object
             yield path, value
 
 
-def _quantity(path: str, leaf: object, file: Path) -> Quantity:
+def _quantity(path: str, leaf: object, file: Path, sources: Mapping[str, str]) -> Quantity:
     where = f"{file}: {path}"
     entry = ENTRIES.get(path)
     if entry is None:
@@ -179,4 +182,4 @@ def _quantity(path: str, leaf: object, file: Path) -> Quantity:
     source = leaf["source"]
     if not isinstance(source, str) or not source.strip():
         raise InputError("source is empty", where=where, hint="say where the number is from")
-    return Quantity(value, entry.unit, kind, source)
+    return Quantity(value, entry.unit, kind, full_source(source, sources, where))

@@ -54,6 +54,10 @@ def _count(unit: str, meaning: str, low: float = 1, high: float = 1e9) -> Entry:
     return Entry(unit, meaning, low, high, is_whole=True)
 
 
+def _flag(meaning: str) -> Entry:
+    return _count("1", f"1 where {meaning}, else 0", 0, 1)
+
+
 def _real(unit: str, meaning: str, low: float, high: float) -> Entry:
     return Entry(unit, meaning, low, high)
 
@@ -72,7 +76,11 @@ _SM = {
     "sm.issue_per_cycle": _real(
         "instructions/cycle/SM", "warp instructions issued per cycle without dual issue", 0.01, 64
     ),
-    "sm.dual_issue": _count("1", "1 where a scheduler may issue two instructions at once", 0, 1),
+    "sm.dual_issue": _flag("a scheduler may issue two instructions at once"),
+    "sm.scheduler_pipes": _flag("every warp scheduler has arithmetic pipes of its own"),
+    "sm.integer_pipe": _flag("integer arithmetic has a pipe beside that of floating point"),
+    "sm.replays": _flag("a memory instruction is issued again for every further pass it takes"),
+    "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
@@ -182,8 +190,14 @@ _LATENCY = {
 }
 
 _MEMORY = {
+    "coalescing.lanes": _count(
+        "1", "lanes whose accesses merge: a half-warp's or a warp's", 16, 32
+    ),
+    "coalescing.in_order": _flag("they merge only if each takes its own word of a segment in turn"),
+    "coalescing.transaction": _count("byte", "smallest transaction of a request", 1, 65536),
     "shared.banks": _count("1", "banks of shared memory", 1, 1024),
     "shared.bank_width": _count("byte", "width of a bank", 1, 1024),
+    "shared.lanes_per_request": _count("1", "lanes that a request to shared memory serves", 16, 32),
     "shared.bandwidth": _real(BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
     "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
     "l1.reach": _real("byte", "footprint up to which a chase stays in the L1 cache", 1, 1e9),
@@ -191,6 +205,16 @@ _MEMORY = {
     "l1.tags": _real(
         "lines/cycle/SM", "lines that the L1 cache looks up, its banks even", 0.1, 1e3
     ),
+    "l1.tag_bank_bits": Entry(
+        "1",
+        "masks: the parities of a line's number under them name the bank of its tag",
+        1,
+        2**32 - 1,
+        is_whole=True,
+        is_list=True,
+    ),
+    "l1.caches_global": _flag("loads from global memory are cached unless the code asks otherwise"),
+    "l1.writes_through": _flag("stores to local memory go on to the L2 cache at once"),
     "l1.line": _count("byte", "line of the L1 cache", 1, 65536),
     "l1.sector": _count("byte", "unit of transfer between L1 and L2 cache", 1, 65536),
     "l2.size": _count("byte", "L2 cache", 1, 1e12),
@@ -198,6 +222,7 @@ _MEMORY = {
     "l2.bandwidth": _real("byte/s", "loads that hit the L2 cache", 1e6, 1e16),
     "l2.mixed_bandwidth": _real("byte/s", "in L2, as many reads as writes", 1e6, 1e16),
     "l2.line": _count("byte", "line of the L2 cache", 1, 65536),
+    "l2.caches_global": _flag("global and local memory are cached"),
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
@@ -205,10 +230,16 @@ _MEMORY = {
     "dram.write_bandwidth": _real("byte/s", "long streams of writes alone", 1e6, 1e16),
     "dram.mixed_bandwidth": _real("byte/s", "long streams, as many reads as writes", 1e6, 1e16),
     "dram.scattered_rate": _real("1/s", "transactions that each lie anywhere in memory", 1e3, 1e14),
+    "dram.scattered_transaction": _count(
+        "byte", "what a transaction that lies anywhere takes of the bandwidth at least", 1, 65536
+    ),
     "atomics.rate": _real("1/s", "atomic additions of the chip, each lane its own word", 1e3, 1e15),
     "atomics.same_address": _real("s", "from one addition to an address to the next", 1e-12, 1),
     "atomics.same_address_block": _real("s", "the same of scope .cta", 1e-12, 1),
     "atomics.same_address_system": _real("s", "the same of scope .sys", 1e-12, 1),
+    "atomics.same_address_cycles": _real(
+        CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
+    ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),
     "pcie.bandwidth": _real("byte/s", "large copies from the host", 1e6, 1e13),

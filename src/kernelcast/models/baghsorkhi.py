@@ -23,8 +23,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
-from kernelcast.models.work import (
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.work import (
     Floats,
     Numbers,
     Steady,
@@ -136,7 +136,7 @@ class Baghsorkhi:
         return 1 / solve(inputs_of_work(work)).warp_latency
 
     def predict(self, case: Case) -> Prediction:
-        """The time of a case; MissingNumberError where `models.work.case_work` raises it."""
+        """The time of a case; MissingNumberError where `models.terms.work.case_work` raises it."""
         given = case_work(case, f"model {self.name}")
         r = solve(inputs_of_work(given.work))
         computing, memory = float(r.computing), float(r.memory)

@@ -21,8 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
-from kernelcast.models.work import (
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.work import (
     Floats,
     Numbers,
     Steady,
@@ -110,7 +110,7 @@ class CudaGuide:
         return 1 / solved.cycles_per_warp(work.warps)
 
     def predict(self, case: Case) -> Prediction:
-        """The time of a case; MissingNumberError where `models.work.case_work` raises it."""
+        """The time of a case; MissingNumberError where `models.terms.work.case_work` raises it."""
         given = case_work(case, f"model {self.name}")
         inputs = inputs_of_work(given.work)
         r = solve(inputs, refined=self.refined)

@@ -33,8 +33,8 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcast.errors import InputError
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
-from kernelcast.models.work import (
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.work import (
     Floats,
     Numbers,
     Steady,
@@ -225,7 +225,7 @@ class GpuMech:
         InputError
             If the contention term makes the time negative.
         MissingNumberError
-            Where `models.work.case_work` raises it.
+            Where `models.terms.work.case_work` raises it.
         """
         given = case_work(case, f"model {self.name}")
         r = self._solve(given.work)

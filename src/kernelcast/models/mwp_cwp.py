@@ -41,8 +41,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.rules import caches_memory, merges_half_warps, merges_in_order
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate, coalesced_transactions_cc10
 from kernelcast.ir import OpClass, Space
-from kernelcast.models.base import (
+from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
     Part,
@@ -50,9 +53,8 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import load_latency
-from kernelcast.models.throughput import WARP_LANES, dram_rate
-from kernelcast.models.traffic import SECTOR_BYTES, Estimate, coalesced_transactions_cc10
+from kernelcast.models.terms.latency import load_latency
+from kernelcast.models.terms.throughput import WARP_LANES, dram_rate
 from kernelcast.profiling.profile import AccessProfile
 
 
@@ -200,9 +202,10 @@ def _ratio(numerator: float, denominator: float) -> float:
 class MwpCwp:
     """Hong & Kim's model on a profile.
 
-    Beyond the paper: from compute capability 2.0 on, a request is coalesced if it needs no more
-    sectors of 32 B than its lanes' bytes fill, and latency, departure delays and bytes per warp
-    are those of a mean sector over the caches, as far as traffic is bounded without a cache model.
+    Beyond the paper: where whole warps merge their accesses, a request is coalesced if it needs no
+    more sectors of 32 B than its lanes' bytes fill; where memory is cached, latency, departure
+    delays and bytes per warp are those of a mean sector over the caches, as far as traffic is
+    bounded without a cache model.
 
     Parameters
     ----------
@@ -333,7 +336,7 @@ def _memory_instructions(case: Case) -> _Memory:
     for a in case.profile.accesses:
         if a.space not in (Space.GLOBAL, Space.LOCAL):
             continue
-        whole, transactions = _coalescing(a, case.machine.compute_capability)
+        whole, transactions = _coalescing(a, case.machine)
         coalesced += whole
         uncoalesced += a.requests - whole
         split += transactions
@@ -349,13 +352,13 @@ def _memory_instructions(case: Case) -> _Memory:
     )
 
 
-def _coalescing(access: AccessProfile, capability: tuple[int, int]) -> tuple[float, float]:
+def _coalescing(access: AccessProfile, machine: Machine) -> tuple[float, float]:
     """Coalesced requests of an access, and the transactions of its other requests."""
     a = access
-    if capability < (1, 2):
+    if merges_in_order(machine):
         split = a.transactions_cc10 - coalesced_transactions_cc10(a)
         return a.coalesced_cc10, split
-    if capability < (2, 0):
+    if merges_half_warps(machine):
         rest = a.requests - a.coalesced_cc12
         return a.coalesced_cc12, max(a.transactions_cc12 - 2 * a.coalesced_cc12, rest)
     filled = math.ceil(a.bytes / SECTOR_BYTES / a.requests) if a.requests else 0
@@ -416,7 +419,7 @@ def _constants(
         ),
         load_bytes_per_warp=memory.bytes_per_request,
     )
-    if machine.compute_capability >= (2, 0):
+    if caches_memory(machine):
         requests = memory.coalesced + memory.uncoalesced
         moved = case.traffic.dram.at(estimate) / requests if requests else 0.0
         constants = replace(constants, load_bytes_per_warp=moved)

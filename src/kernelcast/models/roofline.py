@@ -2,8 +2,8 @@
 
     cycles = max over resources r of  work(r) / rate(r)
 
-The rows are those of the worksheet (`models.throughput`): the DRAM, the L2 and L1 caches, shared
-memory, every arithmetic pipe, the load/store units and the issue slots. Work inside an SM is
+The rows are those of the worksheet (`models.terms.throughput`): the DRAM, the L2 and L1 caches,
+shared memory, every arithmetic pipe, the load/store units and the issue slots. Work inside an SM is
 charged to the SM that gets the most blocks. A lower bound: nothing waits for anything.
 """
 
@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kernelcast.models.base import (
+from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
     Part,
@@ -20,8 +21,7 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.throughput import Use, Worksheet, worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.throughput import Use, Worksheet, worksheet
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcast.errors import InputError
-from kernelcast.models.base import Bottleneck, Case, Part, Prediction
-from kernelcast.models.work import (
+from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.work import (
     Floats,
     Numbers,
     Steady,
@@ -179,7 +179,7 @@ class Sim:
         return 1 / solve(self.inputs_of_work(work)).t_exec
 
     def predict(self, case: Case) -> Prediction:
-        """The time of a case; MissingNumberError where `models.work.case_work` raises it."""
+        """The time of a case; MissingNumberError where `models.terms.work.case_work` raises it."""
         given = case_work(case, f"model {self.name}")
         inputs = self.inputs_of_work(given.work)
         r = solve(inputs)

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
-from kernelcast.models.base import (
+from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
     Part,
@@ -33,12 +34,11 @@ from kernelcast.models.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.latency import contention_law, load_latency, shares_of_waits, timing
-from kernelcast.models.latency_hiding import Contention, contended_throughput
-from kernelcast.models.lone_warp import lone_warp
-from kernelcast.models.slowest_warp import warp_spread
-from kernelcast.models.throughput import Worksheet, worksheet
-from kernelcast.models.traffic import Estimate
+from kernelcast.models.terms.latency import contention_law, load_latency, shares_of_waits, timing
+from kernelcast.models.terms.latency_hiding import Contention, contended_throughput
+from kernelcast.models.terms.lone_warp import lone_warp
+from kernelcast.models.terms.slowest_warp import warp_spread
+from kernelcast.models.terms.throughput import Worksheet, worksheet
 from kernelcast.profiling.critical_path import WarpTime
 
 SLOWER_WARPS = (

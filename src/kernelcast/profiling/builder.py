@@ -12,6 +12,7 @@ from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.profiling import layout, summaries, tables
 from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_records
 from kernelcast.profiling.critical_path import dependence_chain
@@ -47,6 +48,8 @@ class ProfileBuilder:
     is_observed:
         Whether the lanes of a record were seen to run together on a GPU, not put together by an
         executor of this package.
+    rules:
+        What is counted for some machines only.
     """
 
     def __init__(
@@ -66,7 +69,9 @@ class ProfileBuilder:
         self._rules = rules
         self._rows = tables.access_rows(kernel)
         self._instructions = tables.instruction_table(kernel, self._rows)
-        self._blocks = tables.block_table(kernel, lanes_meet=is_observed or kernel.isa != "sass")
+        self._blocks = tables.block_table(
+            kernel, lanes_meet=is_observed or not is_machine_code(kernel)
+        )
         self._executed = tables.executed_table(blocks)
         self._regions, lines = tables.region_table(memory)
         self._accesses = np.zeros(len(self._rows), layout.ACCESS)
@@ -193,6 +198,7 @@ class ProfileBuilder:
             merged_atomics=self._most_added(layout.MERGED) * scale,
             seconds=seconds,
             executor=executor,
+            rules=self._rules,
         )
 
     def _flush(self) -> None:

@@ -150,5 +150,5 @@ def _moved_bytes(asked):
     """Bytes that move for the sectors of these bits."""
     if asked & (asked - 1) == 0:
         return SECTOR_BYTES
-    is_half = asked == 0b0011 or asked == 0b1100  # noqa: PLR1714, a set is slower to compile
+    is_half = asked == 0b0011 or asked == 0b1100
     return 2 * SECTOR_BYTES if is_half else 4 * SECTOR_BYTES

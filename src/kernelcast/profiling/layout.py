@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.profiling.rules import MOST_TAG_BITS
 
 SECTOR_BYTES, LINE_BYTES = 32, 128
 LINE_SHIFT = LINE_BYTES.bit_length() - 1
@@ -107,8 +108,8 @@ MAX_WARPS = 32
 MAX_SLOTS = 8 * MAX_WARPS
 MEMO_ENTRIES = 1024
 MEMO_BASE_BITS, MEMO_AFFINE_BIT, MEMO_ROW_BITS = 32, 40, 41
-"""Of the first half of a memo's key: above the mask the place of the base in the period, whether the
-request is affine, and the row of `ACCESS`."""
+"""Of the first half of a memo's key: above the mask stand the place of the base in its period,
+whether the request is affine, and the row of `ACCESS`."""
 ADDED_WORDS = 1 << 14
 """Counters of atomics by their word; words this many apart share one."""
 LANES_ADDED, MERGED = range(2)
@@ -125,7 +126,7 @@ STATE = np.dtype(
         ("is_logged", np.int64, MAX_SLOTS),
         ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
         ("counts_half_warps", np.int64),
-        ("tag_bank_bits", np.int64, 2),  # 0 where nobody asks for passes of tags
+        ("tag_bank_bits", np.int64, MOST_TAG_BITS),  # 0 where nobody asks for passes of tags
         # Lanes that a warp executes together, the basic block that they were last in, and whether
         # some of them have gone on from there.
         ("group_count", np.int64, MAX_WARPS),

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Sink, Words
+from kernelcast.execution.trace import Words
 from kernelcast.ir import Dim3
 from kernelcast.profiling.profile import Footprint, Profile
 
@@ -44,8 +45,8 @@ SAMPLE_SHARE = 1 / 8
 MOST_SAVED_BYTES = 256 << 20
 """Arrays that are to keep what the sample wrote are saved up to this; beyond, nothing is learnt."""
 
-Run = Callable[[tuple[int, ...], Sink], object]
-"""Executes blocks in ascending order and gives their trace to the sink."""
+Run = Callable[[tuple[int, ...], Consumer], object]
+"""Executes blocks in ascending order, followed by a consumer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory:
     counter = _Counter(profile, memory, choose_groups(grid, profile.sample.blocks))
     try:
         with _saved(memory, {f.label for f in written}):
-            run(counter.blocks, counter.consume)
+            run(counter.blocks, counter)
     except ExecutionError:
         return profile
     shares = {

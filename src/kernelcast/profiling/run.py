@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.execution.execute import execute
+from kernelcast.execution.consumers import Consumer
+from kernelcast.execution.execute import Execution, execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
-from kernelcast.execution.trace import Progress, Sink, Trace, Words
+from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
@@ -36,12 +37,14 @@ PILOT_BYTES = 64 << 20
 class Sampling:
     """How much of a grid is executed: all of it, `blocks` blocks, or what seems enough.
 
-    `budget` bounds the warp instructions of a block; None leaves it to the executor.
+    `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it;
+    None leaves it to the executor.
     """
 
     exact: bool = False
     blocks: int | None = None
     budget: int | None = None
+    threads: int | None = None
 
 
 ENOUGH = Sampling()
@@ -82,30 +85,32 @@ def profile_launch(
     known = _known_size(total, sampling)
     first = sample_blocks(total, known or PILOT_BLOCKS)
     sample = _Sample(kernel, launch, memory, rules)
-    if known:
-        sample.choose(known)
+    builder = sample.choose(known) if known else None
 
-    def run(blocks: tuple[int, ...], sink: Sink, progress: Progress | None = None) -> Trace:
+    def run(
+        blocks: tuple[int, ...], consumer: Consumer, progress: Progress | None = None
+    ) -> Execution:
         return execute(
             kernel,
             launch,
             memory,
             blocks=blocks,
+            consumers=[consumer],
+            threads=sampling.threads,
             budget=sampling.budget,
-            sink=sink,
             needed=needed,
             cache=cache,
             progress=progress,
         )
 
-    trace = run(first, sample.consume, progress if known else None)
-    seconds = trace.seconds
-    builder = sample.builder or sample.choose(affordable_blocks(trace))
+    done = run(first, builder or sample, progress if known else None)
+    seconds = done.seconds
+    builder = sample.builder or sample.choose(affordable_blocks(done))
     rest = tuple(block for block in sample.blocks if block not in first)
     if rest:
-        trace = run(rest, sample.consume, progress)
-        seconds += trace.seconds
-    profile = builder.finish(executor=trace.executor, seconds=seconds)
+        done = run(rest, builder, progress)
+        seconds += done.seconds
+    profile = builder.finish(executor=done.executor, seconds=seconds)
     if total <= FEWEST_BLOCKS:
         return profile
     return with_neighbours(profile, memory, run, keeps_memory=keeps_memory)
@@ -157,7 +162,7 @@ class _Sample:
         return self.builder
 
 
-def affordable_blocks(pilot: Trace) -> int:
+def affordable_blocks(pilot: Execution) -> int:
     """How many blocks like those of the pilot `THREAD_INSTRUCTIONS` pay for, within bounds."""
     per_block = pilot.thread_instructions / len(pilot.blocks)
     affordable = int(THREAD_INSTRUCTIONS / per_block) if per_block else MOST_BLOCKS

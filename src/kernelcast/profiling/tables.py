@@ -39,7 +39,6 @@ _CODES = {
     Space.GENERIC: layout.GENERIC,
 }
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
-_MEETINGS = ("BSYNC", "WARPSYNC")
 _EFFECTS = {
     OpClass.LOAD: layout.READS,
     OpClass.STORE: layout.WRITES,
@@ -109,7 +108,7 @@ def _passes(kernel: Kernel, block: BasicBlock) -> bool:
 def _meeting(kernel: Kernel, block: BasicBlock) -> int:
     """Instructions up to and with the last one at which lanes wait for each other; -1 for none."""
     body = kernel.instructions[block.start : block.end]
-    meetings = [at for at, one in enumerate(body, 1) if one.opcode in _MEETINGS]
+    meetings = [at for at, one in enumerate(body, 1) if one.traits.reconverges]
     return meetings[-1] if meetings else -1
 
 
@@ -165,7 +164,7 @@ def initial_states(executed: Table, warps_per_block: int, rules: AccessRules) ->
         state["is_logged"][first : first + warps_per_block] = 1
     state["memo_key"] = -1
     state["counts_half_warps"] = rules.half_warps
-    state["tag_bank_bits"] = rules.tag_bank_bits or 0
+    state["tag_bank_bits"][: len(rules.tag_bank_bits)] = rules.tag_bank_bits
     starts = (SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW)
     state["window"][layout.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
     for code, start in zip((layout.SHARED, layout.LOCAL, layout.PARAM), starts, strict=True):

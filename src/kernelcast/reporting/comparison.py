@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.layout import bullets, columns, indented, section, spaced
 from kernelcast.reporting.text import sample_words

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from kernelcast.models.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.reporting.document import Natural, NotNegative, Positive, Share
 
 CURVE_SCHEMA: Literal["kernelcast/occupancy-curve/1"] = "kernelcast/occupancy-curve/1"

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
-from kernelcast.models.cusp import ALPHAS, Cusp
+from kernelcast.exploration.cusp import ALPHAS, Cusp
 from kernelcast.reporting.curve_document import CUSP_SCHEMA, CuspDocument, CuspResult
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import columns, section, spaced

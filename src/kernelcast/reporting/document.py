@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from kernelcast.models.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck
 
 SCHEMA_NAME: Literal["kernelcast/predict/1"] = "kernelcast/predict/1"
 

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.ir import OpClass, Space
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, Profile
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.figures import digits, grouped, percent, scaled

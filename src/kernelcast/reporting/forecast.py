@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.json import result_dict
 from kernelcast.reporting.text import render_forecast

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from kernelcast.ir import Launch, Space
-from kernelcast.models.base import Case, Prediction
-from kernelcast.models.registry import load_model
+from kernelcast.models import load_model
+from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.reporting.document import (
     SCHEMA_NAME,
     BoundPart,

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from kernelcast.machines.machine import Machine
-from kernelcast.models.mix import Mix, mix_chip, mix_work
+from kernelcast.models.terms.mix import Mix, mix_chip, mix_work
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import columns, section
 
@@ -36,7 +36,7 @@ class MixRow:
 
 
 def mix_rows(machines: Sequence[Machine], mix: Mix) -> list[MixRow]:
-    """One row per machine; raises as `models.mix.mix_work`."""
+    """One row per machine; raises as `models.terms.mix.mix_work`."""
     return [_row(machine, mix) for machine in machines]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.models.base import Model
+from kernelcast.models.terms.base import Model
 from kernelcast.reporting.layout import bullets, columns, section
 
 

@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.models.occupancy_curve import OccupancyCurve
+from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.curve_document import (
     CURVE_SCHEMA,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.comparison import render_comparison, verdict
 from kernelcast.reporting.text import answer, render_forecast
 

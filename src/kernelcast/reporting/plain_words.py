@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernelcast.models.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck
 
 MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.DRAM_BANDWIDTH: "device memory cannot deliver its bytes any faster",

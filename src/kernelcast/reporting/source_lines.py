@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.ir import Location
-from kernelcast.models.base import Bottleneck, Prediction
+from kernelcast.models.terms.base import Bottleneck, Prediction
 from kernelcast.profiling.profile import LineProfile, Profile
 from kernelcast.reporting.figures import digits, percent
 from kernelcast.reporting.layout import columns, section

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.ir import Space
-from kernelcast.models.base import Part, Prediction
-from kernelcast.models.registry import load_model
+from kernelcast.models import load_model
+from kernelcast.models.terms.base import Part, Prediction
 from kernelcast.reporting.accesses import render_accesses
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
 from kernelcast.reporting.layout import bullets, columns, facts, section, spaced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 
 
 def launch_title(case: Case) -> str:

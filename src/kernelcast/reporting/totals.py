@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 
 
 def is_workload(predictions: Sequence[Prediction]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.models.base import Prediction
+from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.json import document_dict
 from kernelcast.reporting.layout import columns, indented

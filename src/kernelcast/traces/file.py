@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from kernelcast.errors import InputError
-from kernelcast.execution.trace import Sink, Words
+from kernelcast.execution.trace import Words
 from kernelcast.files import whole_file
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
 from kernelcast.traces.header import pack_head, unpack_head
@@ -48,7 +48,7 @@ class Done(msgspec.Struct):
 
 
 class TraceWriter:
-    """Takes the words of a trace as a sink, and writes them in chunks."""
+    """Follows a run and writes its trace in chunks."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -73,8 +73,8 @@ class TraceWriter:
 
 
 @contextmanager
-def write_trace(path: Path, head: TraceHead, maker: str) -> Iterator[Sink]:
-    """A sink for the words of a trace; the file is there when the context ends without an error.
+def write_trace(path: Path, head: TraceHead, maker: str) -> Iterator[TraceWriter]:
+    """A consumer of the words of a trace; the file is there when the context ends without an error.
 
     Raises InputError where the file cannot be written.
     """
@@ -82,7 +82,7 @@ def write_trace(path: Path, head: TraceHead, maker: str) -> Iterator[Sink]:
         file.write(MAGIC + bytes([VERSION]))
         write_section(file, _HEAD, pack_head(head, maker, version("kernelcast")))
         writer = TraceWriter(file)
-        yield writer.consume
+        yield writer
         writer.flush()
         write_section(file, _DONE, msgspec.json.encode(Done(writer.words)))
 

@@ -28,6 +28,7 @@ from kernelcast.ir import (
     Text,
     Variable,
 )
+from kernelcast.isas.traits import with_traits
 from kernelcast.traces.stored import TraceHead
 from kernelcast.traces.stored_launch import StoredLaunch
 
@@ -174,7 +175,8 @@ def _kernel(stored: StoredKernel) -> Kernel:
         target=stored.target,
         parameters=stored.parameters,
         instructions=tuple(
-            _instruction(index, i, stored.files) for index, i in enumerate(stored.instructions)
+            _instruction(index, i, stored.files, stored.isa)
+            for index, i in enumerate(stored.instructions)
         ),
         blocks=stored.blocks,
         variables=stored.variables,
@@ -187,9 +189,11 @@ def _kernel(stored: StoredKernel) -> Kernel:
     )
 
 
-def _instruction(index: int, stored: StoredInstruction, files: Sequence[str]) -> Instruction:
+def _instruction(
+    index: int, stored: StoredInstruction, files: Sequence[str], isa: str
+) -> Instruction:
     guard = stored.guard
-    return Instruction(
+    made = Instruction(
         index=index,
         opcode=stored.opcode,
         modifiers=stored.modifiers,
@@ -206,6 +210,7 @@ def _instruction(index: int, stored: StoredInstruction, files: Sequence[str]) ->
         code_offset=stored.code_offset,
         issue_cycles=stored.issue_cycles,
     )
+    return with_traits(made, isa)
 
 
 def _named(register: Register) -> str:

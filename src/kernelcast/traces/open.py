@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernelcast.errors import InputError
 from kernelcast.traces.accel_sim.lines import LIST_NAME, is_accel_sim
-from kernelcast.traces.accel_sim.load import read_accel_sim
+from kernelcast.traces.accel_sim.load import listed_launches, read_accel_sim
 from kernelcast.traces.file import is_own_format, read_trace
 from kernelcast.traces.stored import StoredTrace
 
@@ -36,6 +36,14 @@ def open_trace(path: Path, number: int | None = None) -> StoredTrace:
     raise InputError(
         "not a trace", where=str(path), hint="give a .kct, a .traceg or a kernelslist.g"
     )
+
+
+def open_traces(path: Path) -> tuple[StoredTrace, ...]:
+    """All launches in a file or a folder of Accel-Sim, in order; InputError as `open_trace`."""
+    file = _file(path)
+    if not is_accel_sim(_start(file)):
+        return (open_trace(file),)
+    return tuple(read_accel_sim(file, at + 1) for at in range(listed_launches(file)))
 
 
 def _file(path: Path) -> Path:

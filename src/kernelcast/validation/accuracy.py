@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
-import numpy as np
+from kernelcast.errors import ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +71,29 @@ def worst(comparisons: Comparisons, count: int) -> Comparisons:
     return sorted(comparisons, key=lambda c: -abs(math.log(c.ratio)))[:count]
 
 
+def require_scipy() -> None:
+    """Say what to install where SciPy, which computes Kendall's tau, is missing (`ToolError`)."""
+    if find_spec("scipy") is None:
+        raise ToolError(
+            "Kendall's tau is computed by SciPy, which is not installed",
+            hint="install it with: pip install 'kernelcast[validation]'",
+        )
+
+
 def kendall_tau(pairs: Sequence[tuple[float, float]]) -> float | None:
     """M. G. Kendall's tau-b, which allows for ties; None where one side has no two values.
 
-    tau = (concordant - discordant) / sqrt((n - ties in x) (n - ties in y)), n pairs of pairs
+    Raises `ToolError` where SciPy is missing.
     """
-    values = np.array(pairs, np.float64)
-    agreeing = untied_x = untied_y = 0
-    for at, own in enumerate(values):
-        x, y = np.sign(own - values[at + 1 :]).T
-        agreeing += int(x @ y)
-        untied_x += int(np.count_nonzero(x))
-        untied_y += int(np.count_nonzero(y))
-    if not untied_x or not untied_y:
+    require_scipy()
+    from scipy.stats import kendalltau
+
+    x, y = zip(*pairs, strict=True)
+    if min(len(set(x)), len(set(y))) < 2:
         return None
-    return agreeing / math.sqrt(untied_x * untied_y)
+    return float(kendalltau(x, y, variant="b").statistic)
 
 
 def order_tau(comparisons: Comparisons) -> float | None:
-    """Kendall's tau of the order of the configurations; None where no two of them differ."""
+    """Kendall's tau-b of the order of the configurations; None where no two of them differ."""
     return kendall_tau([(c.predicted_s, c.measured_s) for c in comparisons])

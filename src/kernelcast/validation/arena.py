@@ -24,15 +24,15 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models.baghsorkhi import Baghsorkhi
 from kernelcast.models.cuda_guide import CudaGuide
 from kernelcast.models.gpumech import GpuMech
-from kernelcast.models.latency_hiding import (
+from kernelcast.models.mwp_cwp import MwpCwpInputs, solve
+from kernelcast.models.sim import Sim
+from kernelcast.models.terms.latency_hiding import (
     WARP_LANES,
     contended_throughput,
     warp_throughput,
 )
-from kernelcast.models.mix import COALESCED_BYTES, Mix, mix_contention, mix_work
-from kernelcast.models.mwp_cwp import MwpCwpInputs, solve
-from kernelcast.models.sim import Sim
-from kernelcast.models.work import Floats, WarpWork
+from kernelcast.models.terms.mix import COALESCED_BYTES, Mix, mix_contention, mix_work
+from kernelcast.models.terms.work import Floats, WarpWork
 from kernelcast.models.zhang_owens import ThroughputTable, ZhangOwens
 
 GPUS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelcast.measurements.observation import Observation
-from kernelcast.models.base import Case
+from kernelcast.models.terms.base import Case
 from kernelcast.validation.accuracy import nearest_rank
 from kernelcast.validation.counters import Expected, expectations
 

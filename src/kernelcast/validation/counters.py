@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Bytes
 from kernelcast.ir import Instruction, OpClass, Space
-from kernelcast.models.base import Case
-from kernelcast.models.traffic import SECTOR_BYTES, Bytes
+from kernelcast.isas.assembly import is_machine_code
+from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
-from kernelcast.validation.profiler_classes import CLASSES, classes_of, is_settled
-
-_OLDEST = (7, 0)
+from kernelcast.validation.profiler_classes import CLASSES, PLAIN, classes_of, is_settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def expected_counters(case: Case) -> Mapping[str, float]:
 
 def expectations(case: Case) -> Mapping[str, Expected]:
     """The same with their bounds."""
-    if case.machine.compute_capability < _OLDEST:
+    if case.machine.get("sm.profiler_counters") != 1:
         return {}
     found = ((name, row(case)) for name, row in COUNTERS.items())
     return {name: expected for name, expected in found if expected is not None}
@@ -69,7 +68,7 @@ class _Executed:
 def _is_own_code(case: Case) -> bool:
     major, minor = case.machine.compute_capability
     target = case.kernel.target.removeprefix("sm_").rstrip("af")
-    return case.kernel.isa == "sass" and target == f"{major}{minor}"
+    return is_machine_code(case.kernel) and target == f"{major}{minor}"
 
 
 def _executed(case: Case) -> Iterator[_Executed]:
@@ -123,21 +122,10 @@ def _class(name: str) -> Answer:
 
 
 # --- accesses -------------------------------------------------------------------------------------
-_PLAIN = {
-    (Space.GLOBAL, OpClass.LOAD): ("LD", "LDG"),
-    (Space.GLOBAL, OpClass.STORE): ("ST", "STG"),
-    (Space.LOCAL, OpClass.LOAD): ("LD", "LDL"),
-    (Space.LOCAL, OpClass.STORE): ("ST", "STL"),
-    (Space.SHARED, OpClass.LOAD): ("LD", "LDS", "LDSM"),
-    (Space.SHARED, OpClass.STORE): ("ST", "STS", "STSM"),
-}
-"""Loads and stores proper: atomics and asynchronous copies have counters of their own."""
-
-
 def _plain_accesses(case: Case, space: Space, op_class: OpClass) -> Iterator[AccessProfile]:
     for access in case.profile.accesses:
         opcode = case.kernel.instructions[access.instruction].opcode
-        if access.space is space and opcode in _PLAIN[space, op_class]:
+        if access.space is space and opcode in PLAIN[space, op_class]:
             yield access
 
 

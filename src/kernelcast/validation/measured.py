@@ -1,16 +1,40 @@
-"""Measured launches: what their predictions are worth, and whether they are of the same code."""
+"""Launches that others timed: predicted, what the predictions are worth, and whether the code is
+the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from kernelcast.measurements.observation import Observation
-from kernelcast.models.base import Case
+from kernelcast.errors import InputError
+from kernelcast.execution.trace import Progress
+from kernelcast.forecasting.build import Build
+from kernelcast.frontends.workloads import LaunchFlags, read_workload
+from kernelcast.machines.machine import Machine
+from kernelcast.measurements.observation import Measurements, Observation
+from kernelcast.measurements.reading import read_measurements
+from kernelcast.models.terms.base import Case, Model
+from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.validation import accuracy
 from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.counter_scores import CounterScore, counter_scores
+from kernelcast.validation.judging import TimedWorkload, judge, of_kernels
 
 WORST = 5
+_SEED = 2026
+"""The same configurations are drawn in every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which launches of a file are predicted: at most `count`, drawn at random, that took at least
+    `least_s` seconds, of the kernels called `only` or of all."""
+
+    count: int = 100
+    least_s: float = 0.0
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,3 +98,93 @@ def same_code(pairs: Iterable[tuple[Observation, Sequence[Case]]]) -> SameCode:
         if observation.registers is not None
     ]
     return SameCode(len(found), sum(found))
+
+
+@dataclass(frozen=True)
+class MeasuredSet:
+    """What a file holds, what every model's predictions of it are worth, and what is missing.
+
+    `counted` compares a profiler's counters where the file holds some.
+    """
+
+    found: Measurements
+    scores: Mapping[str, Score]
+    code: SameCode
+    counted: tuple[CounterScore, ...]
+    missing: tuple[str, ...]
+
+
+def validate_measured(
+    file: str | Path,
+    workload: str | Path,
+    chip: Machine,
+    models: Sequence[Model],
+    choice: Choice,
+    *,
+    kernel: str = "",
+    build: Build | None = None,
+    sampling: Sampling = ENOUGH,
+    skips_models: bool = False,
+    progress: Progress | None = None,
+) -> MeasuredSet:
+    """Predict the launches of a file of measurements.
+
+    Its parameters complete the launch of `workload` as names, and its code as macros. `kernel`
+    names the kernel in the code where that holds several. Raises InputError where nothing can be
+    compared, and as `judge` does.
+    """
+    found = read_measurements(file)
+    chosen = _chosen(found, choice, str(file))
+    timed = [_timed(at, one, workload, kernel, build or Build()) for at, one in chosen.items()]
+    pairs: list[tuple[Observation, Sequence[Case]]] = []
+    judged = judge(
+        timed,
+        chip,
+        models,
+        sampling=sampling,
+        skips_models=skips_models,
+        executed=lambda one, cases: pairs.append((chosen[one.configuration], cases)),
+        progress=progress,
+    )
+    scores = {model: Score(tuple(own)) for model, own in judged.compared.items() if own}
+    if not scores:
+        missing = judged.missing
+        raise InputError(
+            "nothing can be compared", where=str(file), hint=missing[0] if missing else ""
+        )
+    return MeasuredSet(
+        found=found,
+        scores=scores,
+        code=same_code(pairs),
+        counted=counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1),
+        missing=judged.missing,
+    )
+
+
+def _chosen(found: Measurements, choice: Choice, file: str) -> dict[int, Observation]:
+    """Observations by their place in the file."""
+    wanted = {one.kernel for one in of_kernels(found.observations, choice.only, file)}
+    fitting = [
+        at
+        for at, one in enumerate(found.observations)
+        if one.time_s >= choice.least_s and one.kernel in wanted
+    ]
+    if not fitting:
+        raise InputError(f"nothing took {choice.least_s:g} s or longer", where=file)
+    drawn = random.Random(_SEED).sample(fitting, min(choice.count, len(fitting)))
+    return {at: found.observations[at] for at in sorted(drawn)}
+
+
+def _timed(
+    at: int, one: Observation, workload: str | Path, kernel: str, build: Build
+) -> TimedWorkload:
+    numbers = {
+        name: value
+        for name, value in one.parameters.items()
+        if name.isidentifier() and not isinstance(value, str)
+    }
+    work = read_workload(workload, LaunchFlags(kernel, parameters=numbers))
+    macros = tuple(f"{name}={value}" for name, value in numbers.items())
+    options = replace(build.options, defines=(*macros, *build.options.defines))
+    own = replace(build, options=options)
+    return TimedWorkload(one.kernel, at, str(one), one.time_s, work, own)

@@ -17,8 +17,8 @@ import math
 from dataclasses import dataclass
 
 from kernelcast.errors import InputError
-from kernelcast.models.latency_hiding import WARP_LANES
-from kernelcast.models.mix import Mix, MixKind
+from kernelcast.models.terms.latency_hiding import WARP_LANES
+from kernelcast.models.terms.mix import Mix, MixKind
 
 WORD_BYTES = 4
 LOOP_INSTRUCTIONS = 512

@@ -11,6 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kernelcast.ir import OpClass, Space
+
+PLAIN: Mapping[tuple[Space, OpClass], tuple[str, ...]] = {
+    (Space.GLOBAL, OpClass.LOAD): ("LD", "LDG"),
+    (Space.GLOBAL, OpClass.STORE): ("ST", "STG"),
+    (Space.LOCAL, OpClass.LOAD): ("LD", "LDL"),
+    (Space.LOCAL, OpClass.STORE): ("ST", "STL"),
+    (Space.SHARED, OpClass.LOAD): ("LD", "LDS", "LDSM"),
+    (Space.SHARED, OpClass.STORE): ("ST", "STS", "STSM"),
+}
+"""Loads and stores proper: atomics and asynchronous copies have counters of their own."""
+
 CLASSES = ("fp16", "fp32", "fp64", "integer", "control", "memory", "misc", "conversion")
 
 COUNTED: Mapping[str, str] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ptx_kernels import run
+from tests.execution.reference.ptx_kernels import run
 
 from kernelcast.errors import DeadlockError
 from kernelcast.execution.trace import RecordKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_instruction import compute
+from tests.execution.reference.one_instruction import compute
 
 M32 = (1 << 32) - 1
 M64 = (1 << 64) - 1

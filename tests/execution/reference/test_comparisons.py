@@ -8,7 +8,7 @@ import operator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_instruction import compute, compute_all, f16, f32, f64
+from tests.execution.reference.one_instruction import compute, compute_all, f16, f32, f64
 
 M32 = (1 << 32) - 1
 u32 = st.integers(0, M32)

@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from exact_rounding import FORMATS, rounded, value_of, width
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from one_instruction import compute, f16, f32, f64
+from tests.execution.reference.exact_rounding import FORMATS, rounded, value_of, width
+from tests.execution.reference.one_instruction import compute, f16, f32, f64
 
 INTEGERS = tuple(f"{kind}{bits}" for kind in "us" for bits in (8, 16, 32, 64))
 ROUNDINGS = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}

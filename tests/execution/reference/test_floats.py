@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_rounding import rounded, value_of, width
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from one_instruction import compute, f16, f32, f64, from_f32
+from tests.execution.reference.exact_rounding import rounded, value_of, width
+from tests.execution.reference.one_instruction import compute, f16, f32, f64, from_f32
 
 NAN, INF = 0x7FC0_0000, 0x7F80_0000
 FORMATS = ("f16", "bf16", "f32", "f64")

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_instruction import compute, compute_all
+from tests.execution.reference.one_instruction import compute, compute_all
 
 M32 = (1 << 32) - 1
 M64 = (1 << 64) - 1

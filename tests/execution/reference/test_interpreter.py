@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ptx_kernels import kernel_of, run
+from tests.execution.reference.ptx_kernels import kernel_of, run
 
 from kernelcast.errors import BudgetError, ExecutionError, UnsupportedError
 from kernelcast.execution.memory import Memory

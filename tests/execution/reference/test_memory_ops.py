@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ptx_kernels import run
+from tests.execution.reference.ptx_kernels import run
 
 from kernelcast.errors import MemoryFaultError, UnsupportedError
 from kernelcast.execution.address_map import GLOBAL_BASE, SHARED_WINDOW

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from one_instruction import compute, compute_all
+from tests.execution.reference.one_instruction import compute, compute_all
 
 from kernelcast.execution.address_map import GLOBAL_BASE, LOCAL_WINDOW, SHARED_WINDOW
 

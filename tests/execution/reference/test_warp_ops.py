@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_instruction import compute_all
+from tests.execution.reference.one_instruction import compute_all
 
 ALL = 0xFFFF_FFFF
 words = st.lists(st.integers(0, ALL), min_size=32, max_size=32)

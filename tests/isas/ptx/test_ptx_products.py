@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.execution.machine_code import disagreements
 from tests.isas.sass import test_meaning_tensor as fragments
+from tests.kept import CACHE
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.execute import execute
@@ -20,7 +21,6 @@ from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Kernel, Launch, Space
 from kernelcast.isas.ptx import parse_ptx
 from kernelcast.profiling.run import profile_launch
-from kernelcast.toolchain.cache import Cache
 
 EXECUTORS = ("engine", "reference")
 
@@ -28,7 +28,7 @@ EXECUTORS = ("engine", "reference")
 @cache
 def compiled(source: str, architecture: str) -> CompiledSource:
     return compile_source(
-        source, name="test.cu", architecture=architecture, kernels=[], cache=Cache()
+        source, name="test.cu", architecture=architecture, kernels=[], cache=CACHE
     )
 
 
@@ -149,7 +149,7 @@ def test_a_product_with_its_loads_is_profiled() -> None:
     )
     shared = [
         sum(a.bytes for a in profile.accesses if a.space is Space.SHARED and a.is_load)
-        for kernel in (found.kernel(mangled), found.machine_kernel(mangled, Cache()))
+        for kernel in (found.kernel(mangled), found.machine_kernel(mangled, CACHE))
         for profile in [profile_launch(kernel, launch, Memory.build(kernel, launch))]
     ]
     assert shared[0] == shared[1] == 4 * 32 * (11 + 20)

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.isas.sass import SassModule, parse_sass
 from kernelcast.toolchain.nvdisasm import disassemble
@@ -33,9 +34,13 @@ def compiled(target: str) -> Compiled:
     files = [CORPUS, *sorted(EXAMPLES.glob("*.cu"))]
     source = "\n".join(f'#line 1 "{file.name}"\n{file.read_text()}' for file in files)
     made = compile_cuda(
-        source, name="all.cu", architecture=target, name_expressions=["matmul_tiled<16>"]
+        source,
+        name="all.cu",
+        architecture=target,
+        name_expressions=["matmul_tiled<16>"],
+        cache=CACHE,
     )
-    listing = disassemble(made.cubin)
+    listing = disassemble(made.cubin, CACHE)
     return Compiled(target, made.cubin, listing, parse_sass(listing, f"listing for {target}"))
 
 

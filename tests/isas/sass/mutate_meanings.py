@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from mutants import NOTHING_TO_BREAK, Mutant, mutants_of
-from mutation_cases import Case, known_cases, recorded_cases
+from tests.isas.sass.mutants import NOTHING_TO_BREAK, Mutant, mutants_of
+from tests.isas.sass.mutation_cases import Case, known_cases, recorded_cases
 
 from kernelcast.isas.sass.meaning import MEANINGS
 

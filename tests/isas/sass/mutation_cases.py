@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.kept import CACHE
 
-from kernelcast.calibration.ground_truth.expected import expected_result
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import GroundTruthKernel, Scale
 from kernelcast.errors import CompileError, ExecutionError
 from kernelcast.execution import engine
 from kernelcast.execution import execute as execution
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.fills import ELEMENT_TYPES
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Sink, Trace
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
-from kernelcast.toolchain.cache import Cache
+from kernelcast.suite.expected import expected_result
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import GroundTruthKernel, Scale
 
 BUDGET = 1_000_000
 """Warp instructions of a block: broken branches may make loops endless."""
@@ -71,7 +71,7 @@ def known_cases(architecture: str) -> Iterator[Case]:
     """The kernels with known results, in their small launches."""
     for family, members in families().items():
         try:
-            module = load_family(family, architecture, Cache())
+            module = load_family(family, architecture, CACHE)
         except CompileError:
             continue  # a family that needs NVIDIA's headers
         for known in members:
@@ -93,7 +93,8 @@ def _is_expected(known: GroundTruthKernel, launch: Launch, memory: Memory) -> bo
 def recorded_cases(architecture: str, files: Sequence[str]) -> list[Case]:
     """What the tests of some files execute; RuntimeError where they do not pass."""
     recorder = _Recorder(architecture)
-    arguments = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:terminal", *files]
+    options = ["-o", "addopts=", "--import-mode=importlib", "-p", "tests.selection", "--all"]
+    arguments = [*options, "-p", "no:cacheprovider", "-p", "no:terminal", *files]
     if pytest.main(arguments, plugins=[recorder]) is not pytest.ExitCode.OK:
         raise RuntimeError(f"not all tests pass: {recorder.failed}")
     return recorder.cases
@@ -152,11 +153,11 @@ def _with_engine(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
-    sink: Sink | None,
-) -> Trace:
+    consumers: Sequence[Consumer],
+) -> execution.Execution:
     """Runs of the reference interpreter would be the same again, but slow."""
     return execution._with_engine(
-        kernel, launch, memory, blocks, budget, sink, needed=None, cache=None, progress=None
+        kernel, launch, memory, blocks, budget, consumers, 1, needed=None, cache=None, progress=None
     )
 
 

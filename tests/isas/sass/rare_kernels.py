@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
-from small_kernels import ALL, FROM_SM_80, FROM_SM_90, FROM_SM_100, UP_TO_SM_90, Small, Words
+from tests.isas.sass.small_kernels import (
+    ALL,
+    FROM_SM_80,
+    FROM_SM_90,
+    FROM_SM_100,
+    UP_TO_SM_90,
+    Small,
+    Words,
+)
 
 FROM_SM_86 = FROM_SM_90
 """Of the architectures that the kernels are compiled for."""

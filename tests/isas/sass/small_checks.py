@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from integer_kernels import executors_on
-from small_kernels import Small, fill, words
 from tests.execution.machine_code import disagreements, kernels
+from tests.isas.sass.integer_kernels import executors_on
+from tests.isas.sass.small_kernels import Small, fill, words
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.kept import CACHE
 
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import Scale
 from kernelcast.errors import CompileError
 from kernelcast.ir import BasicBlock, Kernel
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
-from kernelcast.toolchain.cache import Cache
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import Scale
 
 
 def regions(kernel: Kernel) -> Iterator[tuple[int, int, str]]:
@@ -86,7 +86,7 @@ def test_every_block_between_stands_before_the_meeting_point(third: int, archite
     checked = 0
     for family, members in list(families().items())[third::3]:
         try:
-            module = load_family(family, architecture, Cache())
+            module = load_family(family, architecture, CACHE)
         except CompileError:
             continue  # a family that needs NVIDIA's headers
         for member in members:

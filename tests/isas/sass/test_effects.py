@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.kept import CACHE
 
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import Scale
 from kernelcast.errors import CompileError
 from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.parts import outer
@@ -19,7 +18,8 @@ from kernelcast.isas.sass import kernel as sass
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.operands import AddressOperand
-from kernelcast.toolchain.cache import Cache
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import Scale
 
 Meant = tuple[SassInstruction, tuple[Instruction, ...]]
 
@@ -70,7 +70,7 @@ def ignored(native: SassInstruction) -> set[str]:
 def test_table_and_meaning_agree(architecture: str, share: int, meant: list[Meant]) -> None:
     for family, members in sorted(families().items())[share::6]:
         try:
-            module = load_family(family, architecture, Cache())
+            module = load_family(family, architecture, CACHE)
         except CompileError:
             continue  # a family that needs NVIDIA's headers
         for member in members:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from listings import listing
+from tests.isas.sass.listings import listing
 
 from kernelcast.ir import Instruction, OpClass
 from kernelcast.isas.sass import parse_sass

@@ -1,6 +1,6 @@
 """Machine code of the kernels with known results computes what it should, on every architecture.
 
-The oracle is NumPy, in `calibration/ground_truth/expected`. A failure says that the meaning of an
+The oracle is NumPy, in `suite/expected`. A failure says that the meaning of an
 opcode, the launch state or the order of the blocks is wrong.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.kept import CACHE
 
-from kernelcast.calibration.ground_truth.expected import expected_result
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import NVIDIA_HEADERS, Scale
 from kernelcast.errors import CompileError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends import LoadedModule, check_launch
 from kernelcast.isas.sass.kernel import UNKNOWN
-from kernelcast.toolchain.cache import Cache
+from kernelcast.suite.expected import expected_result
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import NVIDIA_HEADERS, Scale
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 EVERY_FAMILY = ("sm_75", "sm_90", "sm_120")
@@ -38,7 +38,7 @@ def chosen() -> list[tuple[str, str]]:
 @cache
 def compiled(architecture: str, family: str) -> LoadedModule:
     try:
-        return load_family(family, architecture, Cache())
+        return load_family(family, architecture, CACHE)
     except CompileError as error:
         needs_headers = any(NVIDIA_HEADERS in k.needs for k in families()[family])
         if needs_headers and "open source file" in error.what:
@@ -62,7 +62,7 @@ def test_machine_code_computes_what_it_should(architecture: str, family: str) ->
         launch = check_launch(kernel, launch)
         memory = Memory.build(kernel, launch)
         expected = expected_result(known, launch)
-        execute(kernel, launch, memory, executor="engine")
+        execute(kernel, launch, memory, executor="engine", cache=CACHE)
         assert not (difference := expected.difference(memory)), f"{known.name}: {difference}"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from integer_kernels import executors_on, fill, launch, source
-from integer_statements import (
+from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
+from tests.isas.sass.integer_kernels import executors_on, fill, launch, source
+from tests.isas.sass.integer_statements import (
     COMPARISONS,
     FIELDS,
     LOGIC,
@@ -13,8 +14,7 @@ from integer_statements import (
     WIDE_FIELDS,
     WIDE_SHIFTS,
 )
-from listings import listing
-from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
+from tests.isas.sass.listings import listing
 
 from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.steps import is_temporary

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import cycle
 
 import pytest
-from float_kernels import Work, differences
-from integer_kernels import executors_on
 from tests.execution.machine_code import ARCHITECTURES
+from tests.isas.sass.float_kernels import Work, differences
+from tests.isas.sass.integer_kernels import executors_on
 
 INTEGERS = tuple(f"{kind}{bits}" for bits in (8, 16, 32, 64) for kind in "su")
 TO_INTEGER = ("rni", "rzi", "rmi", "rpi")

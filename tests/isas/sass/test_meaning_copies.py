@@ -15,7 +15,7 @@ from tests.execution.machine_code import kernels
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace
 from kernelcast.ir import Array, Kernel, Launch, Space
@@ -85,7 +85,7 @@ def launched(
     for name, array in arrays.items():
         memory.array(name)[:] = array
     needed = needed_for_trace(kernel) if sliced else None
-    trace = execute(kernel, launch, memory, executor=executor, needed=needed)
+    trace = traced(kernel, launch, memory, executor=executor, needed=needed)
     return memory.array("out").copy(), trace
 
 

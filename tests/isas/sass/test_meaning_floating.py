@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from float_kernels import Work, differences
-from integer_kernels import executors_on
 from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
+from tests.isas.sass.float_kernels import Work, differences
+from tests.isas.sass.integer_kernels import executors_on
 
 from kernelcast.ir import Array, Launch
 

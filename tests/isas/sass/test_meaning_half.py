@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from float_kernels import Work, differences
-from integer_kernels import executors_on
 from tests.execution.machine_code import ARCHITECTURES
+from tests.isas.sass.float_kernels import Work, differences
+from tests.isas.sass.integer_kernels import executors_on
 
 FROM_SM_80 = tuple(a for a in ARCHITECTURES if a != "sm_75")
 FROM_SM_90 = ("sm_90", "sm_100", "sm_120")

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from integer_kernels import executors_on, fill, launch, source, uniform_launch, uniform_source
-from integer_statements import (
+from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
+from tests.isas.sass.integer_kernels import (
+    executors_on,
+    fill,
+    launch,
+    source,
+    uniform_launch,
+    uniform_source,
+)
+from tests.isas.sass.integer_statements import (
     EXTREMES,
     PRODUCTS,
     SUMS,
@@ -14,7 +22,6 @@ from integer_statements import (
     WIDE_SUMS,
     WIDE_UNIFORM,
 )
-from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

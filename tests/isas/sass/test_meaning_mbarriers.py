@@ -9,7 +9,7 @@ from tests.execution.machine_code import kernels
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, UnsupportedError
-from kernelcast.execution.execute import execute
+from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Trace, by_warp
 from kernelcast.ir import Array, Kernel, Launch
@@ -203,7 +203,7 @@ def run(
     memory = Memory.build(kernel, launch)
     memory.array("in")[:] = np.random.default_rng(1).integers(0, 1 << 32, 256 * ROUNDS)
     needed = needed_for_trace(kernel) if sliced else None
-    trace = execute(kernel, launch, memory, executor=executor, needed=needed, budget=budget)
+    trace = traced(kernel, launch, memory, executor=executor, needed=needed, budget=budget)
     return memory.array("in").copy(), memory.array("out").copy(), trace
 
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-import test_meaning_tensor as tensor
-from float_kernels import Work, differences
-from integer_kernels import executors_on
-from small_checks import check_by_numpy, check_by_ptx
-from small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small
+from tests.isas.sass import test_meaning_tensor as tensor
+from tests.isas.sass.float_kernels import Work, differences
+from tests.isas.sass.integer_kernels import executors_on
+from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
+from tests.isas.sass.small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from integer_kernels import THREADS, fill, launch, source
 from tests.execution.machine_code import ARCHITECTURES
+from tests.isas.sass.integer_kernels import THREADS, fill, launch, source
+from tests.kept import CACHE
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.ir import Kernel
-from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import compile_cuda
 
 Definition = Callable[[int, int, int], int]
@@ -105,9 +105,9 @@ DEFINITIONS: dict[str, Definition] = {
 
 def made(architecture: str) -> Kernel:
     text = source(tuple(DEFINITIONS), before="  bool high, low; unsigned r;")
-    compiled = compile_cuda(text, name="test.cu", architecture=architecture, cache=Cache())
+    compiled = compile_cuda(text, name="test.cu", architecture=architecture, cache=CACHE)
     cubin = read_cubin(compiled.cubin, name="test.cu")
-    return machine_kernel(compiled.cubin, cubin, "k", name="test.cu", cache=Cache())
+    return machine_kernel(compiled.cubin, cubin, "k", name="test.cu", cache=CACHE)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

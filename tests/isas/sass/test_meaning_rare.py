@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from listings import listing
-from rare_kernels import BEYOND_PTX, RARE
-from small_checks import check_by_numpy, check_by_ptx
+from tests.isas.sass.listings import listing
+from tests.isas.sass.rare_kernels import BEYOND_PTX, RARE
+from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
 
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import meaning_of

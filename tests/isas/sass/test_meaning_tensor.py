@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.execution.machine_code import ARCHITECTURES
+from tests.kept import CACHE
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import UnsupportedError
@@ -24,7 +25,6 @@ from kernelcast.frontends.cuda import compile_source
 from kernelcast.ir import Array, Kernel, Launch, OpClass, Space
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.run import profile_launch
-from kernelcast.toolchain.cache import Cache
 
 Matrix = NDArray[Any]
 
@@ -118,11 +118,10 @@ def number(architecture: str) -> int:
 @cache
 def machine_kernels(source: str, architecture: str) -> Mapping[str, Kernel]:
     compiled = compile_source(
-        source, name="test.cu", architecture=architecture, kernels=[], cache=Cache()
+        source, name="test.cu", architecture=architecture, kernels=[], cache=CACHE
     )
     return {
-        label: compiled.machine_kernel(mangled, Cache())
-        for mangled, label in compiled.labels.items()
+        label: compiled.machine_kernel(mangled, CACHE) for mangled, label in compiled.labels.items()
     }
 
 

@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from mutants import NOTHING_TO_BREAK, Mutant, mutants_of
-from mutation_cases import Case, known_cases, recorded_cases
-from small_kernels import SMALL, WAITING, fill, words
 from tests.execution.machine_code import image, kernels
+from tests.isas.sass.mutants import NOTHING_TO_BREAK, Mutant, mutants_of
+from tests.isas.sass.mutation_cases import Case, known_cases, recorded_cases
+from tests.isas.sass.small_kernels import SMALL, WAITING, fill, words
 
 from kernelcast.execution.memory import Memory
 from kernelcast.isas.sass.meaning import MEANINGS
@@ -83,7 +83,7 @@ def test_known_kernels_pass_as_they_are() -> None:
 
 RECORDED = """
 import pytest
-from small_kernels import SMALL, fill
+from tests.isas.sass.small_kernels import SMALL, fill
 from tests.execution.machine_code import disagreements
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from listings import control
+from tests.isas.sass.listings import control
 
 from kernelcast.isas.sass.control import ControlCode, control_code
 from kernelcast.isas.sass.dataflow import effects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from listings import control, listing
+from tests.isas.sass.listings import control, listing
 
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.isas.sass import parse_sass

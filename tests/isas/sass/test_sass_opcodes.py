@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from listings import listing
+from tests.isas.sass.listings import listing
 
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.dataflow import effects
@@ -43,6 +43,7 @@ def test_the_table_is_whole():
     assert sum(row.meaning is Meaning.PROVED for row in table.values()) > 100
 
 
+@pytest.mark.every_architecture
 @pytest.mark.parametrize(
     ("target", "latency"),
     [("sm_80", Latency.SCOREBOARD), ("sm_90", Latency.FIXED), ("sm_90a", Latency.FIXED)],

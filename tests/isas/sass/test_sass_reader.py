@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listings import control, listing
+from tests.isas.sass.listings import control, listing
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError, ParseError
 from kernelcast.ir import Location

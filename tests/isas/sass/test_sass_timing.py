@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from listings import control, listing
+from tests.isas.sass.listings import control, listing
 
 from kernelcast.errors import MissingNumberError
 from kernelcast.isas.sass import parse_sass

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from tests.isas.sass.listings import listing
+from tests.kept import CACHE
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.execute import execute
@@ -15,7 +16,6 @@ from kernelcast.ir import Array, Kernel, Launch, OpClass, Space
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.profiling.run import profile_launch
-from kernelcast.toolchain.cache import Cache
 
 SOURCE = """
 extern "C" __global__ void k(const unsigned* a, unsigned* c, unsigned shape) {
@@ -60,10 +60,8 @@ extern "C" __global__ void k(const unsigned* a, unsigned* c, unsigned shape) {
 @cache
 def machine(index: str) -> Kernel:
     source = SOURCE.replace("INDEX", index)
-    found = compile_source(
-        source, name="test.cu", architecture="sm_100a", kernels=[], cache=Cache()
-    )
-    return found.machine_kernel(next(iter(found.labels)), Cache())
+    found = compile_source(source, name="test.cu", architecture="sm_100a", kernels=[], cache=CACHE)
+    return found.machine_kernel(next(iter(found.labels)), CACHE)
 
 
 def launch() -> Launch:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.kept import CACHE
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Kernel, Launch
-from kernelcast.toolchain.cache import Cache
 
 Matrix = NDArray[Any]
 
@@ -208,7 +208,7 @@ def data(case: Case) -> Data:
 def compiled(cases: tuple[Case, ...]) -> CompiledSource:
     """The kernels of all cases; the compiler runs once."""
     source = "".join(case.source for case in cases)
-    return compile_source(source, name="test.cu", architecture="sm_90a", kernels=[], cache=Cache())
+    return compile_source(source, name="test.cu", architecture="sm_90a", kernels=[], cache=CACHE)
 
 
 def launch(case: Case, given: Data) -> Launch:
@@ -234,4 +234,4 @@ def both(case: Case, cases: tuple[Case, ...]) -> Mapping[str, Kernel]:
     """The kernel of a case as PTX and as machine code."""
     found = compiled(cases)
     (mangled,) = (m for m, label in found.labels.items() if label == case.name)
-    return {"ptx": found.kernel(mangled), "sass": found.machine_kernel(mangled, Cache())}
+    return {"ptx": found.kernel(mangled), "sass": found.machine_kernel(mangled, CACHE)}

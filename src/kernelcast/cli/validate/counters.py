@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from kernelcast.cli.options import GpuFlags, Output, gpu_options, output_options
-from kernelcast.cli.validate.judging import known_workload, of_kernels
-from kernelcast.errors import InputError, KernelcastError
-
-if TYPE_CHECKING:
-    from kernelcast.api import Case
-    from kernelcast.calibration.ground_truth_profile import Profiled
-    from kernelcast.machines.machine import Machine
-    from kernelcast.measurements.observation import Observation
+from kernelcast.errors import InputError
 
 
 @click.command("counters")
@@ -26,17 +16,21 @@ if TYPE_CHECKING:
 def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) -> None:
     """Counted instructions, sectors and bytes beside those that a profiler read.
 
-    PROFILES.json is what profile_ground_truth.py wrote, out of the folder that `kernelcast measure
-    --pack FOLDER --ground-truth` makes, on the GPU called NAME.
+    PROFILES.json is what `python3 pack.pyz profile` wrote, by the file that `kernelcast measure
+    --pack DIR --ground-truth` makes, on the GPU called NAME.
     """
-    from kernelcast.calibration.ground_truth_profile import read_profile
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.measuring.ground_truth_profile import read_profile
     from kernelcast.reporting.counters import counters_dict, render_counters
     from kernelcast.validation.counter_scores import counter_scores
+    from kernelcast.validation.judging import of_kernels
+    from kernelcast.validation.profiled import execute_profiled
 
     found = read_profile(file)
     chosen = of_kernels(found.profiled, only, file)
     chip = gpus.machine()
-    pairs, missing = _executed(chosen, chip, output)
+    with progress_bar("executing", output.quiet) as progress:
+        pairs, missing = execute_profiled(chosen, chip, progress)
     scores = counter_scores(pairs)
     if not only:
         missing = [*found.missing, *missing]
@@ -47,36 +41,3 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
         render_counters(scores, title, missing, detail=not output.quiet),
         counters_dict(scores, found.device, chip.name, missing),
     )
-
-
-def _executed(
-    profiled: Sequence[Profiled], chip: Machine, output: Output
-) -> tuple[list[tuple[Observation, Case]], list[str]]:
-    """What was read and the case of every launch, and why others are missing."""
-    from kernelcast.cli.progress import progress_bar
-
-    pairs: list[tuple[Observation, Case]] = []
-    missing: list[str] = []
-    with progress_bar("executing", output.quiet) as progress:
-        for at, one in enumerate(profiled):
-            try:
-                pairs.append((_observation(one), _case(one, chip)))
-            except KernelcastError as error:
-                missing.append(f"{one.kernel}, configuration {one.configuration}: {error.what}")
-            if progress:
-                progress((at + 1) / len(profiled))
-    return pairs, missing
-
-
-def _observation(one: Profiled) -> Observation:
-    from kernelcast.measurements.observation import Observation
-
-    parameters = {"configuration": one.configuration}
-    return Observation(one.kernel, parameters, (), counters=one.metrics)
-
-
-def _case(one: Profiled, chip: Machine) -> Case:
-    from kernelcast import api
-
-    (case,) = api.cases(known_workload(one.kernel, one.launch), [chip])
-    return case

@@ -14,11 +14,11 @@ from kernelcast.cli.options import (
     model_options,
     output_options,
 )
-from kernelcast.cli.validate.judging import Question, judge, known_workload, of_kernels
 from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
-    from kernelcast.calibration.ground_truth_raw import Measured
+    from kernelcast.measuring.ground_truth_raw import Measured
+    from kernelcast.validation.judging import TimedWorkload
 
 
 @click.command("ground-truth")
@@ -41,16 +41,29 @@ def command(
 
     RAW.json is what `kernelcast measure --ground-truth` wrote, on the GPU called NAME.
     """
-    from kernelcast.calibration.ground_truth_raw import read_ground_truth
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.measuring.ground_truth_raw import read_ground_truth
+    from kernelcast.models import load_model
     from kernelcast.reporting.ground_truth import ground_truth_dict, render_ground_truth
+    from kernelcast.validation.accuracy import require_scipy
     from kernelcast.validation.ground_truth import kernel_scores
+    from kernelcast.validation.judging import judge, of_kernels
 
+    require_scipy()
     found = read_ground_truth(file)
     chosen = of_kernels(found.measured, only, file)
     chip = gpus.machine()
-    answers = judge([_question(one, l2) for one in chosen], chip, models, output)
-    scores = {model: kernel_scores(own) for model, own in answers.compared.items() if own}
-    missing = answers.missing
+    asked = [load_model(name) for name in models.names()]
+    with progress_bar("predicting", output.quiet) as progress:
+        judged = judge(
+            [_timed(one, l2) for one in chosen],
+            chip,
+            asked,
+            skips_models="all" in models.model,
+            progress=progress,
+        )
+    scores = {model: kernel_scores(own) for model, own in judged.compared.items() if own}
+    missing = judged.missing
     if not scores:
         raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
     if not only:
@@ -62,7 +75,9 @@ def command(
     )
 
 
-def _question(one: Measured, l2: str) -> Question:
+def _timed(one: Measured, l2: str) -> TimedWorkload:
+    from kernelcast.validation.judging import TimedWorkload, known_workload
+
     times = one.cold if l2 == "cold" else one.warm
     work = known_workload(one.kernel, one.launch)
-    return Question(one.kernel, one.configuration, str(one.launch), times.median, work)
+    return TimedWorkload(one.kernel, one.configuration, str(one.launch), times.median, work)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import click
 
 from kernelcast.cli.options import (
@@ -21,15 +16,6 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.cli.validate.judging import Question, judge, of_kernels
-from kernelcast.errors import InputError
-
-if TYPE_CHECKING:
-    from kernelcast.api import Case
-    from kernelcast.measurements.observation import Measurements, Observation
-
-_SEED = 2026
-"""The same configurations are drawn in every run."""
 
 
 @click.command("measured")
@@ -84,70 +70,38 @@ def command(
               its code uses them as macros
     --gpu     the GPU that was measured; --set clock.sm=1.56e9 where its clock was fixed
     """
-    from kernelcast.measurements.reading import read_measurements
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.models import load_model
     from kernelcast.reporting.measured import measured_dict, render_measured
-    from kernelcast.validation.counter_scores import counter_scores
-    from kernelcast.validation.measured import Score, same_code
+    from kernelcast.validation.measured import Choice, validate_measured
 
-    found = read_measurements(file)
     chip = gpus.machine()
-    chosen = _chosen(found, only, least_us * 1e-6, count, file)
-    questions = [_question(at, one, workload, source) for at, one in chosen.items()]
-    pairs: list[tuple[Observation, Sequence[Case]]] = []
-    answers = judge(
-        questions,
-        chip,
-        models,
-        output,
-        sampling,
-        lambda question, cases: pairs.append((chosen[question.configuration], cases)),
-    )
-    scores = {model: Score(tuple(own)) for model, own in answers.compared.items() if own}
-    if not scores:
-        missing = answers.missing
-        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
-    code = same_code(pairs)
-    counted = counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1)
-    title = f"{chip.title}, predicted, beside {found.device}, measured"
+    chosen = [load_model(name) for name in models.names()]
+    with progress_bar("predicting", output.quiet) as progress:
+        answer = validate_measured(
+            file,
+            workload,
+            chip,
+            chosen,
+            Choice(count, least_us * 1e-6, only),
+            kernel=source.kernel,
+            build=source.build(),
+            sampling=sampling.sampling(),
+            skips_models="all" in models.model,
+            progress=progress,
+        )
+    title = f"{chip.title}, predicted, beside {answer.found.device}, measured"
     output.show(
         render_measured(
-            scores,
+            answer.scores,
             title,
-            len(found.observations),
-            code,
-            counted,
-            answers.missing,
+            len(answer.found.observations),
+            answer.code,
+            answer.counted,
+            answer.missing,
             detail=not output.quiet,
         ),
-        measured_dict(scores, found, chip.name, code, counted, answers.missing),
+        measured_dict(
+            answer.scores, answer.found, chip.name, answer.code, answer.counted, answer.missing
+        ),
     )
-
-
-def _chosen(
-    found: Measurements, only: Sequence[str], least_s: float, count: int, file: str
-) -> dict[int, Observation]:
-    """Observations by their place in the file."""
-    wanted = {one.kernel for one in of_kernels(found.observations, only, file)}
-    fitting = [
-        at
-        for at, one in enumerate(found.observations)
-        if one.time_s >= least_s and one.kernel in wanted
-    ]
-    if not fitting:
-        raise InputError(f"nothing took {least_s:g} s or longer", where=file)
-    drawn = random.Random(_SEED).sample(fitting, min(count, len(fitting)))
-    return {at: found.observations[at] for at in sorted(drawn)}
-
-
-def _question(at: int, one: Observation, workload: str, source: SourceFlags) -> Question:
-    from kernelcast import api
-
-    numbers = {
-        name: value
-        for name, value in one.parameters.items()
-        if name.isidentifier() and not isinstance(value, str)
-    }
-    work = api.workload(workload, api.LaunchFlags(source.kernel, parameters=numbers))
-    macros = tuple(f"{name}={value}" for name, value in numbers.items())
-    build = replace(source, defines=(*macros, *source.defines)).build()
-    return Question(one.kernel, at, str(one), one.time_s, work, build)

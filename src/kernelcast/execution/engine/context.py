@@ -19,13 +19,14 @@ class Slot(IntEnum):
     LOCAL_BYTES = auto()  # per lane
     PARAM = auto()
     PARAM_BYTES = auto()
-    LOG = auto()  # where the next record goes
+    LOG = auto()  # where the next record goes; without a log, instructions since the last drain
     LOG_LIMIT = auto()  # beyond it, drain
     DRAIN = auto()  # the host's function
     BULK = auto()  # the host's function for bulk copies
     OPERANDS = auto()  # what it is given: per operand 32 lanes
     BLOCKS = auto()  # linear indices of the blocks to run
     BLOCK_COUNT = auto()
+    NEXT_BLOCK = auto()  # pointer to the number of blocks claimed, which all threads share
     GRID_X = auto()
     GRID_Y = auto()
     GRID_Z = auto()

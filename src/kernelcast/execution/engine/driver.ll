@@ -3,10 +3,12 @@
 ;   %x = slot KIND NAME    by a load from a slot of the context
 ;   slot NAME = %x         by a store to one
 ;   $NAME, $Enum.NAME      by a number
+; and leaves out lines that end in "; log" where nobody follows the run.
 define i32 @run(ptr %ctx) {
 entry:
   %blocks = slot ptr BLOCKS
   %block_count = slot i64 BLOCK_COUNT
+  %next_block = slot ptr NEXT_BLOCK
   %gx = slot i64 GRID_X
   %gy = slot i64 GRID_Y
   %warps = slot i64 WARPS
@@ -23,7 +25,7 @@ entry:
   br label %block_head
 
 block_head:
-  %k = phi i64 [ 0, %entry ], [ %k_next, %block_done ]
+  %k = atomicrmw add ptr %next_block, i64 1 seq_cst
   %more = icmp ult i64 %k, %block_count
   br i1 %more, label %block_start, label %finished
 
@@ -85,9 +87,9 @@ write_header:
   %w_id = shl i64 %w, 32
   %header = or i64 %w_id, $WARP_HEADER
   %at_p = inttoptr i64 %at to ptr
-  store i64 %header, ptr %at_p
+  store i64 %header, ptr %at_p ; log
   %at_1 = getelementptr i64, ptr %at_p, i64 1
-  store i64 %index, ptr %at_1
+  store i64 %index, ptr %at_1 ; log
   %at_next = add i64 %at, 16
   slot LOG = %at_next
   %w32 = trunc i64 %w to i32
@@ -136,7 +138,6 @@ again:
   br i1 %progress, label %round, label %deadlock
 
 block_done:
-  %k_next = add i64 %k, 1
   br label %block_head
 
 finished:

@@ -57,11 +57,15 @@ def slot_pointer(slot: int) -> str:
     return f"getelementptr inbounds i64, ptr %ctx, i64 {int(slot)}"
 
 
+_LOG_ONLY = "; log"
+
+
 @cache
-def driver_ir() -> str:
+def driver_ir(*, logs: bool) -> str:
     """The IR of `run`, which calls the kernel's `warp`, and of `resolve`, which `warp` calls."""
     text = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(";")]
+    lines = [line for line in lines if logs or not line.endswith(_LOG_ONLY)]
     numbered = [_NUMBER.sub(lambda found: str(_NUMBERS[found[1]]), line) for line in lines]
     return "\n".join(_without_slots(numbered))
 

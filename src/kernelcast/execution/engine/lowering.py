@@ -51,12 +51,25 @@ class InstructionSet(Protocol):
 
 
 class Lowering:
-    """State of lowering one kernel. Opcode modules see its reads, writes and current mask."""
+    """State of lowering one kernel. Opcode modules see its reads, writes and current mask.
 
-    def __init__(self, kernel: Kernel, isa: InstructionSet, needed: Needed | None = None) -> None:
+    `logs` is whether the code writes a trace. Where `is_shared`, global memory may change at any
+    time by the hand of another thread.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        isa: InstructionSet,
+        needed: Needed | None = None,
+        *,
+        logs: bool = True,
+        is_shared: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.isa = isa
         self.needed = needed
+        self.logs, self.is_shared = logs, is_shared
         self.is_address_only = False  # neither what is loaded nor what is stored counts
         self.b = Builder()
         self.mask = ""  # scalar text of the current block's mask
@@ -195,7 +208,7 @@ class Lowering:
         return self.b.scalar("load i64, ptr %log")
 
     def advance_log(self, position: str) -> None:
-        """The next record goes there."""
+        """The next record goes there; or, without a log, so many instructions are passed."""
         self.b.line(f"store i64 {position}, ptr %log")
 
     def fault(self, fault: Fault) -> None:
@@ -218,7 +231,11 @@ class Lowering:
         self.forget_values()
         self.mask = self.b.scalar("load i32, ptr %current")
         self.active = self.b.predicate_of(self.mask)
-        self._record_block(index)
+        if self.logs:
+            self._record_block(index)
+        else:
+            position = self.log_position()
+            self.advance_log(self.b.scalar(f"add i64 {position}, {block.end - block.start}"))
         self._count(block.end - block.start)
 
     def forget_values(self) -> None:

@@ -55,7 +55,7 @@ def access(
         b.label(some)
     base, stride, is_affine = _affine(lw, address, mask)
     hosts, fast = _check(lw, address, space, size_bytes, writes, mask)
-    if space is not Space.PARAM:
+    if lw.logs and space is not Space.PARAM:
         _log(lw, address, mask, base, stride, is_affine)
     steps_by_size = b.scalar(f"icmp eq i64 {stride}, {size_bytes}")
     contiguous = b.scalar(f"and i1 {is_affine}, {steps_by_size}")

@@ -26,13 +26,19 @@ class LoweredKernel:
 
 
 def lower_kernel(
-    kernel: Kernel, isa: InstructionSet, needed: Needed | None = None
+    kernel: Kernel,
+    isa: InstructionSet,
+    needed: Needed | None = None,
+    *,
+    logs: bool = True,
+    is_shared: bool = False,
 ) -> LoweredKernel:
     """Lower a kernel, or only what is `needed` of it.
 
+    `logs` is whether it writes its trace, `is_shared` whether several threads execute its blocks.
     UnsupportedError names an instruction that the engine does not know.
     """
-    lw = Lowering(kernel, isa, needed)
+    lw = Lowering(kernel, isa, needed, logs=logs, is_shared=is_shared)
     begin(lw)
     for index in range(len(kernel.blocks)):
         _lower_block(lw, index)
@@ -42,7 +48,7 @@ def lower_kernel(
     declarations = "\n".join(sorted({*DECLARATIONS, *lw.b.declarations}))
     functions = "\n".join(lw.b.functions.values())
     ir = (
-        f"{driver_ir()}\n{declarations}\n{functions}\n"
+        f"{driver_ir(logs=logs)}\n{declarations}\n{functions}\n"
         f"define internal i32 @warp(ptr noalias %ctx, i64 %w, i32 %resume) {{\n{body}\n}}\n"
         '!0 = !{!"branch_weights", i32 1, i32 1000}\n'
     )

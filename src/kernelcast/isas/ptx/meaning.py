@@ -52,6 +52,9 @@ def lifted(
 def _part(whole: Instruction, steps: tuple[Instruction, ...]) -> Instruction:
     """An instruction with these steps: its class, space and width are those of its access."""
     access = next(filter(is_traced, steps), None)
+    traits = whole.traits
+    if steps and traits.member_mask is None:
+        traits = replace(traits, member_mask=steps[0].traits.member_mask)
     return replace(
         whole,
         reads=_ordered(outer(r for s in steps for r in s.reads), whole.reads),
@@ -60,6 +63,7 @@ def _part(whole: Instruction, steps: tuple[Instruction, ...]) -> Instruction:
         op_class=access.op_class if access else whole.op_class,
         space=access.space if access else whole.space,
         access_bytes=access.access_bytes if access else 0,
+        traits=traits,
     )
 
 

@@ -16,6 +16,7 @@ from kernelcast.ir import (
     Vector,
 )
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES, Form, known_form
+from kernelcast.isas.ptx.traits import with_traits
 
 BULK = "bulk"
 """Opcode of the steps of bulk copies."""
@@ -136,7 +137,7 @@ def instruction(
             registers += [e for e in operand.elements if isinstance(e, Register)]
         elif isinstance(operand, Negated):
             reads.append(operand.register)
-    return Instruction(
+    made = Instruction(
         index=index,
         opcode=form.opcode,
         modifiers=form.modifiers,
@@ -151,6 +152,7 @@ def instruction(
         line=line,
         address_reads=tuple(addresses),
     )
+    return with_traits(made)
 
 
 def _keeps(operands: Sequence[Operand]) -> bool:

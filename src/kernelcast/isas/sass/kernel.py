@@ -15,6 +15,7 @@ from dataclasses import replace
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.analysis.waiting import cut_at_meetings
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
+from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
@@ -25,6 +26,7 @@ from kernelcast.isas.sass.meaning.lift import Code, Lift, UnknownMeaningError, i
 from kernelcast.isas.sass.opcodes import Opcode, opcode
 from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
 from kernelcast.isas.sass.operands import Register as SassRegister
+from kernelcast.isas.sass.traits import with_traits
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
 """Registers that hold no values."""
@@ -72,7 +74,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
     kernel = replace(
         shell,
-        isa="sass",
+        isa=MACHINE_CODE,
         target=function.target,
         parameters=block.parameters,
         instructions=tuple(instructions),
@@ -178,7 +180,7 @@ def _instruction(
 ) -> Instruction:
     row = opcode(native.opcode)
     access = _access(row, steps)
-    return Instruction(
+    made = Instruction(
         index=index,
         opcode=native.opcode,
         modifiers=native.modifiers,
@@ -195,6 +197,7 @@ def _instruction(
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
     )
+    return with_traits(made, steps)
 
 
 def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernelcast.ir import Instruction, Location, OpClass, Register, Space, Text
 from kernelcast.isas.sass.opcodes import Opcode, opcode
+from kernelcast.isas.sass.traits import with_traits
 from kernelcast.traces.accel_sim.lines import Head
 
 _ZEROS = frozenset({"R255", "UR63", "UR255", "P7", "UP7"})
@@ -94,7 +95,7 @@ def instruction(code: Code, index: int) -> Instruction:
     """
     base, *modifiers = code.name.split(".")
     sources = tuple(_register(name) for name in code.sources if name not in _ZEROS)
-    return Instruction(
+    made = Instruction(
         index=index,
         opcode=base,
         modifiers=tuple(modifiers),
@@ -111,6 +112,7 @@ def instruction(code: Code, index: int) -> Instruction:
         address_reads=sources[:1] if code.op_class.is_memory else (),
         code_offset=code.pc,
     )
+    return with_traits(made)
 
 
 def _asks(base: str) -> tuple[OpClass, Space | None]:

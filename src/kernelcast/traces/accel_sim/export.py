@@ -15,7 +15,6 @@ from pathlib import Path
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
-from kernelcast.execution.trace import Sink
 from kernelcast.files import whole_folder
 from kernelcast.ir import Dim3, Kernel
 from kernelcast.traces.accel_sim.lines import LIST_NAME
@@ -35,8 +34,10 @@ Remark = Callable[[str], None]
 
 
 @contextmanager
-def export_trace(path: Path, head: TraceHead, remark: Remark = lambda _: None) -> Iterator[Sink]:
-    """A sink for the words of a trace; the folder `path` is there when all went well.
+def export_trace(
+    path: Path, head: TraceHead, remark: Remark = lambda _: None
+) -> Iterator[BlockWriter]:
+    """A consumer of the words of a trace; the folder `path` is there when all went well.
 
     It holds the trace of one launch and the list that names it. `remark` is told in sentences what
     was changed so that Accel-Sim takes it, and what it will not take. Raises UnsupportedError for a
@@ -54,7 +55,7 @@ def export_trace(path: Path, head: TraceHead, remark: Remark = lambda _: None) -
         with (folder / TRACE_NAME).open("w", encoding="ascii", errors="replace") as file:
             file.writelines(_header(head, version))
             writer = BlockWriter(file, head, _grid(head), version)
-            yield writer.consume
+            yield writer
             writer.finish()
         (folder / LIST_NAME).write_text("".join(_list(head)), "ascii")
     for sentence in _changes(head, version, writer.entered):

@@ -40,6 +40,15 @@ def read_accel_sim(path: Path, number: int | None = None) -> StoredTrace:
     return StoredTrace(head, MAKER, lambda: stream(text, found))
 
 
+def listed_launches(path: Path) -> int:
+    """How many launches a list names; 1 for a trace itself."""
+    with open_text(path) as file:
+        first = file.readline()
+        if first.startswith("-"):
+            return 1
+        return sum(line.strip().startswith("kernel") for line in (first, *file))
+
+
 def _chosen(path: Path, number: int | None) -> tuple[Path, Copies]:
     """The trace that a list names, and the copies to the device before it."""
     copies: Copies = []

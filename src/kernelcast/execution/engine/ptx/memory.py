@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.memory import Access, access, for_each_lane, load, locate, store
@@ -255,14 +257,44 @@ def _one_lane(
 
     host = b.scalar(f"load i64, ptr {item('%hosts', 'i64')}")
     where = b.scalar(f"inttoptr i64 {host} to ptr")
-    old = b.scalar(f"load {element}, ptr {where}")
-    b.line(f"store {element} {old}, ptr {item('%results', element)}")
     first = b.scalar(f"load {element}, ptr {item('%operands', element)}")
     second = ""
     if operands > 1:
         second = b.scalar(f"load {element}, ptr {item('%operands2', element)}")
-    new = _combined(lw, i, operation, kind, element, old, first, second)
-    b.line(f"store {element} {new}, ptr {where}")
+    old = b.scalar(f"load {element}, ptr {where}")
+    if lw.is_shared and i.space is not Space.SHARED:
+        old = _replace(
+            lw,
+            where,
+            element,
+            old,
+            lambda old: _combined(lw, i, operation, kind, element, old, first, second),
+        )
+    else:
+        new = _combined(lw, i, operation, kind, element, old, first, second)
+        b.line(f"store {element} {new}, ptr {where}")
+    b.line(f"store {element} {old}, ptr {item('%results', element)}")
+
+
+def _replace(
+    lw: Lowering, where: str, element: str, old: str, combine: Callable[[str], str]
+) -> str:
+    """Replace a word that other threads may change too; returns what it was, likely `old`."""
+    b = lw.b
+    seen = b.slot(element)
+    b.line(f"store {element} {old}, ptr {seen}")
+    again, done = b.fresh("again"), b.fresh("replaced")
+    b.line(f"br label %{again}")
+    b.label(again)
+    expected = b.scalar(f"load {element}, ptr {seen}")
+    new = combine(expected)
+    pair = b.scalar(f"cmpxchg ptr {where}, {element} {expected}, {element} {new} seq_cst seq_cst")
+    found = b.scalar(f"extractvalue {{ {element}, i1 }} {pair}, 0")
+    is_done = b.scalar(f"extractvalue {{ {element}, i1 }} {pair}, 1")
+    b.line(f"store {element} {found}, ptr {seen}")
+    b.line(f"br i1 {is_done}, label %{done}, label %{again}")
+    b.label(done)
+    return found
 
 
 def _combined(

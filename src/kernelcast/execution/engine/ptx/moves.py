@@ -67,7 +67,13 @@ def createpolicy(lw: Lowering, i: Instruction) -> None:
 
 
 def nothing(lw: Lowering, i: Instruction) -> None:
-    """Hints, fences and waits: without effect where one thread of the CPU runs everything."""
+    """Hints and waits: without effect, since what they wait for is done at once."""
+
+
+def fence(lw: Lowering, i: Instruction) -> None:
+    """Orders what blocks on several threads of the CPU see of each other."""
+    if lw.is_shared:
+        lw.b.line("fence seq_cst")
 
 
 OPCODES = {
@@ -75,10 +81,10 @@ OPCODES = {
     "cvta": cvta,
     "isspacep": isspacep,
     "createpolicy": createpolicy,
+    "membar": fence,
+    "fence": fence,
     **dict.fromkeys(
         (
-            "membar",
-            "fence",
             "prefetch",
             "prefetchu",
             "discard",

@@ -1,0 +1,64 @@
+"""Published sets of measurements: the table of measured accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelcast.cli.options import Output, output_options
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command("public")
+@click.argument("file", metavar="SETS.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    required=True,
+    metavar="DIR",
+    type=_FOLDER,
+    help="The folder that holds the published measurements.",
+)
+@click.option(
+    "--sources",
+    required=True,
+    metavar="DIR",
+    type=_FOLDER,
+    help="The folder that holds the sources of their kernels.",
+)
+@click.option(
+    "--configurations",
+    "count",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Predict so many of every set, drawn at random, the same in every run.",
+)
+@output_options
+def command(file: Path, data: Path, sources: Path, count: int, output: Output) -> None:
+    """Measured accuracy of the default model: a row for every set that SETS.toml lists.
+
+    The workloads of the sets lie beside SETS.toml. What cannot be predicted is named on standard
+    error.
+    """
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.errors import InputError
+    from kernelcast.reporting.accuracy_table import accuracy_dict, render_accuracy
+    from kernelcast.validation.public import accuracy_of_sets, read_sets
+
+    sets = read_sets(file)
+    rows = []
+    with progress_bar("predicting", output.quiet) as progress:
+        for row in accuracy_of_sets(sets, file.parent, data, sources, count):
+            rows.append(row)
+            if progress:
+                progress(len(rows) / len(sets))
+    missing = [f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing]
+    if all(row.score is None for row in rows):
+        hint = missing[0] if missing else ""
+        raise InputError("nothing can be compared", where=str(file), hint=hint)
+    for line in missing:
+        output.remark(line)
+    output.show(render_accuracy(rows), accuracy_dict(rows))

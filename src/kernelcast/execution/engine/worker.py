@@ -1,0 +1,316 @@
+"""One thread of a run: the buffers that its compiled code works on, and what that calls."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.execution.bulk import BulkCopies, Where
+from kernelcast.execution.consumers import Consumer
+from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
+from kernelcast.execution.engine.jit import MachineCode
+from kernelcast.execution.engine.module import LoweredKernel
+from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
+from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.trace import Progress, Words
+from kernelcast.ir import Kernel, Launch
+
+LOG_BYTES = 8 << 20
+"""Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
+
+UNLOGGED_INSTRUCTIONS = 1 << 20
+"""Warp instructions between two looks at the budget where nobody follows: some milliseconds."""
+
+STACK_BYTES = 1 << 30
+"""Addresses set aside for the stack of compiled code, which keeps the registers of a long kernel
+there, some KiB for each of its instructions; memory is taken only as far as it is used."""
+
+_Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_BulkCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *(ctypes.c_uint32,) * 4)
+
+
+@dataclass
+class Work:
+    """What all threads of a run share: the launch, its code, and the blocks still to be claimed.
+
+    Threads claim blocks in ascending order, so that a block may wait for what an earlier one does.
+    `last` is the block after which none is to go on.
+    """
+
+    kernel: Kernel
+    launch: Launch
+    memory: Memory
+    lowered: LoweredKernel
+    code: MachineCode
+    budget: int
+    blocks: NDArray[np.uint64]
+    progress: Progress | None = None
+    next_block: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, np.uint64))
+    last: float = math.inf
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def end_with(self, block: float) -> None:
+        """Let no block after this one go on; -1 ends all."""
+        with self._lock:
+            self.last = min(self.last, block)
+            self.next_block[0] = len(self.blocks)
+
+    def is_over(self, block: int) -> bool:
+        """Whether a block is not to go on."""
+        return block > self.last
+
+    @property
+    def unclaimed(self) -> int:
+        """How many blocks no thread has claimed."""
+        return max(len(self.blocks) - int(self.next_block[0]), 0)
+
+    def tell_progress(self, block: int) -> None:
+        """Tell the share of blocks done when one is being executed."""
+        if self.progress is not None:
+            with self._lock:
+                done = np.searchsorted(self.blocks, np.uint64(block))
+                self.progress(float(done) / len(self.blocks))
+
+
+def _aligned(size_bytes: int) -> NDArray[np.uint8]:
+    """Zeroed bytes that start at a multiple of 64."""
+    raw = np.zeros(size_bytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size_bytes]
+
+
+class Worker:
+    """A thread that executes blocks, and its buffers, which compiled code may touch as long as it
+    runs. What goes wrong is its `error`, in block `error_block`."""
+
+    def __init__(self, work: Work, consumers: Sequence[Consumer]) -> None:
+        self.work = work
+        self.consumers = consumers
+        self.error: BaseException | None = None
+        self.slots = np.zeros(SLOTS, np.uint64)
+        self.log = np.zeros(0, np.uint64)
+        self.bulk_copies = BulkCopies(work.kernel, work.launch, work.memory)
+        self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
+        self._keep: list[NDArray[np.generic]] = []
+        self._pointer(Slot.OPERANDS, self.operands)
+        self._callbacks = _Callback(self._drain), _BulkCallback(self._copy)
+        self._set_memory()
+        self._set_launch()
+        self._set_warps()
+        self._set_log()
+        self._set_callbacks()
+        self._thread = threading.Thread(target=self._run, name="kernelcast engine")
+
+    def start(self) -> None:
+        """Begin to execute blocks.
+
+        Always in a thread of its own, so that an interrupt reaches the caller's: Python would raise
+        it in whatever Python code runs next, which may be the entry of `_drain`, where ctypes drops
+        it.
+        """
+        usual = threading.stack_size(STACK_BYTES)
+        try:
+            self._thread.start()
+        finally:
+            threading.stack_size(usual)
+
+    def join(self, seconds: float | None = None) -> bool:
+        """Wait until it has ended, or for some time; tells whether it has."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def block(self) -> int:
+        """Linear index of the block that runs, or ran last."""
+        return self.get(Slot.BLOCK_INDEX)
+
+    def get(self, slot: Slot) -> int:
+        """Read a slot."""
+        return int(self.slots[slot])
+
+    def set(self, slot: Slot, value: int) -> None:
+        """Write a slot."""
+        self.slots[slot] = np.uint64(value & (1 << 64) - 1)
+
+    def _pointer(self, slot: Slot, array: NDArray[np.generic]) -> None:
+        self._keep.append(array)
+        self.set(slot, array.ctypes.data)
+
+    def _set_memory(self) -> None:
+        memory, kernel, launch = self.work.memory, self.work.kernel, self.work.launch
+        self.set(Slot.GLOBAL_DELTA, memory.host_delta)
+        self.shared = _aligned(max(memory.shared_bytes, 64))
+        self._pointer(Slot.SHARED, self.shared)
+        self.set(Slot.SHARED_BYTES, memory.shared_bytes)
+        self.set(Slot.SHARED_DYNAMIC_BYTES, launch.smem_bytes)
+        warp_bytes = WARP_LANES * memory.local_bytes
+        local = _aligned(max(launch.warps_per_block * warp_bytes, 64))
+        self._pointer(Slot.LOCAL_OF_BLOCK, local)
+        self.set(Slot.LOCAL_BYTES, memory.local_bytes)
+        parameters = _aligned(max(memory.parameters.size, 64))
+        parameters[: memory.parameters.size] = memory.parameters
+        self._pointer(Slot.PARAM, parameters)
+        self.set(Slot.PARAM_BYTES, memory.parameters.size)
+        regions = [(r.address, r.size_bytes, int(r.writable)) for r in memory.regions]
+        self._pointer(Slot.REGIONS, np.array(regions or [(0, 0, 0)], np.uint64))
+        self.set(Slot.REGION_COUNT, len(regions))
+        # A guess that no address fits: the first access of every instruction searches.
+        guesses = np.tile(np.array([1 << 63, 64], np.uint64), max(len(kernel.instructions), 1))
+        self._pointer(Slot.GUESSES, guesses)
+        addresses = [memory.symbols[v.name] for v in kernel.variables]
+        self._pointer(Slot.SYMBOLS, np.array(addresses or [0], np.uint64))
+
+    def _set_launch(self) -> None:
+        work, launch = self.work, self.work.launch
+        self._pointer(Slot.BLOCKS, work.blocks)
+        self.set(Slot.BLOCK_COUNT, len(work.blocks))
+        self._pointer(Slot.NEXT_BLOCK, work.next_block)
+        dimensions = zip(
+            (Slot.GRID_X, Slot.GRID_Y, Slot.GRID_Z, Slot.BLOCK_X, Slot.BLOCK_Y, Slot.BLOCK_Z),
+            (*launch.grid, *launch.block),
+            strict=True,
+        )
+        for slot, value in dimensions:
+            self.set(slot, value)
+
+    def _set_warps(self) -> None:
+        launch = self.work.launch
+        warps = launch.warps_per_block
+        x, y, _ = launch.block
+        linear = np.arange(warps * WARP_LANES).reshape(warps, WARP_LANES)
+        threads = np.stack([linear % x, linear // x % y, linear // (x * y)], axis=1)
+        table = _aligned(threads.size * 4)
+        table.view(np.int32)[:] = threads.ravel()
+        self._pointer(Slot.THREADS, table)
+        exists = linear < launch.threads_per_block
+        masks = (exists * (1 << np.arange(WARP_LANES, dtype=np.uint64))).sum(axis=1)
+        self._pointer(Slot.MASKS, masks.astype(np.uint32))
+        self._pointer(Slot.STATE, _aligned(warps * self.work.lowered.state_bytes))
+        self._pointer(Slot.STATUS, np.zeros(warps, np.int32))
+        self._pointer(Slot.WAITING_AT, np.zeros(warps, np.uint64))
+        self.set(Slot.WARPS, warps)
+
+    def _set_log(self) -> None:
+        """Where nobody follows, there is no log; its position counts instructions instead."""
+        if not self.consumers:
+            self.set(Slot.LOG_LIMIT, UNLOGGED_INSTRUCTIONS)
+            return
+        self.log = np.zeros((LOG_BYTES + self.work.lowered.headroom_bytes) // 8, np.uint64)
+        self.set(Slot.LOG, self.log.ctypes.data)
+        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + LOG_BYTES)
+
+    def _set_callbacks(self) -> None:
+        for slot, callback in zip((Slot.DRAIN, Slot.BULK), self._callbacks, strict=True):
+            self.set(slot, ctypes.cast(callback, ctypes.c_void_p).value or 0)
+
+    def _drain(self, _context: int) -> int:
+        """Called by the compiled code when the log is full; non-zero stops it.
+
+        It gets the context so that LLVM knows that the slots may change; they are `self.slots`.
+        """
+        return self._stops_with(self._look_up)
+
+    def _look_up(self) -> bool:
+        """Hand over the log, and see whether the block may go on."""
+        work, block = self.work, self.block
+        if work.is_over(block):
+            return False
+        self._flush()
+        executed = self.get(Slot.WARP_INSTRUCTIONS) - self.get(Slot.BLOCK_START)
+        if executed > work.budget:
+            raise over_budget(work.kernel, block, executed, work.budget)
+        work.tell_progress(block)
+        return True
+
+    def _copy(self, _context: int, position: int, number: int, mask: int, moves: int) -> int:
+        """Called by the compiled code for a step of a bulk copy; non-zero stops it."""
+        return self._stops_with(lambda: self._copied(position, number, mask, moves=bool(moves)))
+
+    def _stops_with(self, call: Callable[[], bool]) -> int:
+        """What a call of the compiled code answers; an error stops it and is kept."""
+        try:
+            return int(not call())
+        except BaseException as error:
+            self.error = error
+            return 1
+
+    def _copied(self, position: int, number: int, mask: int, *, moves: bool) -> bool:
+        step = self.work.kernel.steps(position)[number]
+        operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)[: len(step.operands) - 1]
+        shared = self.shared[: self.work.memory.shared_bytes]
+        first_thread = self.get(Slot.WARP) * WARP_LANES
+        for lane in range(WARP_LANES):
+            if mask >> lane & 1:
+                where = Where(self.block, first_thread + lane, shared)
+                values = operands[:, lane].tolist()
+                self._append(self.bulk_copies.perform(step, values, where, moves=moves))
+        return True
+
+    def _append(self, records: Words) -> None:
+        """Append records to the log."""
+        if not self.consumers:
+            return
+        start = self.log.ctypes.data
+        end = (self.get(Slot.LOG) - start) // 8 + records.size
+        if 8 * end > LOG_BYTES:
+            self._flush()
+            end = records.size
+        if 8 * end > LOG_BYTES:
+            self._hand_out(records)
+            return
+        self.log[end - records.size : end] = records
+        self.set(Slot.LOG, start + 8 * end)
+
+    def _flush(self) -> None:
+        if not self.consumers:
+            self.set(Slot.LOG, 0)
+            return
+        used = (self.get(Slot.LOG) - self.log.ctypes.data) // 8
+        if used:
+            self._hand_out(self.log[:used])
+        self.set(Slot.LOG, self.log.ctypes.data)
+
+    def _hand_out(self, words: Words) -> None:
+        for consumer in self.consumers:
+            consumer.consume(words)
+
+    def _run(self) -> None:
+        """Execute blocks until none is left, or one goes wrong."""
+        try:
+            result = RunResult(self.work.code.run(self.slots.ctypes.data))
+            if self.error is None:
+                self._finish(result)
+        except BaseException as error:
+            self.error = error
+        if self.error is not None:
+            self.work.end_with(self.block)
+
+    def _finish(self, result: RunResult) -> None:
+        """Hand over the rest of the log, or raise why the compiled code stopped."""
+        work = self.work
+        if result is RunResult.DEADLOCK:
+            raise deadlock(work.kernel, self.block)
+        if result is RunResult.DONE:
+            self._flush()
+        elif not work.is_over(self.block):
+            raise self._fault()
+
+    def _fault(self) -> BaseException:
+        return fault_error(
+            self.work.kernel,
+            self.work.launch,
+            self.work.memory,
+            Fault(self.get(Slot.FAULT)),
+            self.get(Slot.FAULT_INSTRUCTION),
+            self.block,
+            self.get(Slot.WARP) * WARP_LANES + self.get(Slot.FAULT_LANE),
+            self.get(Slot.FAULT_ADDRESS),
+        )

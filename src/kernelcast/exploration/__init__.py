@@ -1,0 +1,1 @@
+"""From one case to many: a launch at every occupancy, a workload at every intensity."""

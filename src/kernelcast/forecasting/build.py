@@ -1,0 +1,95 @@
+"""How a file becomes the kernels that are executed: compiled for a GPU, as machine code or PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernelcast.errors import UnsupportedError
+from kernelcast.frontends.containers import embedded_code
+from kernelcast.frontends.fatbin import is_container
+from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
+from kernelcast.frontends.recognise import Kind
+from kernelcast.ir import Kernel
+from kernelcast.machines.machine import Machine
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvrtc import CompileOptions
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a source becomes code.
+
+    Compiler options, a register count in place of the compiler's, and the cache of compiled code.
+    `isa` is `ptx`, `sass`, or `auto`: machine code where there is some for the GPU itself and all
+    that counts of it is understood.
+    """
+
+    options: CompileOptions = field(default_factory=CompileOptions)
+    registers: int | None = None
+    cache: Cache | None = field(default_factory=Cache)
+    isa: str = "auto"
+
+
+def open_module(file: Path, chip: Machine, kernels: Sequence[str], build: Build) -> LoadedModule:
+    """The code of a file for a GPU, compiled where it is a source.
+
+    `kernels` are those wanted of it. Raises InputError, CompileError and ToolError.
+    """
+    if is_container(file):
+        # Its kernels may lie in several cubins; those of one workload are taken from one.
+        data = embedded_code(file, chip.compute_capability, kernels[0])
+    else:
+        data = read_file(file)
+    module = load_bytes(
+        data,
+        name=str(file),
+        compute_capability=chip.compute_capability,
+        kernels=[name for name in kernels if name],
+        options=build.options,
+        registers=build.registers,
+        cache=build.cache,
+    )
+    if build.isa == "auto" and module.without_machine_code:
+        return replace(module, notes=(*module.notes, ptx_because(module.without_machine_code)))
+    return module
+
+
+def kernels_of(module: LoadedModule, kernel: str = "") -> tuple[Kernel, ...]:
+    """All kernels of a module, or the one called `kernel`, with the module's notes."""
+    names = [kernel] if kernel else module.kernel_names
+    return tuple(_noted(module.kernel(name), module) for name in names)
+
+
+def executable_kernel(module: LoadedModule, name: str, isa: str) -> Kernel:
+    """A kernel in the ISA that is to be executed; UnsupportedError where it has no such code."""
+    kernel = module.machine_kernel(name) if isa == "sass" else module.kernel(name)
+    if not kernel.blocks:
+        raise UnsupportedError(
+            "the file holds machine code only, no PTX", where=module.name, hint="use --isa sass"
+        )
+    return _noted(kernel, module)
+
+
+def chosen_isa(module: LoadedModule, chip: Machine, build: Build) -> str:
+    """The ISA to execute: machine code of another GPU says less of this one than PTX does."""
+    if build.isa != "auto":
+        return build.isa
+    own = module.architecture.removeprefix("sm_").rstrip("af") == _target_of(chip)
+    is_only_code = module.kind is Kind.CUBIN
+    return "sass" if module.has_machine_code and (own or is_only_code) else "ptx"
+
+
+def ptx_because(reason: str) -> str:
+    """The remark that PTX stands for machine code."""
+    return f"PTX was executed, not the machine code: {reason}"
+
+
+def _target_of(chip: Machine) -> str:
+    major, minor = chip.compute_capability
+    return f"{major}{minor}"
+
+
+def _noted(kernel: Kernel, module: LoadedModule) -> Kernel:
+    return replace(kernel, warnings=(*kernel.warnings, *module.notes))

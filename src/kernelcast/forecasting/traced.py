@@ -1,0 +1,58 @@
+"""Launches that lie in trace files, as cases: nothing is compiled and nothing executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernelcast.errors import LaunchError
+from kernelcast.hierarchy.rules import access_rules
+from kernelcast.ir import Kernel
+from kernelcast.machines.launch_limits import check_launch as check_limits
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
+from kernelcast.models.terms.base import Case
+from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import AccessRules
+from kernelcast.profiling.stored import profile_of
+from kernelcast.traces.open import open_traces
+from kernelcast.traces.stored import StoredTrace
+
+
+def cases_of_traces(path: Path, machines: Sequence[Machine]) -> tuple[Case, ...]:
+    """One case per traced launch and machine, in that order.
+
+    `path` is a trace of this package, a trace of Accel-Sim, or its list of several. Raises
+    InputError where it is damaged, and LaunchError where a launch does not fit a GPU.
+    """
+    return tuple(case for trace in open_traces(path) for case in _cases(trace, machines))
+
+
+def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
+    asked = tuple(access_rules(chip) for chip in machines)
+    counted: dict[AccessRules, Profile] = {}
+    launch = trace.head.launch
+    for chip in machines:
+        rules = access_rules(chip).with_those_of(asked)
+        if rules not in counted:
+            counted[rules] = profile_of(trace, rules)
+        occupancy_of_launch(chip, trace.head.kernel.resources, launch)
+        kernel = _warned(trace, chip)
+        yield Case(kernel, launch, chip, replace(counted[rules], kernel=kernel))
+
+
+def _warned(trace: StoredTrace, chip: Machine) -> Kernel:
+    """The kernel with what to warn of: a grid the chip refuses, and code of another GPU."""
+    kernel = trace.head.kernel
+    warnings = list(kernel.warnings)
+    try:
+        check_limits(chip, trace.head.launch)
+    except LaunchError as error:
+        warnings.append(error.what)
+    major, minor = chip.compute_capability
+    if kernel.isa == "sass" and kernel.target.rstrip("af") != f"sm_{major}{minor}":
+        warnings.append(
+            f"the trace is of machine code for {kernel.target}; that of {chip.name} differs"
+        )
+    return replace(kernel, warnings=tuple(warnings))

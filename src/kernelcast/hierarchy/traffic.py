@@ -1,0 +1,229 @@
+"""Bytes that move at every level of the memory hierarchy, bounded where no cache is modelled.
+
+Until a cache is modelled, an execution only says what cannot be avoided and what cannot be
+exceeded. The estimate in between follows three rules, none of them fitted:
+
+- The L1 cache merges all that a block asks for more than once; stores pass through it.
+- A block finds in the L2 cache what blocks that run at the same time have read, and what its
+  neighbours in the grid have, unless too much was touched in between (`hierarchy.reuse`).
+- The L2 cache keeps the arrays that most blocks share, as many as fit in it whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
+from kernelcast.ir import OpClass, Space
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
+from kernelcast.profiling.profile import AccessProfile, Profile
+
+SECTOR_BYTES = 32
+HALF_WARP_LANES = 16
+_WRITES_THROUGH = (7, 0)
+"""Compute capability from which on stores to local memory pass through the L1 cache."""
+
+
+class Estimate(StrEnum):
+    """Which of the three figures of a bounded quantity is meant."""
+
+    LOW = "low"
+    CENTRAL = "central"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes moved by the whole launch: at the least, as estimated, at the most."""
+
+    low: float
+    central: float
+    high: float
+
+    def at(self, estimate: Estimate) -> float:
+        """The figure that `estimate` names."""
+        match estimate:
+            case Estimate.LOW:
+                return self.low
+            case Estimate.CENTRAL:
+                return self.central
+            case Estimate.HIGH:
+                return self.high
+
+    def __add__(self, other: Bytes) -> Bytes:
+        return Bytes(self.low + other.low, self.central + other.central, self.high + other.high)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the SMs ask of the L1 caches, the L1 caches of the L2 cache, and that of the DRAM.
+
+    Reads and writes of global and local memory, in sectors of 32 B. Compute capability 1.x caches
+    neither: there all three levels are the transactions that reach memory.
+    """
+
+    l1: Bytes
+    l2: Bytes
+    dram: Bytes
+    assumptions: tuple[str, ...] = ()
+
+    def shares(self, estimate: Estimate) -> tuple[float, float, float]:
+        """Shares of the requested bytes that the L1, the L2 and the DRAM end up serving."""
+        requested = self.l1.at(estimate)
+        if not requested:
+            return 1.0, 0.0, 0.0
+        from_dram = min(1.0, self.dram.at(estimate) / requested)
+        beyond_l1 = max(from_dram, min(1.0, self.l2.at(estimate) / requested))
+        return 1 - beyond_l1, beyond_l1 - from_dram, from_dram
+
+
+def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
+    """The traffic of a launch on a machine; see the head of this file for the rules."""
+    if machine.compute_capability < (2, 0):
+        moved = _uncached_bytes(profile.accesses, machine.compute_capability)
+        exact = Bytes(moved, moved, moved)
+        return Traffic(exact, exact, exact, (_NO_CACHE,))
+    occupancy = occupancy_of_launch(machine, profile.kernel.resources, profile.launch)
+    requested = _bytes_of(profile.accesses, Space.GLOBAL)
+    l2, l2_notes = _global_l2(profile, machine, requested)
+    resident = occupancy.blocks_per_sm * int(machine.number("sm.count", "the traffic bounds"))
+    local_l2, local_dram, local_notes = _local(profile, machine, occupancy.blocks_per_sm, resident)
+    dram, dram_notes = _dram(profile, machine, l2, resident)
+    asked = requested + _bytes_of(profile.accesses, Space.LOCAL)
+    return Traffic(
+        Bytes(asked, asked, asked),
+        l2 + local_l2,
+        dram + local_dram,
+        (*l2_notes, *local_notes, *dram_notes),
+    )
+
+
+def caches_loads_in_l1(machine: Machine) -> bool:
+    """Whether loads from global memory are cached by the SM unless the code asks otherwise.
+
+    CUDA C++ Programming Guide, "Compute Capabilities": on 2.x and from 7.0 on, not on 3.x to 6.x.
+    """
+    return machine.compute_capability[0] == 2 or machine.compute_capability >= (7, 0)
+
+
+_NO_CACHE = "memory is not cached on this chip: every transaction goes to the DRAM"
+_COLD = (
+    "caches start empty and end written back; an array that is both read and written is read "
+    "wherever it is touched"
+)
+
+
+def _bytes_of(accesses: Iterable[AccessProfile], space: Space, *classes: OpClass) -> float:
+    return SECTOR_BYTES * sum(
+        a.sectors for a in accesses if a.space is space and (not classes or a.op_class in classes)
+    )
+
+
+def _global_l2(
+    profile: Profile, machine: Machine, requested: float
+) -> tuple[Bytes, tuple[str, ...]]:
+    if not caches_loads_in_l1(machine):
+        return Bytes(requested, requested, requested), ("the SM does not cache global loads",)
+    passed = _bytes_of(profile.accesses, Space.GLOBAL, OpClass.STORE, OpClass.ATOMIC)
+    read = SECTOR_BYTES * sum(f.block_sectors for f in profile.footprints if f.read)
+    least = min(requested, read + passed)
+    if least == requested:
+        return Bytes(requested, requested, requested), ()
+    note = "a block reads every sector into the L1 cache once; stores and atomics pass through it"
+    return Bytes(least, least, requested), (note,)
+
+
+def _local(
+    profile: Profile, machine: Machine, blocks_per_sm: int, resident_blocks: int
+) -> tuple[Bytes, Bytes, tuple[str, ...]]:
+    """Local memory at the L2 cache and at the DRAM.
+
+    Loads leave the SM where its L1 cache cannot hold the local memory of all its threads. From
+    compute capability 7.0 on stores pass through the L1 (L2 writes of spilling kernels on an
+    RTX 2080 Ti are the stores to global and local memory together). Where the L2 cache cannot hold
+    the local memory of all threads that run at once, stores go on to the DRAM, and of the loads
+    the share that it cannot hold.
+    """
+    none = Bytes(0.0, 0.0, 0.0)
+    loads = _bytes_of(profile.accesses, Space.LOCAL, OpClass.LOAD)
+    stores = _bytes_of(profile.accesses, Space.LOCAL) - loads
+    if not loads + stores:
+        return none, none, ()
+    resources, launch = profile.kernel.resources, profile.launch
+    spilled = launch.threads_per_block * resources.local_bytes
+    shared = resources.static_shared_bytes + launch.smem_bytes
+    notes = []
+    if blocks_per_sm * (spilled + shared) <= (machine.get("l1.size") or 0.0):
+        is_through = machine.compute_capability >= _WRITES_THROUGH and stores > 0
+        through = ", but for stores, which pass through it" if is_through else ""
+        notes.append(f"local memory stays in the L1 cache, which can hold it{through}")
+        loads, stores = 0.0, stores if is_through else 0.0
+    running = min(resident_blocks, launch.blocks) * spilled
+    beyond = max(0.0, 1 - (machine.get("l2.size") or 0.0) / running) if running else 0.0
+    to_dram = beyond * loads + (stores if beyond else 0.0)
+    if to_dram:
+        notes.append("local memory goes on to the DRAM: that of all threads exceeds the L2 cache")
+    elif loads:
+        notes.append("local memory goes to the L2 cache; none of it to the DRAM")
+    most = _bytes_of(profile.accesses, Space.LOCAL)
+    return Bytes(0.0, loads + stores, most), Bytes(0.0, to_dram, most), tuple(notes)
+
+
+def _dram(
+    profile: Profile, machine: Machine, l2: Bytes, resident_blocks: int
+) -> tuple[Bytes, tuple[str, ...]]:
+    arrays = profile.footprints
+    written = sum(f.distinct_written_sectors for f in arrays)
+    least = SECTOR_BYTES * (written + sum(f.distinct_sectors for f in arrays if f.read))
+    most = l2.high
+    least = min(least, most)
+    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES
+    shared = shared_reads(arrays, profile.launch, capacity, resident_blocks)
+    again = sum(reads.sectors - reads.array.distinct_sectors for reads in shared)
+    central = min(least + SECTOR_BYTES * again, most)
+    return Bytes(least, central, most), (_COLD, *_reuse_notes(shared))
+
+
+_REUSE = {
+    Reach.NEIGHBOURS: (
+        "blocks find in the L2 cache what their neighbours in the grid have read of {}: all that "
+        "is touched in between fits"
+    ),
+    Reach.NEAREST: (
+        "blocks find in the L2 cache what their neighbours in the grid have read of {} only where "
+        "these run at the same time or little is touched in between; the rest is read again"
+    ),
+    Reach.WAVE: "only blocks that run at the same time share {} in the L2 cache, which is smaller",
+}
+
+
+def _reuse_notes(shared: Iterable[SharedReads]) -> Iterator[str]:
+    labels: dict[Reach, list[str]] = {}
+    for reads in shared:
+        labels.setdefault(reads.reach, []).append(reads.array.label)
+    for reach, note in _REUSE.items():
+        if reach in labels:
+            yield note.format(", ".join(labels[reach]))
+
+
+def _uncached_bytes(accesses: Iterable[AccessProfile], capability: tuple[int, int]) -> float:
+    """Bytes of all transactions, by the coalescing rule of compute capability 1.x."""
+    moved = 0.0
+    for a in accesses:
+        if a.space in (Space.GLOBAL, Space.LOCAL) and capability < (1, 2):
+            whole = coalesced_transactions_cc10(a)
+            # A coalesced half-warp moves its 16 words, any other lane the least that can move.
+            moved += HALF_WARP_LANES * a.access_bytes * 2 * a.coalesced_cc10
+            moved += max(SECTOR_BYTES, a.access_bytes) * (a.transactions_cc10 - whole)
+        elif a.space in (Space.GLOBAL, Space.LOCAL):
+            moved += a.bytes_cc12
+    return moved
+
+
+def coalesced_transactions_cc10(access: AccessProfile) -> float:
+    """Transactions of the coalesced requests: one per half-warp, two for words of 16 B."""
+    per_half_warp = 2 if access.access_bytes == 16 else 1
+    return min(2 * per_half_warp * access.coalesced_cc10, access.transactions_cc10)

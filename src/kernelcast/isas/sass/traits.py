@@ -1,0 +1,94 @@
+"""Traits of SASS instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelcast.ir import (
+    Immediate,
+    Instruction,
+    MatrixProduct,
+    OpClass,
+    Register,
+    Space,
+    Traits,
+)
+
+_RECONVERGES = frozenset(("BSYNC", "WARPSYNC"))
+_WIDE = frozenset(("F64", "S64", "U64"))
+_WARP_SHAPES = {
+    "1684": (16, 8, 4),
+    "1688": (16, 8, 8),
+    "16816": (16, 8, 16),
+    "16832": (16, 8, 32),
+    "16864": (16, 8, 64),
+    "8816": (8, 8, 16),
+    "8832": (8, 8, 32),
+    "884": (8, 8, 4),
+}
+"""How m, n and k are written in a row."""
+
+_GROUP_SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)")
+_OF_GROUPS = frozenset(("HGMMA", "IGMMA", "QGMMA"))
+_WARPS_OF_GROUP = 4
+_ELEMENT_BITS = {
+    "DMMA": 64,
+    "IMMA": 8,
+    "IGMMA": 8,
+    "QGMMA": 8,
+    "TF32": 32,
+    "S8": 8,
+    "U8": 8,
+    "E4M3": 8,
+    "E5M2": 8,
+}
+"""By opcode, or else by modifier."""
+
+
+def with_traits(instruction: Instruction, steps: Sequence[Instruction] = ()) -> Instruction:
+    """The same instruction, which does `steps`, with its traits."""
+    traits = _traits(instruction, steps)
+    return instruction if traits == instruction.traits else replace(instruction, traits=traits)
+
+
+def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
+    return Traits(
+        exits=i.opcode == "EXIT",
+        reconverges=i.opcode in _RECONVERGES,
+        member_mask=_member_mask(steps),
+        is_volatile=_is_volatile(i),
+        is_read_only="CONSTANT" in i.modifiers,
+        converts_wide=i.op_class is OpClass.CONVERT and not _WIDE.isdisjoint(i.modifiers),
+        product=_product(i) if i.op_class is OpClass.TENSOR else None,
+    )
+
+
+def _member_mask(steps: Sequence[Instruction]) -> Register | Immediate | None:
+    """Of what waits for lanes itself: exchanges take those that are there."""
+    for step in steps[:1]:
+        if step.guard is None and step.modifiers[:2] == ("warp", "sync"):
+            mask = step.operands[-1]
+            return mask if isinstance(mask, Register | Immediate) else None
+    return None
+
+
+def _is_volatile(i: Instruction) -> bool | None:
+    """Shared memory is read alike whether the source said `volatile` or not."""
+    if i.op_class is OpClass.LOAD and i.space is Space.SHARED:
+        return None
+    return "STRONG" in i.modifiers
+
+
+def _product(i: Instruction) -> MatrixProduct | None:
+    words = (i.opcode, *i.modifiers)
+    bits = next((_ELEMENT_BITS[word] for word in words if word in _ELEMENT_BITS), 16)
+    warps = _WARPS_OF_GROUP if i.opcode in _OF_GROUPS else 1
+    for word in i.modifiers:
+        if word in _WARP_SHAPES:
+            return MatrixProduct(*_WARP_SHAPES[word], bits, warps)
+        if found := _GROUP_SHAPE.fullmatch(word):
+            m, n, k = map(int, found.groups())
+            return MatrixProduct(m, n, k, bits, warps)
+    return None

@@ -1,0 +1,99 @@
+"""Keeps what was measured on a GPU together with the machine code that was measured."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelcast.errors import InputError
+from kernelcast.files import write_into
+from kernelcast.measuring.ground_truth_pack import ground_truth_part
+from kernelcast.measuring.harness import ground_truth, measure, profile
+from kernelcast.measuring.harness.ground_truth_arrays import FOLDER
+from kernelcast.measuring.pack import compile_benchmark, source_files
+from kernelcast.measuring.raw import read_document
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvdisasm import disassemble
+
+Cubins = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of raw file: its name among what is kept, its code's folder, and that code.
+
+    `cubins` compiles files by their names without ending for an architecture.
+    """
+
+    name: str
+    folder: str
+    cubins: Callable[[Collection[str], str, Cache], Cubins]
+
+
+def _benchmarks(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
+    files = [file for file in source_files() if file.stem in stems]
+    return {f"{f.stem}.cubin": compile_benchmark(f, architecture, cache).cubin for f in files}
+
+
+def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
+    contents = ground_truth_part([architecture], cache, tuple(stems)).contents
+    start = f"{FOLDER}/{architecture}/"
+    return {
+        path.removeprefix(start): data for path, data in contents.items() if path.startswith(start)
+    }
+
+
+_KINDS: Mapping[str, _Kind] = {
+    measure.SCHEMA: _Kind("raw.json", "benchmarks", _benchmarks),
+    ground_truth.SCHEMA: _Kind("ground-truth.json", "kernels", _kernels),
+    profile.SCHEMA: _Kind("profiles.json", "kernels", _kernels),
+}
+
+
+def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
+    """Copy a raw file to `directory`, with a listing of each cubin that it names; what was written.
+
+    The raw file holds the cubins' hashes. They are compiled anew here: InputError where that does
+    not give the same code, as with another version of kernelcast or of NVIDIA's compiler.
+    """
+    schema, document = _document(file)
+    kind = _KINDS[schema]
+    wanted = _hashes(document, file)
+    stems = [Path(name).stem for name in wanted]
+    cubins = kind.cubins(stems, str(document["code"]["architecture"]), cache)
+    for name, digest in wanted.items():
+        if hashlib.sha256(cubins.get(name, b"")).hexdigest() != digest:
+            raise InputError(
+                f"measured code that this version does not make: {name}",
+                where=file,
+                hint="keep it with the version that made the pack",
+            )
+    contents = {kind.name: Path(file).read_bytes()}
+    for name in wanted:
+        listing = disassemble(cubins[name], cache, name=name).encode()
+        contents[f"sass/{kind.folder}/{Path(name).stem}.sass.gz"] = gzip.compress(listing, mtime=0)
+    return write_into(directory, contents)
+
+
+def _document(file: str) -> tuple[str, Mapping[str, Any]]:
+    try:
+        found = json.loads(Path(file).read_text(encoding="utf-8"))
+        stated = str(found.get("schema")) if isinstance(found, dict) else ""
+    except (OSError, ValueError):
+        stated = ""
+    # Of a file that is none of them, the reader says why.
+    schema = stated if stated in _KINDS else measure.SCHEMA
+    return schema, read_document(file, schema)[0]
+
+
+def _hashes(document: Mapping[str, Any], file: str) -> Mapping[str, str]:
+    """The cubins that were measured, with their hashes."""
+    code = document.get("code")
+    if not isinstance(code, dict) or not isinstance(code.get("architecture"), str):
+        raise InputError("does not say which code it measured", where=file, hint="measure again")
+    return {name: digest for name, digest in code.items() if name != "architecture"}

@@ -1,0 +1,132 @@
+"""What every model sees and says: Case, Prediction, and the Model interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from kernelcast.hierarchy.traffic import Traffic, bound_traffic
+from kernelcast.ir import Kernel, Launch
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
+from kernelcast.profiling.profile import Profile
+
+
+class Bottleneck(StrEnum):
+    """What binds; one vocabulary for all models, each uses those it can tell apart."""
+
+    DRAM_BANDWIDTH = "dram bandwidth"
+    L2_BANDWIDTH = "l2 bandwidth"
+    L1_BANDWIDTH = "l1 bandwidth"
+    SHARED_BANDWIDTH = "shared-memory bandwidth"
+    FP32 = "fp32 pipe"
+    FP64 = "fp64 pipe"
+    INT = "int pipe"
+    SFU = "sfu pipe"
+    TENSOR = "tensor pipe"
+    LSU = "lsu pipe"
+    ISSUE = "issue slots"
+    MEMORY_LATENCY = "memory latency"
+    ARITHMETIC_LATENCY = "arithmetic latency"
+    MISS_REGISTERS = "miss registers"
+    NOC_BANDWIDTH = "noc bandwidth"
+    ATOMICS = "atomics"
+    BARRIERS = "barriers"
+    INSTRUCTION_FETCH = "instruction fetch"
+    LAUNCH_OVERHEAD = "launch overhead"
+    TAIL = "tail"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel, one launch, one machine: everything a model may see.
+
+    What is costly is computed on first use and shared by all models.
+    """
+
+    kernel: Kernel
+    launch: Launch
+    machine: Machine
+    profile: Profile
+
+    @cached_property
+    def occupancy(self) -> Occupancy:
+        """Blocks and warps per SM by the vendor's rules."""
+        return occupancy_of_launch(self.machine, self.kernel.resources, self.launch)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """Bytes per level of the memory hierarchy, bounded where no cache is modelled."""
+        return bound_traffic(self.profile, self.machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One term of a breakdown, in SM cycles."""
+
+    name: str
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says about a case.
+
+    `cycles` are SM cycles of the whole launch and `time_s` seconds, launch overhead included;
+    `breakdown` sums to `cycles`. `low_s` and `high_s` bound the time where the model can say.
+    `terms` are the named terms of the model's equations, for those who want to follow them;
+    `bounds` the time in cycles that each resource alone would take.
+    """
+
+    model: str
+    case: Case = field(repr=False)
+    cycles: float
+    time_s: float
+    bottleneck: Bottleneck
+    breakdown: tuple[Part, ...]
+    bounds: tuple[Part, ...] = ()
+    low_s: float | None = None
+    high_s: float | None = None
+    terms: Mapping[str, float | str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    needed_warps: float | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.case.kernel.label or self.case.kernel.name} on {self.case.machine.name}: "
+            f"{self.time_s:.4g} s by {self.model}, bound by {self.bottleneck}"
+        )
+
+
+def launch_overhead(case: Case) -> tuple[Part, tuple[str, ...]]:
+    """The part of the time that starting a kernel takes, and a warning where it is unknown."""
+    seconds = case.machine.get("launch.overhead")
+    name = str(Bottleneck.LAUNCH_OVERHEAD)
+    if seconds is None:
+        return Part(name, 0.0), (f"{name}: left out, {case.machine.name} has no launch.overhead",)
+    return Part(name, seconds * case.machine.number("clock.sm", name)), ()
+
+
+def in_seconds(case: Case, cycles: float) -> float:
+    """SM cycles as seconds."""
+    return cycles / case.machine.number("clock.sm", "the time in seconds")
+
+
+class Model(Protocol):
+    """A performance model: a frozen dataclass whose fields are its parameters.
+
+    A module of this package holds one model; the module's stem, with hyphens, is its name.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    not_modelled: ClassVar[tuple[str, ...]]
+
+    def predict(self, case: Case) -> Prediction:
+        """The time of a case; MissingNumberError where the machine lacks a number it needs."""
+        ...

@@ -1,0 +1,301 @@
+"""Latencies and issue intervals of a case, instruction by instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.rules import (
+    merges_half_warps,
+    merges_in_order,
+    serves_half_warps,
+    transaction_bytes,
+)
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.isas.assembly import assembled_class
+from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.latency_hiding import Contention
+from kernelcast.models.terms.throughput import (
+    CUDA_CORE_CLASSES,
+    pairs_of_case,
+    sector_cycles,
+)
+from kernelcast.profiling.profile import AccessProfile
+
+_UNTIMED = frozenset(
+    {
+        OpClass.BARRIER,
+        OpClass.BRANCH,
+        OpClass.FENCE,
+        OpClass.MOVE,
+        OpClass.STORE,
+        OpClass.OTHER,
+        OpClass.ASYNC_COPY,
+    }
+)
+"""Classes without a result that another instruction waits for, or without a known latency."""
+
+
+def shares_of_waits(
+    case: Case, estimate: Estimate, together: float = 1.0
+) -> tuple[float, float, float]:
+    """Shares of the waits for memory that end with the L1 cache, with the L2 and with the DRAM.
+
+    Of loads that are waited for together, the slowest counts: where a level serves the share p of
+    the bytes, g loads at a time wait for it, or for a slower one, in the share min(1, g p) of all
+    cases, as its bytes are spread evenly over the waits.
+    """
+    _, from_l2, from_dram = case.traffic.shares(estimate)
+    beyond_l2 = min(1.0, together * from_dram)
+    beyond_l1 = min(1.0, together * (from_dram + from_l2))
+    return 1 - beyond_l1, beyond_l1 - beyond_l2, beyond_l2
+
+
+_MEAN = "every load takes the mean latency of the levels that serve the bytes"
+_SLOWEST = (
+    "loads that are waited for together take as long as the slowest of them, the bytes of every "
+    "level being spread evenly over the waits"
+)
+
+
+def load_latency(
+    case: Case, estimate: Estimate, dram: float, together: float = 1.0
+) -> tuple[float, tuple[str, ...]]:
+    """Mean cycles that loads from global memory are waited for, and what was assumed.
+
+    The latencies of the L1 cache, the L2 cache and the DRAM (`dram` cycles), weighted by
+    `shares_of_waits`, for `together` loads at a time. Where the L2 cache has a near and a far
+    partition, half of its loads go to each. A cache whose latency is unknown answers like the next
+    level.
+    """
+    get = case.machine.get
+    from_l1, from_l2, from_dram = shares_of_waits(case, estimate, together)
+    near, far, l1 = get("latency.l2"), get("latency.l2_far"), get("latency.l1")
+    l2 = dram if near is None else near if far is None else (near + far) / 2
+    notes = []
+    if from_l2 and near is None:
+        notes.append("loads from the L2 cache take as long as from the DRAM: no latency.l2")
+    elif from_l2 and far is not None:
+        notes.append("loads from the L2 cache go to its near and its far partition alike")
+    if from_l1 and l1 is None:
+        notes.append("loads from the L1 cache take as long as from the L2: no latency.l1")
+    if from_l1 or from_l2:
+        notes.append(_MEAN if together == 1 else _SLOWEST)
+    mean = from_l1 * (l2 if l1 is None else l1) + from_l2 * l2 + from_dram * dram
+    return mean, tuple(notes)
+
+
+def contention_law(machine: Machine) -> Contention | None:
+    """Section 6.4 with throughput in bytes per second, None where the machine has no constants."""
+    get = machine.get
+    a, b, c = (get(f"volkov.latency_{name}") for name in ("base", "slope", "capacity"))
+    if a is None or b is None or c is None:
+        return None
+    b2, c2 = get("volkov.latency_slope_2"), get("volkov.latency_capacity_2")
+    second = () if b2 is None or c2 is None else ((b2, c2),)
+    return Contention(a, ((b, c), *second))
+
+
+def issue_interval(machine: Machine, needed_by: str) -> float:
+    """Cycles from an instruction to the next independent one of its warp (Volkov's ILP latency)."""
+    known = machine.get("latency.issue_next")
+    if known is not None:
+        return known
+    return (machine.get("sm.schedulers") or 1.0) / machine.number("sm.issue_per_cycle", needed_by)
+
+
+def conflict_latency(machine: Machine, needed_by: str) -> float:
+    """Cycles that each further lane that wants one bank adds to a load from shared memory.
+
+    Where nobody has measured it, the cycles in which all banks serve one word each, for both
+    half-warps where those take turns.
+    """
+    known = machine.get("latency.bank_conflict")
+    if known is not None:
+        return known
+    number = machine.number
+    width = number("shared.banks", needed_by) * number("shared.bank_width", needed_by)
+    halves = 2 if serves_half_warps(machine) else 1
+    return halves * width / number("shared.bandwidth", needed_by)
+
+
+def transaction_latency(machine: Machine, needed_by: str) -> float:
+    """Cycles that each further transaction adds to a load from memory (Volkov 2016, Table 6.7).
+
+    Where nobody has measured it, the cycles in which the L1 cache serves a sector.
+    """
+    known = machine.get("latency.transaction")
+    if known is not None:
+        return known
+    rate = machine.get("l1.bandwidth")
+    if rate is None:
+        raise MissingNumberError(machine.name, "latency.transaction", needed_by)
+    return SECTOR_BYTES / rate
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles by the index of an instruction, and what was assumed.
+
+    `latency` is that from an instruction to one that needs its result (register dependency
+    latency), `interval` that to the next instruction of the same warp (Volkov's ILP latency),
+    `store_next` that from a store to memory to the next such store of the warp, 0 where stores do
+    not hinder each other, and `waits_for_memory` whether the result comes from outside the SM.
+    Of the loads whose result does, a warp has `loads_per_warp` in flight at most, where not 0.
+    """
+
+    latency: tuple[float, ...]
+    interval: tuple[float, ...]
+    store_next: tuple[float, ...]
+    waits_for_memory: tuple[bool, ...]
+    loads_per_warp: int
+    notes: tuple[str, ...]
+
+
+def timing(case: Case, memory: float, needed_by: str) -> Timing:
+    """Timing of every instruction; `memory` is the latency of a coalesced load in cycles.
+
+    Raises
+    ------
+    MissingNumberError
+        If the machine lacks the latency of a class and `latency.fp32`, or `latency.shared` where
+        shared memory is read, or what tells the cost of its bank conflicts where it has some.
+    """
+    by_instruction: dict[int, AccessProfile] = {}
+    for access in case.profile.accesses:
+        known = by_instruction.get(access.instruction)
+        if known is None or access.requests > known.requests:
+            by_instruction[access.instruction] = access
+    first_of_pairs = frozenset(pairs_of_case(case).values())
+    clock = _Clock(case, memory, needed_by, by_instruction, first_of_pairs)
+    instructions = case.kernel.instructions
+    return Timing(
+        tuple(clock.latency(i) for i in instructions),
+        tuple(clock.interval(i) for i in instructions),
+        tuple(clock.store_next(i) for i in instructions),
+        tuple(clock.waits_for_memory(i) for i in instructions),
+        int(case.machine.get("sm.loads_per_warp") or 0),
+        tuple(sorted(clock.notes)),
+    )
+
+
+@dataclass
+class _Clock:
+    """`accesses` holds, of every memory instruction, the space that most requests went to."""
+
+    case: Case
+    memory: float
+    needed_by: str
+    accesses: dict[int, AccessProfile]
+    first_of_pairs: frozenset[int]
+    notes: set[str] = field(default_factory=set)
+
+    def latency(self, instruction: Instruction) -> float:
+        op_class = assembled_class(instruction, self.case.kernel)
+        if op_class is None or op_class in _UNTIMED:
+            return 0.0
+        if op_class in (OpClass.LOAD, OpClass.ATOMIC):
+            return self._memory_latency(instruction)
+        value = self._to_alu(instruction, op_class) or self.case.machine.get(f"latency.{op_class}")
+        if value is not None:
+            return value
+        self.notes.add(f"{op_class} instructions take latency.fp32: no latency.{op_class}")
+        return self.case.machine.number("latency.fp32", self.needed_by)
+
+    def interval(self, instruction: Instruction) -> float:
+        op_class = assembled_class(instruction, self.case.kernel)
+        if op_class is None:
+            return 0.0
+        machine = self.case.machine
+        interval = max(issue_interval(machine, self.needed_by), instruction.issue_cycles)
+        if instruction.index in self.first_of_pairs:
+            return 0.0
+        if op_class is OpClass.BARRIER:
+            return max(interval, machine.get("latency.barrier") or 0.0)
+        if op_class is OpClass.BRANCH and instruction.guard:
+            return max(interval, machine.get("latency.branch") or 0.0)
+        return interval
+
+    def store_next(self, instruction: Instruction) -> float:
+        if instruction.op_class is not OpClass.STORE or self._space(instruction) != Space.GLOBAL:
+            return 0.0
+        return self.case.machine.get("latency.store_next") or 0.0
+
+    def waits_for_memory(self, instruction: Instruction) -> bool:
+        reads = instruction.op_class in (OpClass.LOAD, OpClass.ATOMIC)
+        return reads and self._space(instruction) in (Space.GLOBAL, Space.LOCAL)
+
+    def _memory_latency(self, instruction: Instruction) -> float:
+        machine = self.case.machine
+        access = self.accesses.get(instruction.index)
+        match self._space(instruction):
+            case Space.SHARED:
+                latency = self._to_alu(instruction, "shared")
+                latency = latency or machine.number("latency.shared", self.needed_by)
+                return latency + _conflict_cycles(self.case, access, self.needed_by)
+            case Space.LOCAL:
+                return machine.get("latency.l1") or self.memory
+            case Space.CONST | Space.PARAM:
+                self.notes.add("constants are cached and take latency.fp32")
+                return machine.number("latency.fp32", self.needed_by)
+        if instruction.op_class is OpClass.ATOMIC:
+            return machine.get("latency.l2") or self.memory
+        extra = _divergence_cycles(self.case, access)
+        if extra is None:
+            self.notes.add("a load of many transactions takes no longer: no latency.transaction")
+        return self.memory + (extra or 0.0)
+
+    def _to_alu(self, instruction: Instruction, kind: str) -> float | None:
+        """The latency of `kind` to the CUDA cores, where they need the result and it is known.
+
+        Volkov 2016, section 4.7. What decides is the first in the basic block that reads it.
+        """
+        known = self.case.machine.get(f"latency.{kind}_to_alu")
+        if known is None:
+            return None
+        kernel = self.case.kernel
+        (block,) = (b for b in kernel.blocks if b.start <= instruction.index < b.end)
+        for later in kernel.instructions[instruction.index + 1 : block.end]:
+            if set(instruction.writes) & set(later.reads):
+                reader = assembled_class(later, kernel)
+                return known if reader in CUDA_CORE_CLASSES else None
+        return None
+
+    def _space(self, instruction: Instruction) -> Space | None:
+        access = self.accesses.get(instruction.index)
+        return access.space if access else instruction.space
+
+
+def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -> float:
+    """Cycles that bank conflicts add to a request."""
+    if access is None:
+        return 0.0
+    halved = serves_half_warps(case.machine)
+    passes = access.passes_half_warp / 2 if halved else access.passes
+    extra = max(0.0, passes - access.ideal_passes) / access.requests
+    return extra * conflict_latency(case.machine, needed_by) if extra else 0.0
+
+
+def _divergence_cycles(case: Case, access: AccessProfile | None) -> float | None:
+    """Cycles of the transactions that a request takes beyond those of a coalesced one.
+
+    None where there are some and the machine does not say what they take.
+    """
+    if access is None:
+        return 0.0
+    sectors = access.sectors - access.bytes / SECTOR_BYTES
+    known = case.machine.get("latency.transaction")
+    if known is None:
+        cycles = sector_cycles(case, max(0.0, sectors) / access.requests)
+        return None if sectors > 0 and not cycles else cycles
+    if merges_in_order(case.machine):
+        extra = access.transactions_cc10 - 2 * access.requests
+    elif merges_half_warps(case.machine):
+        extra = access.transactions_cc12 - 2 * access.requests
+    elif transaction_bytes(case.machine) > SECTOR_BYTES:
+        extra = access.lines - access.requests
+    else:
+        extra = sectors
+    return max(0.0, extra) / access.requests * known

@@ -1,0 +1,191 @@
+"""How long warps wait at barriers for the slowest warp of their block.
+
+V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, section 3.7: from
+one barrier to the next, every warp of a block takes as long as the slowest of them would alone, and
+the end of the block is such a barrier. That asks for the paths of all warps. A profile holds one,
+and how often warps entered each basic block altogether: a mean warp x times per time that it came
+by. What the slowest of W warps did follows from that, if blocks and their warps are as alike as the
+counts allow:
+
+- Where x < 1, some warp enters in min(1, W x) of the blocks, and that warp is the slowest.
+- Where x >= 1, all warps enter floor(x) times, and some once more, as above for the rest of x.
+- Of ways that exclude each other, the slowest warp takes the longest. Where more warps enter them
+  than came by, lanes of a warp part, and the slowest takes all ways one after the other.
+- Ways that stand one behind the other are taken by the same warp.
+- Ways that lead through a barrier are taken by all warps of a block together. So x counts from
+  barrier to barrier: per round of a loop that holds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcast.analysis.loops import natural_loops
+from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.latency import Timing
+from kernelcast.models.terms.latency_hiding import Floats
+from kernelcast.profiling.critical_path import WarpTime
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class WarpSpread:
+    """Cycles that a mean warp takes alone, and that it waits for slower ones of its block."""
+
+    mean_cycles: float
+    wait_cycles: float
+
+
+def warp_spread(case: Case, timed: Timing, walked: WarpTime) -> WarpSpread:
+    """All warps of a case, beside its representative one as it was walked."""
+    kernel, profile = case.kernel, case.profile
+    entered = profile.instruction_warps[[b.start for b in kernel.blocks]] / profile.warps
+    own = np.bincount(profile.warp.blocks, minlength=len(kernel.blocks)).astype(np.float64)
+    held = float(np.sum(own * [b.end - b.start for b in kernel.blocks]))
+    own *= max(1.0, profile.warp.instructions / held) if held else 1.0
+    cycles = _block_cycles(kernel, timed, walked, own)
+    mean = float(np.sum(entered * cycles))
+    slowest = slowest_cycles(kernel, entered, cycles, case.launch.warps_per_block)
+    return WarpSpread(
+        mean_cycles=max(0.0, walked.cycles + mean - float(np.sum(own * cycles))),
+        wait_cycles=max(0.0, slowest - mean),
+    )
+
+
+def slowest_cycles(kernel: Kernel, entered: Floats, cycles: Floats, warps: float) -> float:
+    """Cycles of the slowest of `warps` warps from barrier to barrier, summed over a block's life.
+
+    `entered` says how often a mean warp enters each basic block, `cycles` how long that takes.
+    """
+    parents = _parents(kernel.blocks)
+    meets = _meets(kernel, parents)
+    seen = _seen(parents, meets, entered, warps)
+    total = seen.times * cycles
+    ways: list[list[_Way]] = [[] for _ in kernel.blocks]
+    for b in reversed(range(len(kernel.blocks))):
+        total[b] += _taken(ways[b], seen.company[b])
+        if meets[b]:
+            total[b] *= seen.x[b]
+        if b and (meets[b] or seen.x[b] >= 1 - _ROUNDING):
+            total[parents[b]] += total[b]
+        elif b:
+            ways[parents[b]].append(_Way(float(seen.x[b]), float(total[b])))
+    return float(total[0])
+
+
+def _meets(kernel: Kernel, parents: Sequence[int]) -> list[bool]:
+    """Whether the ways through each basic block lead through a barrier."""
+    meets = [
+        any(i.op_class is OpClass.BARRIER for i in kernel.instructions[b.start : b.end])
+        for b in kernel.blocks
+    ]
+    for b in reversed(range(1, len(meets))):
+        meets[parents[b]] |= meets[b]
+    return meets
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """By basic block, per time that a warp comes by its parent.
+
+    `x` says how often the mean warp enters it, `times` how often the slowest does, and `company`
+    how many warps of its block do. Where warps meet, `times` and `company` are those of one round.
+    """
+
+    x: Floats
+    times: Floats
+    company: Floats
+
+
+def _seen(parents: Sequence[int], meets: Sequence[bool], entered: Floats, warps: float) -> _Seen:
+    count = len(parents)
+    x, times, company = np.zeros(count), np.ones(count), np.full(count, float(warps))
+    for b, up in enumerate(parents):
+        came_by = entered[up] / times[up] if b and entered[up] else 1.0
+        x[b] = entered[b] / came_by
+        company[b] = company[up]
+        if x[b] >= 1 - _ROUNDING and not meets[b]:
+            whole = np.floor(x[b] + _ROUNDING)
+            times[b] = whole + min(1.0, company[up] * max(0.0, x[b] - whole))
+        elif not meets[b]:
+            company[b] = max(1.0, company[up] * x[b])
+    return _Seen(x, times, company)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way that a mean warp takes less than once, and how long it takes."""
+
+    entered: float
+    cycles: float
+
+
+def _taken(ways: Sequence[_Way], warps: float) -> float:
+    """Cycles of the slowest of `warps` warps in ways of which each takes one, or parts."""
+    total, rest = 0.0, 1.0
+    parting = sum(w.entered for w in ways) - 1
+    choices = sorted(ways, key=lambda w: -w.cycles)
+    if parting > _ROUNDING:
+        choices.insert(0, _Way(parting, sum(w.cycles for w in ways)))
+    for way in choices:
+        share = min(rest, warps * way.entered)
+        total += share * way.cycles
+        rest -= share
+    return total
+
+
+def _parents(blocks: Sequence[BasicBlock]) -> list[int]:
+    """The nearest block that every way to a block passes, and that is in no loop but its own.
+
+    Blocks stand before those that follow them but for the edges back to a loop's header, so that
+    dominators (Cooper, Harvey & Kennedy 2001) are found in one pass.
+    """
+    loops = natural_loops([b.successors for b in blocks])
+    inside = [{loop.header for loop in loops if b.index in loop.blocks} for b in blocks]
+    before: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for target in block.successors:
+            if target > block.index:
+                before[target].append(block.index)
+    dominators, parents = [0] * len(blocks), [0] * len(blocks)
+    for b in range(1, len(blocks)):
+        above, *others = before[b] or [0]
+        for other in others:
+            while above != other:
+                above, other = min(above, other), dominators[max(above, other)]
+        dominators[b] = above
+        while above and not inside[above] <= inside[b]:
+            above = dominators[above]
+        parents[b] = above
+    return parents
+
+
+def _block_cycles(kernel: Kernel, timed: Timing, walked: WarpTime, own: Floats) -> Floats:
+    """Cycles per entry of each basic block: issue, and waiting for what it produces.
+
+    As walked where the representative warp came by, `own` times; alone elsewhere.
+    """
+    found = np.zeros(len(kernel.blocks))
+    for b in kernel.blocks:
+        if own[b.index]:
+            waits = float(walked.waits[b.start : b.end].sum())
+            found[b.index] = sum(timed.interval[b.start : b.end]) + waits / own[b.index]
+        else:
+            found[b.index] = _alone(kernel, timed, b)
+    return found
+
+
+def _alone(kernel: Kernel, timed: Timing, block: BasicBlock) -> float:
+    """Cycles until the instruction after a basic block may issue, nothing else being under way."""
+    clock = 0.0
+    ready: dict[Register, float] = {}
+    for i in kernel.instructions[block.start : block.end]:
+        time = max([clock, *(ready.get(r, 0.0) for r in i.reads)])
+        ready |= dict.fromkeys(i.writes, time + timed.latency[i.index])
+        clock = time + timed.interval[i.index]
+    return clock

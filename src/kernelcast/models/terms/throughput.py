@@ -1,0 +1,461 @@
+"""The worksheet: for how long a launch keeps every resource of the chip busy.
+
+Volkov 2016, section 3.6: each resource is used exclusively, so its cycles add over instructions,
+and the busiest one bounds the throughput. Rates come from the machine, counts from the profile;
+where the machine lacks a rate the row is left out and named.
+
+Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the pipes of Nsight
+Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
+and integer multiplication, with a pipe of its own for the remaining integer arithmetic
+(`sm.integer_pipe`). Conversions share the special-function units.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
+from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
+from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
+from kernelcast.ir import OpClass, Space
+from kernelcast.isas.assembly import assembled_class, is_machine_code
+from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.dual_issue import second_of_pairs
+from kernelcast.models.terms.scattered import scattered_transactions
+from kernelcast.models.terms.tensor_work import half_multiply_adds
+
+WARP_LANES = 32
+_SCATTERED = "dram.scattered_rate"
+
+_INTEGER = (
+    OpClass.INT,
+    OpClass.LOGIC,
+    OpClass.SHIFT,
+    OpClass.BITFIELD,
+    OpClass.COMPARE,
+)
+CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
+"""What CUDA cores execute where integer arithmetic has no pipe of its own."""
+
+_OWN_PIPES = {
+    Bottleneck.FP64: (OpClass.FP64,),
+    Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
+    Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
+}
+_SHARED_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+    Bottleneck.FP32: CUDA_CORE_CLASSES,
+    **_OWN_PIPES,
+}
+_SEPARATE_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
+    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL),
+    Bottleneck.INT: _INTEGER,
+    **_OWN_PIPES,
+}
+_ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
+INSTRUCTION_BYTES = 16
+"""Of machine code that can be executed here."""
+_SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
+_ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
+"""Atomics hand their addresses over like stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One row of the worksheet.
+
+    `cycles_per_warp` is the time that a mean warp keeps the resource of one SM busy; of a resource
+    of the whole chip, an SM has an equal share.
+    """
+
+    resource: Bottleneck
+    cycles_per_warp: float
+    is_shared_by_sms: bool = False
+
+    def is_of_scheduler(self, machine: Machine) -> bool:
+        """Whether every warp scheduler has its own part of the resource.
+
+        Issue slots always; arithmetic pipes of chips on which section 5.8 of Volkov 2016 sees
+        them idle beside a scheduler with more warps.
+        """
+        if self.resource is Bottleneck.ISSUE:
+            return True
+        return self.resource in _SCHEDULER_PIPES and machine.get("sm.scheduler_pipes") != 0
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """All rows of one launch; `left_out` says which could not be made, for want of what."""
+
+    uses: tuple[Use, ...]
+    blocks: int
+    warps_per_block: int
+    sms: int
+    left_out: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def warps_per_sm(self) -> float:
+        """Warps of the whole launch, spread evenly over the SMs."""
+        return self.blocks * self.warps_per_block / self.sms
+
+    @property
+    def busiest(self) -> Use:
+        """The row with the most cycles per warp: the tightest bound on throughput."""
+        return max(self.uses, key=lambda use: use.cycles_per_warp)
+
+    def even_cycles(self, use: Use) -> float:
+        """Cycles of a row for the whole launch, its warps spread evenly over the SMs."""
+        return use.cycles_per_warp * self.warps_per_sm
+
+    def cycles(self, use: Use) -> float:
+        """Cycles of a row for the whole launch, on the SM that gets the most blocks."""
+        if use.is_shared_by_sms:
+            return self.even_cycles(use)
+        return use.cycles_per_warp * self.warps_per_block * -(-self.blocks // self.sms)
+
+
+def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
+    """The worksheet of a case, with memory traffic as estimated.
+
+    Raises
+    ------
+    MissingNumberError
+        If the machine lacks `sm.count`, `sm.issue_per_cycle`, `clock.sm`, `throughput.fp32` or
+        `dram.bandwidth`.
+    """
+    machine = case.machine
+    sms = int(machine.number("sm.count", needed_by))
+    machine.number("throughput.fp32", needed_by)
+    counts = executed_per_warp(case)
+    uses: list[Use] = []
+    left_out: list[str] = []
+    for rows, missing in (
+        _pipes(case, counts),
+        _issue(case, counts, needed_by),
+        _shared(case),
+        _l1(case, estimate),
+        _l2(case, estimate, sms),
+    ):
+        uses += rows
+        left_out += missing
+    left_out += _fetching(case)
+    dram, notes = _dram(case, estimate, sms, needed_by)
+    uses.append(dram)
+    if (atomics := _atomics(case, sms, needed_by)) is not None:
+        uses.append(atomics)
+        notes = (*notes, _ATOMICS_NOTE)
+    return Worksheet(
+        uses=tuple(sorted(uses, key=lambda use: -use.cycles_per_warp)),
+        blocks=case.launch.blocks,
+        warps_per_block=case.launch.warps_per_block,
+        sms=sms,
+        left_out=tuple(left_out),
+        assumptions=(*notes, *_assembly_notes(case)),
+    )
+
+
+def _fetching(case: Case) -> list[str]:
+    """What fetching instructions may cost, where an SM cannot keep all that it executes."""
+    holds = case.machine.get("sm.instruction_cache")
+    if holds is None or not is_machine_code(case.kernel):
+        return []
+    executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
+    if executed <= holds:
+        return []
+    return [
+        f"fetching instructions: {executed / 1024:.0f} KiB are executed and an SM keeps "
+        f"{holds / 1024:.0f}; such kernels took up to three times as long as predicted"
+    ]
+
+
+def executed_per_warp(case: Case) -> dict[OpClass, float]:
+    """Machine instructions that a mean warp executes, by op class."""
+    counts: dict[OpClass, float] = defaultdict(float)
+    for instruction, times in zip(
+        case.kernel.instructions, case.profile.instruction_warps, strict=True
+    ):
+        op_class = assembled_class(instruction, case.kernel)
+        if op_class is not None:
+            counts[op_class] += float(times) / case.profile.warps
+    return dict(counts)
+
+
+def issue_cycles_per_warp(
+    single: float, dual: float, reissued: float, issues_per_cycle: float
+) -> float:
+    """Cycles that the schedulers of an SM take to issue one warp's instructions.
+
+    Volkov 2016, Table 3.4: an issue event is a single instruction, a pair issued together, or a
+    repetition of an instruction that could not finish at once.
+    """
+    return (single + dual + reissued) / issues_per_cycle
+
+
+def dram_bandwidth(machine: Machine, needed_by: str) -> tuple[float, tuple[str, ...]]:
+    """Bytes per second that the DRAM delivers to the whole chip, and what was assumed.
+
+    The bandwidth that long streams achieve; that at the pins where nobody has measured it, or
+    where the user has set it.
+    """
+    pins = machine.number("dram.bandwidth", needed_by)
+    achieved = machine.get("dram.achieved_bandwidth")
+    if achieved is None:
+        note = "the DRAM delivers its bandwidth at the pins, for want of a measured one"
+        return pins, (note,)
+    if _is_set_by_hand(machine):
+        note = "the DRAM delivers the bandwidth set by hand; the measured one is for another"
+        return pins, (note,)
+    return achieved, ()
+
+
+def dram_rate(case: Case, needed_by: str) -> tuple[float, tuple[str, ...]]:
+    """`dram_bandwidth` in bytes per SM cycle."""
+    bandwidth, notes = dram_bandwidth(case.machine, needed_by)
+    return bandwidth / case.machine.number("clock.sm", needed_by), notes
+
+
+def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]:
+    """Transactions per second of the DRAM that each lie anywhere, and where that comes from.
+
+    None where bytes are all that is known to bound them. Volkov 2016, section 6.7: measured on five
+    chips; on four of them as if no transaction were shorter than 128 B, which stands in on others
+    of their time (`dram.scattered_transaction`).
+    """
+    known = machine.quantities.get(_SCATTERED)
+    is_for_another = _is_set_by_hand(machine) and _SCATTERED not in machine.overrides
+    if known is not None and not is_for_another:
+        return machine.number(_SCATTERED), f"at {_SCATTERED}, {known.kind} ({known.source})"
+    shortest = machine.get("dram.scattered_transaction")
+    if shortest is None:
+        return None, ""
+    bandwidth, _ = dram_bandwidth(machine, needed_by)
+    return bandwidth / shortest, f"as if none were shorter than {shortest:.0f} B (Volkov 2016)"
+
+
+def _is_set_by_hand(machine: Machine) -> bool:
+    """Whether the user gave the bandwidth at the pins alone: a memory that nobody has measured."""
+    overridden = machine.overrides
+    return "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden
+
+
+def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use, tuple[str, ...]]:
+    """Bytes at the rate of streams, and transactions that lie apart at the rate of those."""
+    rate, notes = dram_rate(case, needed_by)
+    moved = case.traffic.dram.at(estimate)
+    cycles = moved / rate
+    turns, source = scattered_rate(case.machine, needed_by)
+    apart = scattered_transactions(case, estimate)
+    if apart and turns:
+        streamed = max(0.0, moved - apart * SECTOR_BYTES)
+        cycles = streamed / rate + apart * case.machine.number("clock.sm", needed_by) / turns
+        share = min(1.0, apart * SECTOR_BYTES / moved)
+        notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
+    return Use(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
+
+
+def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
+    """Atomics on the word that most go to, one after the other in the L2 cache.
+
+    Where nobody has measured a time, each takes `atomics.same_address_cycles`; None where the chip
+    has no such number. Of PTX the assembler may merge those of a warp.
+    """
+    machine, profile = case.machine, case.profile
+    is_final = is_machine_code(case.kernel)
+    count = profile.same_address_atomics if is_final else profile.merged_atomics
+    cycles = machine.get("atomics.same_address_cycles")
+    if cycles is None or not count:
+        return None
+    clock_hz = machine.number("clock.sm", needed_by)
+    seconds = machine.get("atomics.same_address")
+    each = cycles if seconds is None else seconds * clock_hz
+    return Use(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
+
+
+Rows = tuple[list[Use], list[str]]
+
+
+def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
+    machine = case.machine
+    pipes = _SEPARATE_PIPES if machine.get("sm.integer_pipe") != 0 else _SHARED_PIPES
+    uses, left_out = [], []
+    for resource, classes in pipes.items():
+        cycles = 0.0
+        for op_class in classes:
+            count = counts.get(op_class, 0.0)
+            rate = machine.get(f"throughput.{_ADDRESS_RATE.get(op_class, op_class)}")
+            if count and rate is None:
+                left_out.append(f"{op_class} instructions on the {resource}: no throughput")
+            elif count and rate is not None:
+                cycles += count * WARP_LANES / rate
+        if cycles:
+            uses.append(Use(resource, cycles))
+    uses = _with_wide_conversions(case, uses)
+    if counts.get(OpClass.TENSOR):
+        tensor, missing = _tensor(case)
+        uses += tensor
+        left_out += missing
+    return uses, left_out
+
+
+def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
+    """The pipes' cycles, conversions from and to 64-bit types at their own rate.
+
+    Where that is the rate of double precision, the same few units do both.
+    """
+    own, other = (case.machine.get(f"throughput.{name}") for name in ("convert64", "convert"))
+    wide = sum(
+        float(times) / case.profile.warps
+        for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
+        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
+    )
+    if not wide or own is None or other is None:
+        return uses
+    is_fp64 = own == case.machine.get("throughput.fp64")
+    cycles = {use.resource: use.cycles_per_warp for use in uses}
+    cycles[Bottleneck.SFU] -= wide * WARP_LANES / other
+    pipe = Bottleneck.FP64 if is_fp64 else Bottleneck.SFU
+    cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
+    return [Use(resource, spent) for resource, spent in cycles.items() if spent > 0]
+
+
+def _tensor(case: Case) -> Rows:
+    """Matrix products; a fragment's moves through registers ask nothing of the tensor cores."""
+    rate = case.machine.get("throughput.tensor")
+    if rate is None:
+        return [], ["tensor instructions: no throughput.tensor"]
+    work, unknown = 0.0, set()
+    for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True):
+        if i.op_class is OpClass.TENSOR and times:
+            one = half_multiply_adds(i)
+            if one is None:
+                unknown.add(i.opcode)
+            else:
+                work += one * float(times) / case.profile.warps
+    missing = [f"{name} instructions: their work is not known" for name in sorted(unknown)]
+    return ([Use(Bottleneck.TENSOR, work / rate)] if work else []), missing
+
+
+def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
+    rate = case.machine.number("sm.issue_per_cycle", needed_by)
+    pairs = _pairs_per_warp(case)
+    alone = sum(counts.values()) - 2 * pairs
+    repeated = _reissued_per_warp(case) + _further_slots_per_warp(case, counts)
+    cycles = issue_cycles_per_warp(alone, pairs, repeated, rate)
+    return [Use(Bottleneck.ISSUE, cycles)], []
+
+
+def further_slots(machine: Machine, kind: str) -> float:
+    """Issue slots beyond the first of a special function (`sfu`) or an access (`shared`).
+
+    Volkov 2016, section 4.7; none where nobody has found any.
+    """
+    return (machine.get(f"issue.{kind}") or 1.0) - 1.0
+
+
+def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> float:
+    accesses = (a.requests for a in case.profile.accesses if a.space is Space.SHARED)
+    return (
+        further_slots(case.machine, "sfu") * counts.get(OpClass.SFU, 0.0)
+        + further_slots(case.machine, "shared") * sum(accesses) / case.profile.warps
+    )
+
+
+def pairs_of_case(case: Case) -> dict[int, int]:
+    """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
+    kernel = case.kernel
+    return second_of_pairs(kernel, case.machine, lambda i: assembled_class(i, kernel) is not None)
+
+
+def _pairs_per_warp(case: Case) -> float:
+    executed = case.profile.instruction_warps
+    pairs = pairs_of_case(case).items()
+    together = sum(min(executed[first], executed[second]) for second, first in pairs)
+    return float(together) / case.profile.warps
+
+
+def reissues(machine: Machine) -> bool:
+    """Whether a memory instruction that does not finish in one pass is issued again for the next.
+
+    CUDA profiler, metric `inst_replay_overhead`; elsewhere the memory unit repeats it by itself.
+    """
+    return machine.get("sm.replays") == 1
+
+
+def _reissued_per_warp(case: Case) -> float:
+    """Repetitions of memory instructions, one for every further pass or line."""
+    if not reissues(case.machine):
+        return 0.0
+    passes = sum(
+        max(0.0, (a.passes if a.space is Space.SHARED else a.lines) - a.requests)
+        for a in case.profile.accesses
+        if a.space in (Space.SHARED, Space.GLOBAL)
+    )
+    return passes / case.profile.warps
+
+
+def _shared(case: Case) -> Rows:
+    half_warps = serves_half_warps(case.machine)
+    passes = sum(
+        a.passes_half_warp if half_warps else a.passes
+        for a in case.profile.accesses
+        if a.space is Space.SHARED
+    )
+    if not passes:
+        return [], []
+    cycles = shared_pass_cycles(case.machine)
+    if cycles is None:
+        return [], ["shared memory: no shared.bandwidth, shared.banks or shared.bank_width"]
+    return [Use(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
+
+
+def _l1(case: Case, estimate: Estimate) -> Rows:
+    """What loads from global memory take of the L1 cache, and the sectors of all else.
+
+    Stores and atomics pass through the cache; with local memory they are charged as bytes moved.
+    """
+    moved = case.traffic.l1.at(estimate)
+    rate = case.machine.get("l1.bandwidth")
+    if not moved or not caches_memory(case.machine):
+        return [], []
+    if rate is None:
+        return [], ["L1 cache: no l1.bandwidth"]
+    cycles = 0.0
+    for access in case.profile.accesses:
+        taken = load_cycles(case.machine, access)
+        if taken is not None:
+            cycles += taken
+            moved -= SECTOR_BYTES * access.sectors
+    cycles += max(0.0, moved) / rate
+    return [Use(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
+
+
+def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
+    moved = case.traffic.l2.at(estimate)
+    if not moved or not caches_memory(case.machine):
+        return [], []
+    rate, clock = case.machine.get("l2.bandwidth"), case.machine.get("clock.sm")
+    if rate is None or clock is None:
+        return [], ["L2 cache: no l2.bandwidth"]
+    per_sm = rate / clock / sms
+    return [Use(Bottleneck.L2_BANDWIDTH, moved / case.profile.warps / per_sm, True)], []
+
+
+def _assembly_notes(case: Case) -> tuple[str, ...]:
+    if is_machine_code(case.kernel):
+        return ()
+    note = "PTX moves, parameter loads and integer conversions cost nothing or one move"
+    if not case.machine.get("sm.dual_issue"):
+        return (note,)
+    return (
+        note,
+        "neighbours in the PTX issue in pairs where they may; the assembler reorders them",
+    )
+
+
+def sector_cycles(case: Case, sectors: float) -> float:
+    """Cycles in which the L1 cache of one SM serves sectors, 0 where its rate is unknown."""
+    rate = case.machine.get("l1.bandwidth")
+    return SECTOR_BYTES * sectors / rate if rate else 0.0

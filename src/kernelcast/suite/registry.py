@@ -1,0 +1,54 @@
+"""The suite: kernels with known results, by family.
+
+A family is a pair of files in `families`: `<family>.cu` holds the kernels, `<family>.py` their
+launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+from kernelcast.errors import NotFoundError
+from kernelcast.frontends import LoadedModule, load
+from kernelcast.suite.table import SOURCES, GroundTruthKernel, Scale
+from kernelcast.toolchain.cache import Cache
+
+
+@cache
+def families() -> Mapping[str, tuple[GroundTruthKernel, ...]]:
+    """The kernels of every family."""
+    return {file.stem: _family(file.stem) for file in sorted(SOURCES.glob("*.cu"))}
+
+
+@cache
+def kernels() -> Mapping[str, GroundTruthKernel]:
+    """All kernels by name."""
+    return {kernel.name: kernel for family in families().values() for kernel in family}
+
+
+def kernel_named(name: str) -> GroundTruthKernel:
+    """The kernel of that name; NotFoundError with the nearest names where there is none."""
+    try:
+        return kernels()[name]
+    except KeyError:
+        raise NotFoundError("kernel", name, kernels()) from None
+
+
+def load_family(family: str, architecture: str, cache: Cache | None = None) -> LoadedModule:
+    """The compiled code of a family, with every template that a launch of it names."""
+    members = families()[family]
+    launches = [launch for k in members for scale in Scale for launch in k.launches(scale)]
+    return load(
+        members[0].source,
+        architecture=architecture,
+        kernels=[launch.kernel for launch in launches],
+        cache=cache,
+    )
+
+
+def _family(family: str) -> tuple[GroundTruthKernel, ...]:
+    module = import_module(f"{__package__}.families.{family}")
+    return tuple(replace(kernel, family=family) for kernel in module.KERNELS)

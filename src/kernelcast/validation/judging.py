@@ -1,0 +1,138 @@
+"""Launches that were timed, predicted one by one; every set of measurements shares this loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from kernelcast.errors import (
+    KernelcastError,
+    MissingNumberError,
+    NotFoundError,
+    UnsupportedError,
+)
+from kernelcast.execution.trace import Progress
+from kernelcast.forecasting.build import Build
+from kernelcast.forecasting.cases import cases_of_workload
+from kernelcast.frontends.workloads import Workload
+from kernelcast.ir import Launch
+from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import Case, Model
+from kernelcast.profiling.run import ENOUGH, Sampling
+from kernelcast.suite.registry import kernel_named
+from kernelcast.validation.accuracy import Comparison
+
+
+@dataclass(frozen=True)
+class TimedWorkload:
+    """A workload that was timed: its place in the file, what it is called, and its time."""
+
+    kernel: str
+    configuration: int
+    label: str
+    measured_s: float
+    workload: Workload
+    build: Build | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Comparisons by model, and why others are missing: one line each."""
+
+    compared: Mapping[str, Sequence[Comparison]]
+    missing: tuple[str, ...]
+
+
+Executed = Callable[[TimedWorkload, Sequence[Case]], None]
+"""Takes the cases of a workload; they are kept nowhere else."""
+
+
+class OfKernel(Protocol):
+    """What a file holds of one kernel."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name in the file."""
+
+
+_Held = TypeVar("_Held", bound=OfKernel)
+
+
+def of_kernels(found: Iterable[_Held], only: Sequence[str], file: str) -> list[_Held]:
+    """What a file holds of the kernels called `only`, of all where none is named.
+
+    NotFoundError with the nearest names where it holds nothing of one.
+    """
+    every = list(found)
+    known = dict.fromkeys(one.kernel for one in every)
+    for name in only:
+        if name not in known:
+            raise NotFoundError("kernel", name, known, where=file)
+    return [one for one in every if not only or one.kernel in only]
+
+
+def known_workload(kernel: str, launch: Launch) -> Workload:
+    """A launch of one of the kernels with known results."""
+    source = kernel_named(kernel).source
+    return Workload(source, {}, (launch,), source.parent)
+
+
+def judge(
+    timed: Sequence[TimedWorkload],
+    chip: Machine,
+    models: Sequence[Model],
+    *,
+    sampling: Sampling = ENOUGH,
+    skips_models: bool = False,
+    executed: Executed | None = None,
+    progress: Progress | None = None,
+) -> Judged:
+    """Predict every workload by every model; what cannot be predicted is named.
+
+    With `skips_models`, so is a model that needs a number the machine lacks; else that is the
+    MissingNumberError it is. `progress` is told the share of the workloads that is done.
+    """
+    compared: dict[str, list[Comparison]] = {model.name: [] for model in models}
+    missing: list[str] = []
+    for at, one in enumerate(timed):
+        try:
+            cases = cases_of_workload(one.workload, [chip], build=one.build, sampling=sampling)
+            missing += _compare(one, cases, models, compared, skips_models=skips_models)
+            if executed:
+                executed(one, cases)
+        except MissingNumberError:
+            raise
+        except KernelcastError as error:
+            missing.append(f"{one.kernel}, configuration {one.configuration}: {error.what}")
+        if progress:
+            progress((at + 1) / len(timed))
+    return Judged(compared, tuple(dict.fromkeys(missing)))
+
+
+def _compare(
+    one: TimedWorkload,
+    cases: Sequence[Case],
+    models: Sequence[Model],
+    compared: Mapping[str, list[Comparison]],
+    *,
+    skips_models: bool,
+) -> list[str]:
+    """Add what every model says; why some say nothing, where they may."""
+    missing = []
+    for model in models:
+        try:
+            compared[model.name].append(_comparison(one, cases, model))
+        except MissingNumberError as error:
+            if not skips_models:
+                raise
+            missing.append(f"{one.kernel}: {model.name} needs a number that {error.machine} lacks")
+    return missing
+
+
+def _comparison(one: TimedWorkload, cases: Sequence[Case], model: Model) -> Comparison:
+    predicted_s = sum(model.predict(case).time_s * case.launch.repeat for case in cases)
+    if not 0 < predicted_s < math.inf:
+        raise UnsupportedError(f"{model.name} predicts {predicted_s} s")
+    return Comparison(one.kernel, one.configuration, one.label, predicted_s, one.measured_s)

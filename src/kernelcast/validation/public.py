@@ -1,0 +1,176 @@
+"""The table of measured accuracy: published sets of measurements, each predicted as one row."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from kernelcast.errors import InputError, KernelcastError
+from kernelcast.forecasting.build import Build
+from kernelcast.machines.loader import apply_overrides, load_machine
+from kernelcast.models import default_model_name, load_model
+from kernelcast.toolchain.nvrtc import CompileOptions
+from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.measured import Choice, Score, validate_measured
+
+
+class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One set: a file of measurements and the workloads that its kernels are.
+
+    `data` is the file, wherever it lies in the folder of the data. The workload is `workload`, one
+    for every kernel of the file that `kernels` translates to the name in the code, or every source
+    in `folder` but those `without`. `settings` replace numbers of the machine, `nvrtc` names the
+    compiler, and what took less than `longer_than_us` is left out.
+    """
+
+    title: str
+    gpu: str
+    data: str
+    workload: str = ""
+    kernels: Mapping[str, str] = {}
+    folder: str = ""
+    without: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    nvrtc: str | None = None
+    longer_than_us: float = 0.0
+
+
+class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    set: tuple[PublicSet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Kernels of a set that one workload holds: `only` in the file, `kernel` in the code."""
+
+    workload: Path
+    only: tuple[str, ...] = ()
+    kernel: str = ""
+
+
+@dataclass(frozen=True)
+class SetAccuracy:
+    """What the predictions of one set are worth; `score` is None where there are none.
+
+    `tau` and `regret` are means over the kernels of the set that have several launches. `missing`
+    says what was not predicted, and why.
+    """
+
+    title: str
+    gpu: str
+    score: Score | None
+    tau: float | None
+    regret: float | None
+    missing: tuple[str, ...]
+
+
+def read_sets(file: Path) -> tuple[PublicSet, ...]:
+    """The sets that a TOML file lists; InputError where it cannot be read or says anything else."""
+    try:
+        return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Sets).set
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"no list of sets: {error}", where=str(file)) from None
+
+
+def accuracy_of_sets(
+    sets: Sequence[PublicSet], workloads: Path, data: Path, sources: Path, launches: int
+) -> Iterator[SetAccuracy]:
+    """A row for every set, in order, by the default model; sets are predicted side by side.
+
+    `workloads` is the folder that the sets' workloads lie in, `data` that of the measurements, and
+    `sources` that of the kernels' sources; at most about `launches` of each set are predicted.
+    """
+    row = partial(
+        accuracy_of_set, workloads=workloads, data=data, sources=sources, launches=launches
+    )
+    # A forked process would hold the locks of threads that it does not have.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
+        yield from pool.map(row, sets)
+
+
+def accuracy_of_set(
+    one: PublicSet, *, workloads: Path, data: Path, sources: Path, launches: int
+) -> SetAccuracy:
+    """What the default model's predictions of one set are worth."""
+    files = sorted(data.glob(f"**/{one.data}"))
+    if not files:
+        missing = (f"no {one.data} in {data}",)
+        return SetAccuracy(one.title, one.gpu, None, None, None, missing)
+    runs = list(_runs(one, workloads))
+    build = _build(one, sources, workloads)
+    by_kernel: dict[str, list[Comparison]] = {}
+    gaps: list[str] = []
+    for run in runs:
+        try:
+            compared, left = _compared(files[0], one, run, build, max(1, launches // len(runs)))
+        except KernelcastError as error:
+            gaps.append(str(error))
+            continue
+        gaps += left
+        for comparison in compared:
+            by_kernel.setdefault(comparison.kernel, []).append(comparison)
+    return _row(one, by_kernel, gaps)
+
+
+def _runs(one: PublicSet, workloads: Path) -> Iterator[_Run]:
+    if one.folder:
+        for workload in sorted((workloads / one.folder).glob("*.cu")):
+            if workload.stem not in one.without:
+                yield _Run(workload, (workload.stem,))
+    elif one.kernels:
+        for name, kernel in one.kernels.items():
+            yield _Run(workloads / one.workload, (name,), kernel)
+    else:
+        yield _Run(workloads / one.workload)
+
+
+def _build(one: PublicSet, sources: Path, workloads: Path) -> Build:
+    inner = (folder for folder in sorted(sources.iterdir()) if folder.is_dir())
+    folders = (sources, *inner, workloads / "host")
+    return Build(CompileOptions(include_dirs=folders, nvrtc=one.nvrtc))
+
+
+def _compared(
+    file: Path, one: PublicSet, run: _Run, build: Build, count: int
+) -> tuple[Sequence[Comparison], tuple[str, ...]]:
+    """The comparisons of a run, and what is missing."""
+    answer = validate_measured(
+        file,
+        run.workload,
+        apply_overrides(load_machine(one.gpu), one.settings),
+        [load_model(default_model_name())],
+        Choice(count, one.longer_than_us * 1e-6, run.only),
+        kernel=run.kernel,
+        build=build,
+    )
+    (score,) = answer.scores.values()
+    return score.comparisons, answer.missing
+
+
+def _row(
+    one: PublicSet, by_kernel: Mapping[str, Sequence[Comparison]], gaps: Sequence[str]
+) -> SetAccuracy:
+    if not by_kernel:
+        return SetAccuracy(one.title, one.gpu, None, None, None, tuple(gaps))
+    whole = Score(tuple(c for part in by_kernel.values() for c in part))
+    scores = [Score(tuple(part)) for part in by_kernel.values() if len(part) > 1]
+    taus = [score.tau for score in scores if score.tau is not None]
+    return SetAccuracy(
+        title=one.title,
+        gpu=one.gpu,
+        score=whole,
+        tau=sum(taus) / len(taus) if taus else None,
+        regret=sum(score.regret for score in scores) / len(scores) if scores else None,
+        missing=tuple(gaps),
+    )

@@ -1,0 +1,104 @@
+"""What the commands print, word for word: a change of any report is seen in the diff of its file.
+
+`scripts/update-golden` writes the files anew; review what it changed. They hold what one version of
+NVIDIA's compiler makes of the examples, so with another they are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from kernelcast.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent / "reports"
+COMPILER = FOLDER / "compiler.txt"
+
+EXAMPLES = tuple(sorted(file.stem for file in (ROOT / "examples").glob("*.cu")))
+OF_EVERY_EXAMPLE = (
+    "predict {}",
+    "predict {} --json",
+    "predict {} --model all --gpu gtx-280,rtx-2080-ti,a100-sxm-80gb --quiet",
+    "explain {} --launch 1",
+    "occupancy-curve {} --gpu k20x",
+    "kernels {}",
+)
+ONCE = (
+    "compare examples/saxpy.cu --gpu a100-sxm-80gb,h100-sxm,rtx-4090",
+    "compare examples/saxpy.cu --gpu a100-sxm-80gb,h100-sxm --json",
+    "compare examples/matmul_naive.cu examples/matmul_tiled.cu",
+    "compare examples/matmul_naive.cu examples/matmul_tiled.cu --json",
+    "predict examples/reduction.cu --gpu h100-sxm,b200",
+    "predict examples/saxpy.cu --isa ptx --set dram.bandwidth=1e12",
+    "explain examples/saxpy.cu --json",
+    "explain examples/matmul_tiled.cu --model mwp-cwp --gpu gtx-280",
+    "explain examples/matmul_tiled.cu --model gpumech --gpu rtx-3090",
+    "occupancy-curve examples/matmul_tiled.cu --json",
+    "occupancy-curve --cusp --gpu m60",
+    "occupancy-curve --cusp --gpu m60 --json",
+    "disasm examples/saxpy.cu --gpu rtx-4090",
+    "disasm examples/saxpy.cu --json",
+    "kernels examples/transpose.cu --json",
+    "trace examples/saxpy.cu",
+    "trace examples/saxpy.cu --json",
+    "mix --gpu h100-sxm --alpha 8",
+    "mix --gpu h100-sxm --alpha 8 --json",
+    "occupancy --gpu h100-sxm,gtx-280 --block 256 --regs 40 --smem 10000",
+    "occupancy --gpu h100-sxm --block 256 --json",
+    "models",
+    "models --json",
+    "models mwp-cwp",
+    "models mwp-cwp --json",
+    "gpus",
+    "gpus gtx-280",
+    "gpus gtx-280 --json",
+    "validate latency-hiding",
+    "schema",
+    "demo",
+)
+COMMANDS = (
+    *(c.format(f"examples/{name}.cu") for name in EXAMPLES for c in OF_EVERY_EXAMPLE),
+    *ONCE,
+)
+
+
+def golden_of(command: str) -> Path:
+    """The file that holds what a command prints."""
+    stem = re.sub(r"[^\w.=-]+", "_", command.replace("examples/", "")).strip("_")
+    return FOLDER / f"{stem}.{'json' if '--json' in command else 'txt'}"
+
+
+def printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Standard output of a command, without the seconds that it took."""
+    assert main(shlex.split(command)) == 0, capsys.readouterr().err
+    out = capsys.readouterr().out
+    return re.sub(r'("seconds": )[\d.e+-]+', r"\g<1>0.0", out)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_reports_are_those_that_were_reviewed(
+    command: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, monkeypatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "110")
+    compiler = version("nvidia-cuda-nvrtc")
+    text = printed(command, capsys)
+    file = golden_of(command)
+    if request.config.getoption("--update-golden"):
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(text, "utf-8")
+        COMPILER.write_text(f"{compiler}\n", "utf-8")
+        return
+    if COMPILER.read_text("utf-8").strip() != compiler:
+        pytest.skip(f"the reports are of NVRTC {COMPILER.read_text().strip()}, this is {compiler}")
+    assert text == file.read_text("utf-8"), "review the change, then scripts/update-golden"
+
+
+def test_no_report_is_left_that_nobody_prints() -> None:
+    held = {file.name for file in FOLDER.iterdir()} - {COMPILER.name}
+    assert held == {golden_of(command).name for command in COMMANDS}
