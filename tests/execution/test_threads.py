@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelcast.analysis.block_order import depends_on_order
+from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, ExecutionError, InputError, MemoryFaultError
 from kernelcast.execution.consumers import Keep
@@ -34,7 +35,7 @@ ld.param.u64 %rd0, [out]; ld.param.u64 %rd2, [data]; add.s64 %rd3, %rd2, %rd1;
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All threads begin with the first."""
     monkeypatch.setattr(engine_run, "ALONE_SECONDS", 0)
     yield
@@ -57,7 +58,7 @@ def launch_of(blocks: int, *, threads: int = 32, fill: str = "arange") -> Launch
     return Launch((blocks, 1, 1), (threads, 1, 1), arrays)
 
 
-def left(kernel: Kernel, launch: Launch, **options: object) -> tuple[Memory, Execution]:
+def left(kernel: Kernel, launch: Launch, **options: Any) -> tuple[Memory, Execution]:
     memory = Memory.build(kernel, launch)
     return memory, execute(kernel, launch, memory, executor="engine", **options)
 
@@ -131,7 +132,7 @@ COMMUTING = [
 @pytest.mark.parametrize("atomic", COMMUTING)
 def test_atomics_that_commute_leave_the_same_in_any_order(atomic: str) -> None:
     extra = ".reg .f64 %fd0;" if "%fd0" in atomic else ""
-    kernel, launch = kernel_of(extra + LOOP.format(ADDED + atomic)), launch_of(201)
+    kernel, launch = kernel_of(extra + LOOP.format(ADDED + atomic)), launch_of(6001)
     start = 0 if "f" in atomic else 4095
     images = []
     for threads in (1, 2, 3):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kernelcast import api
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import Run
 from kernelcast.profiling import neighbours, run
 from kernelcast.profiling.neighbours import AXES, MOST_GROUPS, SETS, choose_groups
 from kernelcast.profiling.run import Sampling, profile_launch
@@ -59,12 +60,12 @@ def executed(monkeypatch):
     """The blocks of every call of the executor."""
     calls = []
 
-    def spy(*arguments, **options):
-        calls.append(options["blocks"])
-        return execute(*arguments, **options)
+    def spy(run, *consumers, **options):
+        calls.append(run.blocks.indices)
+        return execute(run, *consumers, **options)
 
-    execute = run.execute
-    monkeypatch.setattr(run, "execute", spy)
+    execute = Run.execute
+    monkeypatch.setattr(Run, "execute", spy)
     return calls
 
 

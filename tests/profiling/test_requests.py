@@ -256,7 +256,7 @@ def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict
 
 
 def bank_passes(width: int, addresses: dict[int, int], group: int, banks: int) -> int:
-    words_of = defaultdict(lambda: defaultdict(set))
+    words_of: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for lane, address in addresses.items():
         for j in range(max(width // 4, 1)):
             word = address // 4 + j
@@ -365,9 +365,9 @@ def test_requests_that_are_never_alike_are_counted_as_any(op_class, width, seed)
     kernel = access_kernel(Space.GLOBAL, width, op_class)
     found = profile(kernel, warp(0, 0), *records, arrays=arrays, rules=tags)
     (access,) = found.accesses
-    expected = Counter()
-    for addresses in lanes:
-        expected.update(expected_counts(Space.GLOBAL, width, addresses))
+    expected: Counter[str] = Counter()
+    for request in lanes:
+        expected.update(expected_counts(Space.GLOBAL, width, request))
     names = ["requests", "lanes", "sectors", "lines"]
     if op_class is OpClass.LOAD:
         names += ["passes", "ideal_passes", "tag_passes"]

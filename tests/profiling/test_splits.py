@@ -35,13 +35,12 @@ ARRAYS = memory(1 << 14, 1 << 12)
 
 def looping_kernel() -> Kernel:
     """Two blocks, the second of which repeats: a load, a store, an atomic, a shared access."""
-    space = {"space": Space.GLOBAL, "access_bytes": 4}
     return kernel(
         [
             instruction(0),
-            instruction(1, OpClass.LOAD, "ld", **space),
-            instruction(2, OpClass.STORE, "st", **space),
-            instruction(3, OpClass.ATOMIC, "red", **space),
+            instruction(1, OpClass.LOAD, "ld", space=Space.GLOBAL, access_bytes=4),
+            instruction(2, OpClass.STORE, "st", space=Space.GLOBAL, access_bytes=4),
+            instruction(3, OpClass.ATOMIC, "red", space=Space.GLOBAL, access_bytes=4),
             instruction(4, OpClass.LOAD, "ld", space=Space.SHARED, access_bytes=8),
         ],
         [BasicBlock(0, 0, 1, (1,)), BasicBlock(1, 1, 5, (1, 0))],

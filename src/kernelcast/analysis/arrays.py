@@ -124,7 +124,7 @@ def _on_each_way(kernel: Kernel, block: BasicBlock, state: _State) -> Iterator[t
     if guard is None or guard != kernel.instructions[block.end - 1].guard:
         yield from ((successor, state) for successor in block.successors)
         return
-    falls_through = len(block.successors) > 1 or steps[-1].opcode in ("exit", "ret")
+    falls_through = len(block.successors) > 1 or steps[-1].traits.exits
     if falls_through:
         first, *targets = block.successors
         yield first, state.where(_others(guard))
@@ -160,7 +160,7 @@ class _Origins:
         self._variables = {v.name for v in kernel.variables if v.space is Space.GLOBAL}
         self._pointers = dict(pointers)
         words = kernel.constants.addresses if kernel.constants else ()
-        self._pointers |= {w.offset_bytes: _of_variable(w.variable) for w in words}
+        self._pointers |= {w.offset_bytes: name_of_variable(w.variable) for w in words}
         self.found: dict[int, _Origin] = {}
 
     def after(self, block: BasicBlock, state: _State, *, note: bool = False) -> _State:
@@ -204,7 +204,7 @@ class _Origins:
         """What some registers and the variables named by a step are together."""
         names = (o.base if isinstance(o, Address) else o for o in step.operands)
         variables = {
-            _of_variable(o.name)
+            name_of_variable(o.name)
             for o in names
             if isinstance(o, Symbol) and o.name in self._variables
         }
@@ -223,5 +223,6 @@ class _Origins:
         return frozenset(a for at, a in self._pointers.items() if at < end and start < at + 8)
 
 
-def _of_variable(name: str) -> str:
+def name_of_variable(name: str) -> str:
+    """What a variable is called among the arrays, apart from arguments of its name."""
     return f"&{name}"

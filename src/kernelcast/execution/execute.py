@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernelcast.analysis.block_order import depends_on_order
+from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import InputError, UnsupportedError
 from kernelcast.execution.consumers import Consumer, Keep, are_splittable

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.profiling import layout, summaries, tables
 from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_records

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.profiling.compilation import inner, popcount
 from kernelcast.profiling.layout import (
     BYTES_CC12,
@@ -18,7 +18,6 @@ from kernelcast.profiling.layout import (
     LINE_BYTES,
     LOCAL,
     PASSES_HALF_WARP,
-    SECTOR_BYTES,
     SHARED,
     TRANSACTIONS_CC10,
     TRANSACTIONS_CC12,

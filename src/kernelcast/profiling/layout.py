@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.rules import MOST_TAG_BITS
 
-SECTOR_BYTES, LINE_BYTES = 32, 128
+LINE_BYTES = 128
 LINE_SHIFT = LINE_BYTES.bit_length() - 1
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)

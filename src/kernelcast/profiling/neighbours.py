@@ -14,8 +14,7 @@ followed by its block, has counters of its own: D(N + b) - D(N) sectors are fres
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
-from kernelcast.execution.consumers import Consumer
+from kernelcast.execution.blocks import these_blocks
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import MOST_SAVED_BYTES, Run, restored
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Words
 from kernelcast.ir import Dim3
@@ -41,12 +41,6 @@ FEWEST_GROUPS, MOST_GROUPS = 2, 16
 
 SAMPLE_SHARE = 1 / 8
 """How many blocks that may take beside the sample, where the fewest groups do not take more."""
-
-MOST_SAVED_BYTES = 256 << 20
-"""Arrays that are to keep what the sample wrote are saved up to this; beyond, nothing is learnt."""
-
-Run = Callable[[tuple[int, ...], Consumer], object]
-"""Executes blocks in ascending order, followed by a consumer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +102,15 @@ def is_shared(array: Footprint) -> bool:
     return array.read and array.block_sectors > array.distinct_sectors
 
 
-def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory: bool) -> Profile:
+def with_neighbours(profile: Profile, run: Run, *, keeps_memory: bool) -> Profile:
     """The profile of a sample with what neighbours share, where that is worth to know.
 
     It is where blocks share an array that they read, in a grid of several rows. Neighbours are
-    executed on the memory that the sample has left; with `keeps_memory` it stays as it was. A
-    block that goes wrong there, as one may that has run before, ends the search without a result.
+    executed on the memory that the sample has left; with `keeps_memory` it stays as it was, where
+    that can be (see `MOST_SAVED_BYTES`), else nothing is learnt. A block that goes wrong there, as
+    one may that has run before, ends the search without a result.
     """
-    grid = profile.launch.grid
+    grid, memory = profile.launch.grid, run.memory
     if sum(n > 1 for n in grid) < 2 or not any(is_shared(f) for f in profile.footprints):
         return profile
     written = [f for f in profile.footprints if f.written] if keeps_memory else []
@@ -123,8 +118,9 @@ def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory:
         return profile
     counter = _Counter(profile, memory, choose_groups(grid, profile.sample.blocks))
     try:
-        with _saved(memory, {f.label for f in written}):
-            run(counter.blocks, counter)
+        labels = {f.label for f in written}
+        with restored(memory, [r for r in memory.regions if r.label in labels]):
+            run.over(these_blocks(profile.launch.blocks, counter.blocks)).execute(counter)
     except ExecutionError:
         return profile
     shares = {
@@ -134,18 +130,6 @@ def with_neighbours(profile: Profile, memory: Memory, run: Run, *, keeps_memory:
     }
     footprints = tuple(replace(f, fresh=shares.get(f.label, ())) for f in profile.footprints)
     return replace(profile, footprints=footprints)
-
-
-@contextmanager
-def _saved(memory: Memory, labels: Collection[str]) -> Iterator[None]:
-    """Give arrays back what they hold now."""
-    views = [memory.bytes_at(r.address, r.size_bytes) for r in memory.regions if r.label in labels]
-    held = [view.copy() for view in views]
-    try:
-        yield
-    finally:
-        for view, now in zip(views, held, strict=True):
-            view[:] = now
 
 
 class _Counter:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.compilation import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.execution.consumers import Consumer
-from kernelcast.execution.execute import Execution, execute
+from kernelcast.execution.blocks import all_blocks, random_blocks, these_blocks
+from kernelcast.execution.execute import Execution
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import Run
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
@@ -82,38 +83,31 @@ def profile_launch(
     """
     total = launch.blocks
     needed = needed_for_trace(kernel, keeps_global=keeps_memory, pointers=memory.pointers(kernel))
+    run = Run(
+        kernel,
+        launch,
+        memory,
+        all_blocks(total),
+        needed,
+        sampling.budget,
+        sampling.threads,
+        cache,
+    )
     known = _known_size(total, sampling)
-    first = sample_blocks(total, known or PILOT_BLOCKS)
+    first = random_blocks(total, known or PILOT_BLOCKS)
     sample = _Sample(kernel, launch, memory, rules)
     builder = sample.choose(known) if known else None
-
-    def run(
-        blocks: tuple[int, ...], consumer: Consumer, progress: Progress | None = None
-    ) -> Execution:
-        return execute(
-            kernel,
-            launch,
-            memory,
-            blocks=blocks,
-            consumers=[consumer],
-            threads=sampling.threads,
-            budget=sampling.budget,
-            needed=needed,
-            cache=cache,
-            progress=progress,
-        )
-
-    done = run(first, builder or sample, progress if known else None)
+    done = run.over(first).execute(builder or sample, progress=progress if known else None)
     seconds = done.seconds
     builder = sample.builder or sample.choose(affordable_blocks(done))
-    rest = tuple(block for block in sample.blocks if block not in first)
-    if rest:
-        done = run(rest, builder, progress)
+    rest = these_blocks(total, sorted({*sample.blocks} - {*first}))
+    if len(rest):
+        done = run.over(rest).execute(builder, progress=progress)
         seconds += done.seconds
     profile = builder.finish(executor=done.executor, seconds=seconds)
     if total <= FEWEST_BLOCKS:
         return profile
-    return with_neighbours(profile, memory, run, keeps_memory=keeps_memory)
+    return with_neighbours(profile, run, keeps_memory=keeps_memory)
 
 
 def _known_size(total: int, sampling: Sampling) -> int | None:

@@ -18,6 +18,7 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling import layout
 from kernelcast.profiling.rules import AccessRules
 
@@ -151,7 +152,7 @@ def line_marks(lines: int) -> Table:
 
 def array_sectors(size_bytes: int) -> int:
     """Sectors of an array that starts at a sector."""
-    return -(-size_bytes // layout.SECTOR_BYTES)
+    return -(-size_bytes // SECTOR_BYTES)
 
 
 def initial_states(executed: Table, warps_per_block: int, rules: AccessRules) -> Table:

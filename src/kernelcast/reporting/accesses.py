@@ -10,11 +10,10 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from kernelcast.ir import Kernel, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling.profile import AccessProfile, Profile
 from kernelcast.reporting.figures import digits, percent
 from kernelcast.reporting.layout import bullets, section
-
-SECTOR_BYTES = 32
 
 _BAD_RATIO = 1.5
 """Sectors or passes over the fewest possible, from which an access is worth a line."""

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.frontends.sass import MachineCode
-from kernelcast.ir import Location
-from kernelcast.isas.sass.flow import Block, FlowGraph
+from kernelcast.ir import BasicBlock, Location
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.isas.sass.flow import FlowGraph
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.opcodes import Coverage
 from kernelcast.isas.sass.scoreboards import Wait
@@ -186,7 +186,7 @@ def _loop(view: Disassembly, found: LoopTiming) -> str:
     )
 
 
-def _block(view: Disassembly, block: Block) -> Iterator[str]:
+def _block(view: Disassembly, block: BasicBlock) -> Iterator[str]:
     timing = view.timing.blocks[block.index]
     goes_to = ", ".join(f"block {s}" for s in block.successors) or "the end"
     yield (

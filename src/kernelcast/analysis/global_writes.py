@@ -1,12 +1,10 @@
-"""What of a run depends on the order in which blocks are executed.
-
-Blocks are independent by the rules of CUDA, but may meet in global memory.
-"""
+"""What a kernel changes in global memory, and whether the order of its blocks matters there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kernelcast.analysis.arrays import arrays_of_accesses
 from kernelcast.analysis.slicing import Needed, may_write, needed_for_trace, reachable_spaces
 from kernelcast.ir import Instruction, Kernel, OpClass, Space
 
@@ -17,6 +15,22 @@ _FLOATS = {"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"}
 def writes_global(kernel: Kernel, needed: Needed | None) -> bool:
     """Whether a kernel, or what is needed of it, may change global memory."""
     return any(True for _ in _global_writes(kernel, needed))
+
+
+def arrays_written(
+    kernel: Kernel, needed: Needed | None, pointers: Mapping[int, str]
+) -> frozenset[str] | None:
+    """The arrays that a kernel, or what is needed of it, may change; None where it may be any.
+
+    `pointers` is as for `needed_for_trace`; variables are called as `name_of_variable` says.
+    """
+    arrays = arrays_of_accesses(kernel, pointers)
+    found: set[str] = set()
+    for instruction in _global_writes(kernel, needed):
+        if instruction.index not in arrays:
+            return None
+        found |= arrays[instruction.index]
+    return frozenset(found)
 
 
 def depends_on_order(

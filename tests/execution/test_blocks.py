@@ -1,0 +1,65 @@
+"""Which blocks are executed: all, some, a random sample, whole waves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelcast.errors import LaunchError
+from kernelcast.execution.blocks import (
+    all_blocks,
+    random_blocks,
+    these_blocks,
+    wave_count,
+    whole_waves,
+)
+from kernelcast.execution.sampling import sample_blocks
+
+
+def test_all_of_a_grid() -> None:
+    assert list(all_blocks(5)) == [0, 1, 2, 3, 4]
+    assert len(all_blocks(1 << 40)) == 1 << 40, "none is made"
+
+
+def test_a_sample_is_the_one_that_is_always_drawn() -> None:
+    assert tuple(random_blocks(1000, 7)) == sample_blocks(1000, 7)
+
+
+def test_some_blocks_run_once_and_in_order() -> None:
+    assert tuple(these_blocks(9, (7, 1, 7, 4))) == (1, 4, 7)
+    with pytest.raises(LaunchError, match="block 9 of a grid of 9; the last is 8"):
+        these_blocks(9, (3, 9))
+    with pytest.raises(LaunchError, match="block -1"):
+        these_blocks(9, (-1, 2))
+
+
+def test_waves_by_name_and_by_number() -> None:
+    """Waves of 4 in a grid of 18: 0-3, 4-7, 8-11, 12-15, and 16-17."""
+    assert tuple(whole_waves(18, 4)) == (*range(4), *range(8, 12), 16, 17)
+    assert tuple(whole_waves(18, 4, ["last"])) == (16, 17)
+    assert tuple(whole_waves(18, 4, [2, 4])) == (4, 5, 6, 7, 12, 13, 14, 15)
+    assert tuple(whole_waves(3, 4)) == (0, 1, 2), "one wave is first, middle and last"
+    assert tuple(whole_waves(8, 4)) == tuple(range(8))
+
+
+@pytest.mark.parametrize("wave", [0, 6, -1])
+def test_a_wave_that_the_grid_does_not_have(wave: int) -> None:
+    with pytest.raises(LaunchError, match=f"wave {wave} of a grid with 5 waves of 4.*1 to 5"):
+        whole_waves(18, 4, [1, wave])
+
+
+def test_a_wave_of_a_small_grid_says_so() -> None:
+    with pytest.raises(LaunchError, match="a grid with 1 wave of 100 blocks"):
+        whole_waves(18, 100, [2])
+    with pytest.raises(LaunchError, match="choose among"):
+        whole_waves(18, 4, ["second"])
+
+
+@given(st.integers(1, 500), st.integers(1, 60))
+def test_all_waves_are_the_grid(of: int, wave_blocks: int) -> None:
+    every = range(1, wave_count(of, wave_blocks) + 1)
+    assert tuple(whole_waves(of, wave_blocks, every)) == tuple(range(of))
+    chosen = whole_waves(of, wave_blocks)
+    assert chosen.indices[0] == 0 and chosen.indices[-1] == of - 1
+    assert len(chosen) <= 3 * wave_blocks
