@@ -24,9 +24,11 @@ from kernelcast.ir import (
 )
 from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import AccessRules
 
 FULL = 0xFFFF_FFFF
 WORD = (1 << 64) - 1
+ALL_RULES = AccessRules(tag_bank_bits=(0x2AFF, 0x3F2A), half_warps=True)
 
 
 def register(name: str) -> Register:
@@ -124,12 +126,14 @@ def profile(
     blocks: Sequence[int] = (0,),
     grid: int = 1,
     threads: int = 32,
+    rules: AccessRules = ALL_RULES,
 ) -> Profile:
     builder = ProfileBuilder(
         of,
         Launch((grid, 1, 1), (threads, 1, 1)),
         arrays or memory(1 << 20),  # type: ignore[arg-type]
         blocks,
+        rules=rules,
     )
     builder.consume(words(*records))
     return builder.finish()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.profiling.synthetic_traces import (
+    ALL_RULES,
     FULL,
     access_kernel,
     affine,
@@ -29,7 +30,7 @@ from kernelcast.errors import ExecutionError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.trace import RecordKind, Trace
 from kernelcast.ir import BasicBlock, Kernel, Launch, Location, OpClass, Space
-from kernelcast.profiling import builder as builder_module
+from kernelcast.profiling import paths
 from kernelcast.profiling.builder import ProfileBuilder, build_profile
 from kernelcast.profiling.profile import Count, Footprint
 
@@ -273,7 +274,7 @@ def test_a_stream_cut_at_any_record_gives_the_same_profile(data):
     ]
     whole = profile(branching_kernel(), *records, threads=64)
     launch = Launch((1, 1, 1), (64, 1, 1))
-    builder = ProfileBuilder(branching_kernel(), launch, memory(1 << 20), (0,))
+    builder = ProfileBuilder(branching_kernel(), launch, memory(1 << 20), (0,), rules=ALL_RULES)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(records)), max_size=5)))
     for start, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
         builder.consume(words(*records[start:end]))
@@ -332,7 +333,7 @@ def test_paths_interleaved_at_barriers_are_told_apart():
 @pytest.mark.parametrize("entries", [10, 60, 1000])
 def test_the_path_log_is_bounded(monkeypatch, entries):
     # 64 warps of 21 entries each: the log holds less than one path, a few, or most of them.
-    monkeypatch.setattr(builder_module, "PATH_ENTRIES", entries)
+    monkeypatch.setattr(paths, "ENTRIES", entries)
     records = [r for b in range(16) for w in range(4) for r in looping_records(b, w, 20)]
     found = profile(looping_kernel(), *records, threads=128, blocks=range(16), grid=16)
     assert found.warp.instructions == 41

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter, defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.profiling.synthetic_traces import (
+    ALL_RULES,
     FULL,
     access_kernel,
     affine,
@@ -26,8 +28,10 @@ from kernelcast.execution.address_map import (
     PARAM_WINDOW,
     SHARED_WINDOW,
 )
+from kernelcast.execution.memory import Region
 from kernelcast.ir import OpClass, Space
 from kernelcast.profiling.profile import AccessProfile
+from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 DEVICE_COUNTS = (
     "sectors",
@@ -40,6 +44,7 @@ DEVICE_COUNTS = (
 )
 SHARED_COUNTS = ("passes", "passes_half_warp", "ideal_passes")
 PASS_COUNTS = (*SHARED_COUNTS, "tag_passes")
+RULE_COUNTS = (*DEVICE_COUNTS[2:], "passes_half_warp", "tag_passes")
 PITCH = 4098
 """Words of a row: one line of tags and two banks further than a power of two."""
 
@@ -334,6 +339,64 @@ def test_every_count_follows_its_definition(drawn):
         assert {name: getattr(access, name) for name in expected} == {
             name: 2 * count for name, count in expected.items()
         }
+
+
+@given(
+    st.sampled_from([OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC]),
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.integers(0, 1 << 32),
+)
+def test_requests_that_are_never_alike_are_counted_as_any(op_class, width, seed):
+    # More of them than an instruction's patterns are looked up for: they are counted lane by lane.
+    choice = random.Random(seed)
+    arrays = memory(1 << 16, 1 << 15)
+    starts = [region.address for region in arrays.regions]
+    records, lanes = [], []
+    for _ in range(40):
+        mask = choice.choice([FULL, choice.randint(1, FULL)])
+        span = choice.choice([40, 1000])
+        addresses = [
+            choice.choice(starts[: choice.randint(1, 2)]) + width * choice.randint(0, span)
+            for _ in range(32)
+        ]
+        records.append(scattered(0, addresses, mask))
+        lanes.append({lane: a for lane, a in enumerate(addresses) if mask >> lane & 1})
+    tags = AccessRules(ALL_RULES.tag_bank_bits)
+    kernel = access_kernel(Space.GLOBAL, width, op_class)
+    found = profile(kernel, warp(0, 0), *records, arrays=arrays, rules=tags)
+    (access,) = found.accesses
+    expected: Counter[str] = Counter()
+    for request in lanes:
+        expected.update(expected_counts(Space.GLOBAL, width, request))
+    names = ["requests", "lanes", "sectors", "lines"]
+    if op_class is OpClass.LOAD:
+        names += ["passes", "ideal_passes", "tag_passes"]
+    assert {name: getattr(access, name) for name in names} == {n: expected[n] for n in names}
+    touched = [
+        {a // 32 for request in lanes for a in request.values() if in_array(a, r)}
+        for r in arrays.regions
+    ]
+    distinct = {f.label: f.distinct_sectors for f in found.footprints}
+    assert distinct == {r.label: len(t) for r, t in zip(arrays.regions, touched, strict=True) if t}
+    assert sum(f.requested_sectors for f in found.footprints) == access.sectors
+
+
+def in_array(address: int, region: Region) -> bool:
+    return region.address <= address < region.end
+
+
+def test_what_no_rule_asks_for_is_not_counted():
+    records = [affine(0, GLOBAL_BASE + 4096, 128)]
+    (access,) = profile(access_kernel(), warp(0, 0), *records, rules=NO_RULES).accesses
+    assert (access.lines, access.passes) == (32, 32)
+    assert not any(getattr(access, name) for name in RULE_COUNTS)
+
+
+def test_one_profile_can_answer_for_several_machines():
+    tags, other = AccessRules((1, 2)), AccessRules((4, 8))
+    halves = AccessRules(half_warps=True)
+    assert NO_RULES.with_those_of([tags, halves]) == AccessRules((1, 2), half_warps=True)
+    assert other.with_those_of([tags]) == other
 
 
 @given(st.integers(0, 255), st.sampled_from([-256, -12, 0, 4, 8, 36, 128, 4096]), st.data())

@@ -19,12 +19,14 @@ from kernelcast.forecasting.build import (
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
+from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import Kernel, Launch, TensorMap
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import AccessRules
 from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
 from kernelcast.toolchain.cache import Cache
 
@@ -46,7 +48,7 @@ def case_of_kernel(
     code that cannot be executed, and ExecutionError where the kernel itself goes wrong.
     """
     kernel, launch = _fitted(kernel, launch, chip)
-    (profile,) = _execute([(kernel, launch)], base_dir, sampling, cache)
+    (profile,) = _execute([(kernel, launch)], access_rules(chip), base_dir, sampling, cache)
     return Case(kernel, launch, chip, profile)
 
 
@@ -61,10 +63,11 @@ def cases_of_workload(
     """One case per launch and machine, in that order.
 
     The launches run one after another on the same memory. GPUs whose code is the same share one
-    execution. `progress` is told the share of each execution that is done. Raises as
-    `case_of_kernel` does, and as `build.open_module`.
+    execution, unless their tags lie in banks by different rules. `progress` is told the share of
+    each execution that is done. Raises as `case_of_kernel` does, and as `build.open_module`.
     """
-    study = _Study(work, build or Build(), sampling, progress)
+    rules = tuple(access_rules(chip) for chip in machines)
+    study = _Study(work, rules, build or Build(), sampling, progress)
     rows = [study.cases_on(chip) for chip in machines]
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
 
@@ -74,6 +77,7 @@ class _Study:
     """A workload, and what was compiled and executed of it so far."""
 
     work: Workload
+    rules: tuple[AccessRules, ...]
     build: Build
     sampling: Sampling
     progress: Progress | None
@@ -128,11 +132,12 @@ class _Study:
             for launch in self.work.launches
         ]
         code = tuple(_code(kernel) for kernel, _ in runs)
-        if code not in self._executed:
-            self._executed[code] = _execute(
-                runs, self.work.base_dir, self.sampling, self.build.cache, self.progress
+        rules = access_rules(chip).with_those_of(self.rules)
+        if (code, rules) not in self._executed:
+            self._executed[code, rules] = _execute(
+                runs, rules, self.work.base_dir, self.sampling, self.build.cache, self.progress
             )
-        return runs, self._executed[code]
+        return runs, self._executed[code, rules]
 
 
 def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Profile]) -> Case:
@@ -179,6 +184,7 @@ def _code(kernel: Kernel) -> tuple[object, ...]:
 
 def _execute(
     runs: Sequence[tuple[Kernel, Launch]],
+    rules: AccessRules,
     base_dir: Path | None,
     sampling: Sampling,
     cache: Cache | None,
@@ -192,7 +198,14 @@ def _execute(
         is_last = number == len(runs)
         profiles.append(
             profile_launch(
-                kernel, launch, memory, sampling, cache, progress, keeps_memory=not is_last
+                kernel,
+                launch,
+                memory,
+                sampling,
+                cache,
+                progress,
+                keeps_memory=not is_last,
+                rules=rules,
             )
         )
     return profiles

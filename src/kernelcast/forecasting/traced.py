@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelcast.errors import LaunchError
+from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import Kernel
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
+from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import AccessRules
 from kernelcast.profiling.stored import profile_of
 from kernelcast.traces.open import open_traces
 from kernelcast.traces.stored import StoredTrace
@@ -27,12 +30,16 @@ def cases_of_traces(path: Path, machines: Sequence[Machine]) -> tuple[Case, ...]
 
 
 def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
-    profile = profile_of(trace)
+    asked = tuple(access_rules(chip) for chip in machines)
+    counted: dict[AccessRules, Profile] = {}
     launch = trace.head.launch
     for chip in machines:
+        rules = access_rules(chip).with_those_of(asked)
+        if rules not in counted:
+            counted[rules] = profile_of(trace, rules)
         occupancy_of_launch(chip, trace.head.kernel.resources, launch)
         kernel = _warned(trace, chip)
-        yield Case(kernel, launch, chip, replace(profile, kernel=kernel))
+        yield Case(kernel, launch, chip, replace(counted[rules], kernel=kernel))
 
 
 def _warned(trace: StoredTrace, chip: Machine) -> Kernel:

@@ -6,9 +6,6 @@ from kernelcast.ir import Space
 from kernelcast.machines.machine import Machine
 from kernelcast.profiling.profile import AccessProfile
 
-_TAG_BANKS = 4
-"""Banks that `AccessProfile.tag_passes` counts passes of."""
-
 
 def shared_pass_cycles(machine: Machine) -> float | None:
     """Cycles in which all banks serve one word each, None where the machine does not say."""
@@ -22,9 +19,9 @@ def shared_pass_cycles(machine: Machine) -> float | None:
 def load_cycles(machine: Machine, access: AccessProfile) -> float | None:
     """Cycles that the L1 cache of an SM is busy with a load from global memory, hit or miss.
 
-    The slowest of three stages, which work side by side: four banks of tags, which look up one
-    line each; the data, which lie in the banks of shared memory and take as many passes as those
-    would; and the way back to the registers, on which every active lane has its own copy. All
+    The slowest of three stages, which work side by side: banks of tags (four there), which look up
+    one line each; the data, which lie in the banks of shared memory and take as many passes as
+    those would; and the way back to the registers, on which every active lane has its own copy. All
     three show in the tables that gpu-strides of RRZE's gpu-benches measured on an A100 and an A40
     (github.com/RRZE-HPC/gpu-benches, 1038c5d). That the A40's way back is 64 bytes wide, not 16
     lanes, they do not tell, since its few double-precision units hide it: loads of 8 and 16 bytes
@@ -40,13 +37,14 @@ def load_cycles(machine: Machine, access: AccessProfile) -> float | None:
     """
     tags, rate = machine.get("l1.tags"), machine.get("l1.bandwidth")
     data = shared_pass_cycles(machine)
-    if tags is None or rate is None or data is None:
+    bits = machine.numbers("l1.tag_bank_bits")
+    if tags is None or not bits or rate is None or data is None:
         return None
     if access.space is not Space.GLOBAL or not access.is_load:
         return None
     one_by_one = max(access.passes, access.lanes)
     return max(
-        access.tag_passes * _TAG_BANKS / tags,
+        access.tag_passes * (1 << len(bits)) / tags,
         min(access.passes * data, one_by_one),
         access.bytes / rate,
     )

@@ -5,8 +5,10 @@ Where a file does not say it, the rules are those of today's chips.
 
 from __future__ import annotations
 
+from kernelcast.errors import InputError
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
+from kernelcast.profiling.rules import MOST_TAG_BITS, AccessRules
 
 _HALF_WARP_LANES = 16
 
@@ -44,3 +46,18 @@ def caches_loads_in_l1(machine: Machine) -> bool:
 def writes_through_l1(machine: Machine) -> bool:
     """Whether stores to local memory go on to the L2 cache at once."""
     return machine.get("l1.writes_through") == 1
+
+
+def access_rules(machine: Machine) -> AccessRules:
+    """What a profile is to count for this machine beside what all machines share.
+
+    InputError where the tags' banks are named by more parities than can be counted.
+    """
+    bits = machine.numbers("l1.tag_bank_bits") if machine.get("l1.tags") is not None else ()
+    if len(bits) > MOST_TAG_BITS:
+        raise InputError(
+            f"l1.tag_bank_bits of {machine.name} has {len(bits)} masks",
+            hint=f"give {MOST_TAG_BITS} at most",
+        )
+    half_warps = serves_half_warps(machine) or merges_half_warps(machine)
+    return AccessRules(tuple(int(mask) for mask in bits), half_warps)

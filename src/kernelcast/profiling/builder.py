@@ -11,15 +11,19 @@ from kernelcast.errors import ExecutionError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Trace, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import is_machine_code
-from kernelcast.profiling import counting as c
-from kernelcast.profiling import summaries, tables
+from kernelcast.profiling import layout, summaries, tables
+from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_records
 from kernelcast.profiling.critical_path import dependence_chain
 from kernelcast.profiling.guards import active_threads
-from kernelcast.profiling.profile import Profile, Sample, WarpPath
+from kernelcast.profiling.paths import PathLog
+from kernelcast.profiling.profile import Profile, Sample
+from kernelcast.profiling.rules import NO_RULES, AccessRules
 
-PATH_ENTRIES = 1 << 20
-"""Most entries of the path log; where it is full, every second warp is dropped from it."""
+_BITS_SET = np.bitwise_count(np.arange(16))
+_MERGED_ROWS = 1 << 16
+"""Marks merged at once."""
 
 
 def build_profile(trace: Trace) -> Profile:
@@ -44,6 +48,8 @@ class ProfileBuilder:
     is_observed:
         Whether the lanes of a record were seen to run together on a GPU, not put together by an
         executor of this package.
+    rules:
+        What is counted for some machines only.
     """
 
     def __init__(
@@ -54,22 +60,68 @@ class ProfileBuilder:
         blocks: Sequence[int],
         *,
         is_observed: bool = False,
+        rules: AccessRules = NO_RULES,
     ) -> None:
         self._kernel = kernel
         self._launch = launch
         self._memory = memory
+        self._is_observed = is_observed
+        self._rules = rules
         self._rows = tables.access_rows(kernel)
         self._instructions = tables.instruction_table(kernel, self._rows)
         self._blocks = tables.block_table(
             kernel, lanes_meet=is_observed or not is_machine_code(kernel)
         )
         self._executed = tables.executed_table(blocks)
-        self._regions, sectors = tables.region_table(memory)
-        self._accesses = np.zeros((len(self._rows), c.ACCESS_COLUMNS), np.int64)
+        self._regions, lines = tables.region_table(memory)
+        self._accesses = np.zeros(len(self._rows), layout.ACCESS)
+        self._marks = tables.line_marks(lines)
         self._warp_instructions = np.zeros((len(blocks), launch.warps_per_block), np.int64)
-        self._stamps = tables.sector_stamps(sectors)
-        self._log = np.empty((PATH_ENTRIES, c.LOG_COLUMNS), np.int32)
-        self._states = tables.initial_states(self._executed, launch.warps_per_block)
+        self._states = tables.initial_states(self._executed, launch.warps_per_block, rules)
+        self._log = PathLog(self._states[0])
+        self._scratch = np.zeros(2 * WARP_LANES, np.int64)
+
+    def split(self) -> ProfileBuilder:
+        """An empty builder for another part of the run, which other blocks of it make up."""
+        return ProfileBuilder(
+            self._kernel,
+            self._launch,
+            self._memory,
+            self._executed["index"].tolist(),
+            is_observed=self._is_observed,
+            rules=self._rules,
+        )
+
+    def merge(self, other: ProfileBuilder) -> None:
+        """Take over what another part has counted; how the blocks were parted changes nothing."""
+        other._flush()
+        for name in ("arrivals", "warps", "threads", "divergent", "passed"):
+            self._blocks[name] += other._blocks[name]
+        for name in ("counts", "tag_passes"):
+            self._accesses[name] += other._accesses[name]
+        self._states["added"] += other._states["added"]
+        self._warp_instructions += other._warp_instructions
+        self._log.merge(other._log)
+        for name in ("requested", "block_distinct", "block_written"):
+            self._regions[name] += other._regions[name]
+        for name in ("is_read", "is_written"):
+            self._regions[name] |= other._regions[name]
+        for mine, theirs in zip(self._regions, other._regions, strict=True):
+            if theirs["requested"]:
+                self._merge_marks(mine, other._marks["stamp"])
+
+    def _merge_marks(self, region: np.void, theirs: NDArray[np.int64]) -> None:
+        """Add the sectors of an array that only another part has touched or written."""
+        lines = int(region["end_line"] - region["first_line"])
+        for start in range(0, lines, _MERGED_ROWS):
+            first = int(region["first_mark"]) + start
+            rows = slice(first, first + min(_MERGED_ROWS, lines - start))
+            mine = self._marks["stamp"][rows]
+            new = (theirs[rows] & ~mine) >> layout.BLOCK_BITS & (1 << layout.EVER_BITS) - 1
+            at = np.flatnonzero(new)
+            mine[at] |= new[at] << layout.BLOCK_BITS
+            region["distinct"] += _BITS_SET[new[at] & 15].sum()
+            region["written"] += _BITS_SET[new[at] >> 4].sum()
 
     def consume(self, words: Words) -> None:
         """Count the next part of the stream, which ends where a record ends.
@@ -79,7 +131,7 @@ class ProfileBuilder:
         stream = np.ascontiguousarray(words).view(np.int64)
         at = 0
         while at < len(stream):
-            at = c.count_records(
+            at = count_records(
                 stream,
                 at,
                 self._instructions,
@@ -87,27 +139,29 @@ class ProfileBuilder:
                 self._executed,
                 self._regions,
                 self._accesses,
+                self._marks,
                 self._warp_instructions,
-                self._stamps,
-                self._log,
+                self._log.entries,
+                self._scratch,
                 self._states,
             )
-            if at == c.OUT_OF_ARRAY:
+            if at == OUT_OF_ARRAY:
                 raise ExecutionError("the trace holds an access outside every array")
-            if at == c.NOT_A_TRACE:
+            if at == NOT_A_TRACE:
                 raise ExecutionError("the words are not a trace of this kernel and launch")
             if at < len(stream):
-                self._thin_log()
+                self._log.thin()
 
     def distinct_sectors(self) -> NDArray[np.int64]:
         """Sectors touched so far of every array, in the order of the memory's regions."""
-        return self._regions[:, c.DISTINCT].copy()
+        return self._regions["distinct"].copy()
 
     def finish(self, *, executor: str = "", seconds: float = 0.0) -> Profile:
         """The profile of what was consumed.
 
         `executor` names who made the trace, in `seconds`.
         """
+        self._flush()
         per_block = self._warp_instructions.sum(axis=1)
         sample = Sample(
             blocks=len(self._executed),
@@ -117,10 +171,10 @@ class ProfileBuilder:
         kernel, scale = self._kernel, sample.scale
         warps, threads = self._instruction_counts()
         warps, threads = warps * scale, threads * scale
-        accesses = summaries.access_profiles(self._rows, self._accesses.astype(np.float64) * scale)
-        path = self._representative_path()
+        accesses = summaries.access_profiles(self._rows, self._accesses, scale)
+        path = self._log.median_path(self._executed, self._warp_instructions)
         chain = dependence_chain(kernel, path)
-        is_branch = self._blocks[:, c.IS_BRANCH] != 0
+        is_branch = self._blocks["is_branch"] != 0
         return Profile(
             kernel=kernel,
             launch=self._launch,
@@ -133,18 +187,28 @@ class ProfileBuilder:
             instruction_warps=warps,
             instruction_threads=threads,
             instruction_active=active_threads(
-                kernel, threads, accesses, (self._blocks[:, c.PASSED] * scale).tolist()
+                kernel, threads, accesses, (self._blocks["passed"] * scale).tolist()
             ),
-            branches=float(self._blocks[is_branch, c.WARPS].sum()) * scale,
-            divergent_branches=float(self._blocks[:, c.DIVERGENT].sum()) * scale,
+            branches=float(self._blocks["warps"][is_branch].sum()) * scale,
+            divergent_branches=float(self._blocks["divergent"].sum()) * scale,
             flops=summaries.flops(kernel, threads),
             chain_instructions=chain.instructions,
             chain_by_class=chain.by_class,
-            same_address_atomics=self._most_added(c.LANES_ADDED) * scale,
-            merged_atomics=self._most_added(c.MERGED) * scale,
+            same_address_atomics=self._most_added(layout.LANES_ADDED) * scale,
+            merged_atomics=self._most_added(layout.MERGED) * scale,
             seconds=seconds,
             executor=executor,
+            rules=self._rules,
         )
+
+    def _flush(self) -> None:
+        """Give the counts that the memo holds to their instructions."""
+        state = self._states[0]
+        met = np.flatnonzero(state["memo_hits"])
+        rows = state["memo_key"][met, 0] >> layout.MEMO_ROW_BITS
+        counts = state["memo_hits"][met, np.newaxis] * state["memo_counts"][met]
+        np.add.at(self._accesses["counts"], rows, counts)
+        state["memo_hits"] = 0
 
     def _most_added(self, row: int) -> float:
         return float(self._states[0]["added"][row].max())
@@ -153,46 +217,8 @@ class ProfileBuilder:
         warps = np.zeros(len(self._kernel.instructions))
         threads = np.zeros(len(self._kernel.instructions))
         for block, row in zip(self._kernel.blocks, self._blocks, strict=True):
-            together = block.end if row[c.MEETING] < 0 else block.start + row[c.MEETING]
-            warps[block.start : together] = row[c.ARRIVALS]
-            warps[together : block.end] = row[c.WARPS]
-            threads[block.start : block.end] = row[c.THREADS]
+            together = block.end if row["meeting"] < 0 else block.start + row["meeting"]
+            warps[block.start : together] = row["arrivals"]
+            warps[together : block.end] = row["warps"]
+            threads[block.start : block.end] = row["threads"]
         return warps, threads
-
-    def _thin_log(self) -> None:
-        """Make room in the path log: drop every second warp, or stop where one is left."""
-        state = self._states[0]
-        is_logged = state["is_logged"]
-        slots = np.flatnonzero(is_logged)
-        if len(slots) > 1:
-            is_logged[slots[1::2]] = 0
-            log = self._log[: state["logged"]]
-            kept = log[is_logged[log[:, c.LOG_SLOT]] != 0]
-            self._log[: len(kept)] = kept
-            state["logged"] = len(kept)
-        else:
-            is_logged[:] = 0
-        if state["slot"] >= 0 and not is_logged[state["slot"]]:
-            state["slot"] = -1
-
-    def _representative_path(self) -> WarpPath:
-        """Of the logged warps, the one nearest to the median instruction count of all."""
-        totals = self._warp_instructions
-        log = self._log[: self._states[0]["logged"]]
-        slots = np.unique(log[:, c.LOG_SLOT])
-        if not len(slots):
-            nothing = np.zeros(0, np.int32)
-            return WarpPath(block=-1, warp=-1, blocks=nothing, lanes=nothing)
-        logged = np.flatnonzero(self._executed[:, c.PATH_SLOT] >= 0)
-        ordinals = logged[slots // c.MAX_WARPS]
-        warps = slots % c.MAX_WARPS
-        distance = np.abs(totals[ordinals, warps] - np.median(totals))
-        nearest = int(np.argmin(distance))
-        entries = log[log[:, c.LOG_SLOT] == slots[nearest]]
-        return WarpPath(
-            block=int(self._executed[ordinals[nearest], c.INDEX]),
-            warp=int(warps[nearest]),
-            blocks=entries[:, c.LOG_BLOCK].copy(),
-            lanes=entries[:, c.LOG_LANES].copy(),
-            instructions=int(totals[ordinals[nearest], warps[nearest]]),
-        )

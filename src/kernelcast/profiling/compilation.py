@@ -52,6 +52,24 @@ class Source:
         return self.function(*arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """An operation that a CPU has as an instruction, for compiled functions to call."""
+
+    name: str
+
+    def __call__(self, bits: Any) -> Any:
+        """For the type checker alone: uncompiled, nobody calls it."""
+        raise NotImplementedError(self.name)
+
+
+popcount = Primitive("popcount")
+"""How many bits of a 64-bit number are set."""
+
+lowest_bit = Primitive("lowest_bit")
+"""The place of the lowest bit set of a 64-bit number, 64 where none is."""
+
+
 def inner(function: Any) -> Any:
     """A function that compiled functions call."""
     return Source(function)
@@ -163,17 +181,17 @@ def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf
     return content_key(repr(made_by), repr(types), repr(layouts), *_content(function, set()))
 
 
-def _content(function: FunctionType, seen: set[str]) -> Iterator[str]:
+def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     """Bytecode and constants of a function and of those it calls."""
-    seen.add(function.__name__)
+    seen.add(function)
     yield from _bytecode(function.__code__)
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, Source):
             yield f"{name} {value.is_inlined}"
-            if value.function.__name__ not in seen:
+            if value.function not in seen:
                 yield from _content(value.function, seen)
-        elif isinstance(value, (int, float, str, tuple)):
+        elif isinstance(value, (int, float, str, tuple, Primitive)):
             yield f"{name} {value!r}"
 
 

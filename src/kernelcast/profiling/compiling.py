@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from numba import from_dtype, njit, types
+from numba.extending import intrinsic
 
-from kernelcast.profiling.compilation import ArrayOf, Scalar, Source
+from kernelcast.profiling.compilation import ArrayOf, Primitive, Scalar, Source
 
 # With its runtime on, Numba counts references to every array at every call, three times the work
 # of the loops themselves. They allocate nothing and do without; nor is anything of it there when
@@ -45,7 +46,7 @@ def _dispatcher(source: Source, made: dict[FunctionType, Any]) -> Any:
     function = source.function
     if function not in made:
         names = {
-            name: _dispatcher(value, made) if isinstance(value, Source) else value
+            name: _form_of(value, made)
             for name in function.__code__.co_names
             if (value := function.__globals__.get(name)) is not None
         }
@@ -57,3 +58,30 @@ def _dispatcher(source: Source, made: dict[FunctionType, Any]) -> Any:
         )
         made[function] = njit(forceinline=source.is_inlined, **_OPTIONS)(same)
     return made[function]
+
+
+def _form_of(value: Any, made: dict[FunctionType, Any]) -> Any:
+    """Numba's form of what a function names."""
+    if isinstance(value, Source):
+        return _dispatcher(value, made)
+    return _INTRINSICS[value.name] if isinstance(value, Primitive) else value
+
+
+@intrinsic
+def _set_bits(_: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def _trailing_zeros(_: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.int64), generate
+
+
+_INTRINSICS = {"popcount": _set_bits, "lowest_bit": _trailing_zeros}
+"""What the primitives of `compilation` are to Numba."""

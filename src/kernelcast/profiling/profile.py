@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.ir import Kernel, Launch, Location, OpClass, Space
+from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,16 @@ class AccessProfile:
     sectors, lines
         distinct 32 B sectors and 128 B lines of a request; for local memory after the hardware's
         interleaving of lanes by 4 B words; 0 outside global and local memory.
+    passes
+        shared memory and loads from global memory: cycles in which 32 banks of 4 B serve the
+        request, equal words merged (1 without conflicts; a 64- or 128-bit access is served by half-
+        or quarter-warps and takes 2 or 4 at the least). The L1 cache lies in the banks of shared
+        memory from compute capability 7.0 on: gpu-benches' gpu-strides counts the same passes.
+    ideal_passes
+        passes that a conflict-free pattern of the same width and lanes would take.
+
+    The others are 0 unless the profile's `rules` ask for them:
+
     transactions_cc10, coalesced_cc10
         memory transactions by the rule of compute capability 1.0/1.1 (CUDA Programming Guide 2.3,
         section 5.1.2.1) and requests whose half-warps were all coalesced. A half-warp is coalesced
@@ -70,18 +81,11 @@ class AccessProfile:
         transaction per half-warp with an active lane; and bytes that move, a segment of which only
         one half is used being halved down to 32 B. Both rules are 0 outside global and local
         memory.
-    passes
-        shared memory and loads from global memory: cycles in which 32 banks of 4 B serve the
-        request, equal words merged (1 without conflicts; a 64- or 128-bit access is served by half-
-        or quarter-warps and takes 2 or 4 at the least). The L1 cache lies in the banks of shared
-        memory from compute capability 7.0 on: gpu-benches' gpu-strides counts the same passes.
     passes_half_warp
         shared memory only: the same for 16 banks of 4 B and half-warps (compute capability 1.x).
-    ideal_passes
-        passes that a conflict-free pattern of the same width and lanes would take.
     tag_passes
         loads from global memory only: cycles in which the tags of the request's lines are looked
-        up, in four banks that take one line each (see `counting`).
+        up, in banks that take one line each (see `AccessRules.tag_bank_bits`).
     """
 
     instruction: int
@@ -169,7 +173,7 @@ class WarpPath:
 
 @dataclass(frozen=True)
 class Profile:
-    """What a launch needs, machine-free.
+    """What a launch needs, machine-free but for what `rules` ask for.
 
     `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
     executed instruction i: lanes that have parted execute it each on their own, until they meet.
@@ -203,6 +207,7 @@ class Profile:
     merged_atomics: float = 0.0
     seconds: float = 0.0
     executor: str = ""
+    rules: AccessRules = NO_RULES
 
     @property
     def warps(self) -> int:

@@ -15,6 +15,7 @@ from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import NO_RULES, AccessRules
 from kernelcast.toolchain.cache import Cache
 
 if TYPE_CHECKING:
@@ -60,11 +61,12 @@ def profile_launch(
     progress: Progress | None = None,
     *,
     keeps_memory: bool = False,
+    rules: AccessRules = NO_RULES,
 ) -> Profile:
     """Execute the launch on `memory` and profile it; `cache` keeps machine code.
 
     Only what the profile needs is computed; with `keeps_memory`, also what the launch leaves in
-    global memory.
+    global memory. `rules` are those of the machines that the profile is for.
 
     A grid of several rows whose blocks share what they read is sampled once more, for what
     neighbours share (`profiling.neighbours`).
@@ -93,7 +95,7 @@ def profile_launch(
     )
     known = _known_size(total, sampling)
     first = random_blocks(total, known or PILOT_BLOCKS)
-    sample = _Sample(kernel, launch, memory)
+    sample = _Sample(kernel, launch, memory, rules)
     builder = sample.choose(known) if known else None
     done = run.over(first).execute(builder or sample, progress=progress if known else None)
     seconds = done.seconds
@@ -123,8 +125,9 @@ class _Sample:
     is the smallest.
     """
 
-    def __init__(self, kernel: Kernel, launch: Launch, memory: Memory) -> None:
+    def __init__(self, kernel: Kernel, launch: Launch, memory: Memory, rules: AccessRules) -> None:
         self._case = (kernel, launch, memory)
+        self._rules = rules
         self._kept: list[Words] = []
         self._kept_bytes = 0
         self.builder: ProfileBuilder | None = None
@@ -146,7 +149,7 @@ class _Sample:
 
         kernel, launch, memory = self._case
         self.blocks = sample_blocks(launch.blocks, size)
-        self.builder = ProfileBuilder(kernel, launch, memory, self.blocks)
+        self.builder = ProfileBuilder(kernel, launch, memory, self.blocks, rules=self._rules)
         for words in self._kept:
             self.builder.consume(words)
         self._kept.clear()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.rules import NO_RULES, AccessRules
 from kernelcast.traces.accel_sim.load import MAKER as ACCEL_SIM
 from kernelcast.traces.stored import StoredTrace, TraceHead
 
@@ -14,24 +15,28 @@ if TYPE_CHECKING:
     from kernelcast.profiling.builder import ProfileBuilder
 
 
-def profile_of(trace: StoredTrace) -> Profile:
-    """The profile of a trace.
+def profile_of(trace: StoredTrace, rules: AccessRules = NO_RULES) -> Profile:
+    """The profile of a trace; `rules` are those of the machines that it is for.
 
     Raises InputError where its file is damaged, and ExecutionError where the words are no trace of
     its kernel, launch and arrays.
     """
-    builder = builder_for(trace.head, is_observed=trace.maker == ACCEL_SIM)
+    builder = builder_for(trace.head, is_observed=trace.maker == ACCEL_SIM, rules=rules)
     for words in trace.words():
         builder.consume(words)
     return builder.finish(executor=trace.maker)
 
 
-def builder_for(head: TraceHead, *, is_observed: bool = False) -> ProfileBuilder:
+def builder_for(
+    head: TraceHead, *, is_observed: bool = False, rules: AccessRules = NO_RULES
+) -> ProfileBuilder:
     """What counts the words of a trace with this head, made by an executor or observed on a GPU."""
     from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
 
     arrays = cast(Memory, _Arrays(head.regions))
-    return ProfileBuilder(head.kernel, head.launch, arrays, head.blocks, is_observed=is_observed)
+    return ProfileBuilder(
+        head.kernel, head.launch, arrays, head.blocks, is_observed=is_observed, rules=rules
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Kernel, Location, OpClass, Space
 from kernelcast.isas.ptx.flops import flops as flops_of_step
-from kernelcast.profiling import counting as c
+from kernelcast.profiling import layout
 from kernelcast.profiling.footprints import extrapolate_distinct
 from kernelcast.profiling.profile import AccessProfile, Count, Footprint, LineProfile, Sample
 from kernelcast.profiling.tables import AccessRow, Table, array_sectors
@@ -60,8 +60,11 @@ def flops(kernel: Kernel, threads: Floats) -> dict[str, float]:
     return totals
 
 
-def access_profiles(rows: Sequence[AccessRow], table: Floats) -> tuple[AccessProfile, ...]:
-    """The rows that have requests."""
+def access_profiles(
+    rows: Sequence[AccessRow], table: Table, scale: float
+) -> tuple[AccessProfile, ...]:
+    """The rows that have requests, scaled."""
+    tag_passes = (table["tag_passes"].astype(np.float64) * scale).tolist()
     return tuple(
         AccessProfile(
             instruction=row.instruction.index,
@@ -69,52 +72,56 @@ def access_profiles(rows: Sequence[AccessRow], table: Floats) -> tuple[AccessPro
             space=row.space,
             access_bytes=row.instruction.access_bytes,
             location=row.instruction.location,
-            requests=numbers[c.REQUESTS],
-            lanes=numbers[c.LANES],
-            sectors=numbers[c.SECTORS],
-            lines=numbers[c.LINES],
-            transactions_cc10=numbers[c.TRANSACTIONS_CC10],
-            coalesced_cc10=numbers[c.COALESCED_CC10],
-            transactions_cc12=numbers[c.TRANSACTIONS_CC12],
-            coalesced_cc12=numbers[c.COALESCED_CC12],
-            bytes_cc12=numbers[c.BYTES_CC12],
-            passes=numbers[c.PASSES],
-            passes_half_warp=numbers[c.PASSES_HALF_WARP],
-            ideal_passes=numbers[c.IDEAL_PASSES],
-            tag_passes=numbers[c.TAG_PASSES],
+            requests=numbers[layout.REQUESTS],
+            lanes=numbers[layout.LANES],
+            sectors=numbers[layout.SECTORS],
+            lines=numbers[layout.LINES],
+            transactions_cc10=numbers[layout.TRANSACTIONS_CC10],
+            coalesced_cc10=numbers[layout.COALESCED_CC10],
+            transactions_cc12=numbers[layout.TRANSACTIONS_CC12],
+            coalesced_cc12=numbers[layout.COALESCED_CC12],
+            bytes_cc12=numbers[layout.BYTES_CC12],
+            passes=numbers[layout.PASSES],
+            passes_half_warp=numbers[layout.PASSES_HALF_WARP],
+            ideal_passes=numbers[layout.IDEAL_PASSES],
+            tag_passes=tags,
         )
-        for row, numbers in zip(rows, table.tolist(), strict=True)
-        if numbers[c.REQUESTS]
+        for row, numbers, tags in zip(
+            rows, (table["counts"].astype(np.float64) * scale).tolist(), tag_passes, strict=True
+        )
+        if numbers[layout.REQUESTS]
     )
 
 
 def footprints(memory: Memory, regions: Table, sample: Sample) -> tuple[Footprint, ...]:
     """The arrays that were touched, scaled or extrapolated to the grid."""
     return tuple(
-        _footprint(region.label, region.size_bytes, [int(n) for n in row], sample)
+        _footprint(region.label, region.size_bytes, row, sample)
         for region, row in zip(memory.regions, regions, strict=True)
-        if row[c.REQUESTED]
+        if row["requested"]
     )
 
 
-def _footprint(label: str, size_bytes: int, row: Sequence[int], sample: Sample) -> Footprint:
-    def grid_distinct(block_sectors: int, distinct: int) -> float:
+def _footprint(label: str, size_bytes: int, row: np.void, sample: Sample) -> Footprint:
+    def grid_distinct(in_blocks: str, in_sample: str) -> float:
         return extrapolate_distinct(
-            block_sectors, distinct, sample.blocks, sample.of, array_sectors(size_bytes)
+            int(row[in_blocks]),
+            int(row[in_sample]),
+            sample.blocks,
+            sample.of,
+            array_sectors(size_bytes),
         )
 
-    distinct_sectors = grid_distinct(row[c.BLOCK_DISTINCT], row[c.DISTINCT])
+    distinct_sectors = grid_distinct("block_distinct", "distinct")
     return Footprint(
         label=label,
         size_bytes=size_bytes,
-        read=bool(row[c.IS_READ]),
-        written=bool(row[c.IS_WRITTEN]),
+        read=bool(row["is_read"]),
+        written=bool(row["is_written"]),
         distinct_sectors=distinct_sectors,
-        block_sectors=row[c.BLOCK_DISTINCT] * sample.scale,
-        requested_sectors=row[c.REQUESTED] * sample.scale,
-        distinct_written_sectors=min(
-            grid_distinct(row[c.BLOCK_WRITTEN], row[c.WRITTEN]), distinct_sectors
-        ),
+        block_sectors=int(row["block_distinct"]) * sample.scale,
+        requested_sectors=int(row["requested"]) * sample.scale,
+        distinct_written_sectors=min(grid_distinct("block_written", "written"), distinct_sectors),
     )
 
 

@@ -18,25 +18,33 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Space
-from kernelcast.profiling import counting as c
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.profiling import layout
+from kernelcast.profiling.rules import AccessRules
 
-Table = NDArray[np.int64]
+Table = NDArray[np.void]
+"""Records of one of the kinds in `layout`."""
 
-SECTOR_BYTES = 32
+WORD_BYTES = 4
+
 LOGGED_BLOCKS = 8
 """Executed blocks whose warps' paths are logged, evenly chosen."""
 
 _LAST_ADDRESS = np.iinfo(np.int64).max
 _CODES = {
-    Space.GLOBAL: c.GLOBAL,
-    Space.SHARED: c.SHARED,
-    Space.LOCAL: c.LOCAL,
-    Space.PARAM: c.PARAM,
-    Space.CONST: c.CONST,
-    Space.GENERIC: c.GENERIC,
+    Space.GLOBAL: layout.GLOBAL,
+    Space.SHARED: layout.SHARED,
+    Space.LOCAL: layout.LOCAL,
+    Space.PARAM: layout.PARAM,
+    Space.CONST: layout.CONST,
+    Space.GENERIC: layout.GENERIC,
 }
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
-_EFFECTS = {OpClass.LOAD: c.READS, OpClass.STORE: c.WRITES, OpClass.ATOMIC: c.READS | c.WRITES}
+_EFFECTS = {
+    OpClass.LOAD: layout.READS,
+    OpClass.STORE: layout.WRITES,
+    OpClass.ATOMIC: layout.READS | layout.WRITES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +68,15 @@ def access_rows(kernel: Kernel) -> tuple[AccessRow, ...]:
 
 
 def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
-    """`counting.INSTRUCTION_COLUMNS` for every instruction, 0 where it is no access."""
-    table = np.zeros((len(kernel.instructions), c.INSTRUCTION_COLUMNS), np.int64)
+    """`layout.INSTRUCTION` for every instruction, 0 where it is no access."""
+    table = np.zeros(len(kernel.instructions), layout.INSTRUCTION)
     for number in reversed(range(len(rows))):  # the first row of an instruction stays
         instruction = rows[number].instruction
         assert instruction.space is not None
         table[instruction.index] = (
             _CODES[instruction.space],
             instruction.access_bytes,
+            max(instruction.access_bytes // WORD_BYTES, 1).bit_length() - 1,
             _EFFECTS[instruction.op_class],
             number,
         )
@@ -75,19 +84,20 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
 
 
 def block_table(kernel: Kernel, *, lanes_meet: bool) -> Table:
-    """`counting.BLOCK_COLUMNS` for every basic block.
+    """`layout.BLOCK` for every basic block, passed through by nobody yet.
 
     Lanes can part at the end of a block that goes on in more than one place. Those that did meet
     again where machine code says so, behind the instruction that every group of them executes on
     its own; with `lanes_meet`, as in PTX, which leaves that to the assembler, wherever they come
     together.
     """
-    table = np.zeros((len(kernel.blocks), c.BLOCK_COLUMNS), np.int64)
+    table = np.zeros(len(kernel.blocks), layout.BLOCK)
     for block in kernel.blocks:
-        table[block.index, c.LENGTH] = block.end - block.start
-        table[block.index, c.IS_BRANCH] = len(set(block.successors)) > 1
-        table[block.index, c.NEXT] = block.successors[0] if _passes(kernel, block) else -1
-        table[block.index, c.MEETING] = 0 if lanes_meet else _meeting(kernel, block)
+        row = table[block.index]
+        row["length"] = block.end - block.start
+        row["is_branch"] = len(set(block.successors)) > 1
+        row["next"] = block.successors[0] if _passes(kernel, block) else -1
+        row["meeting"] = 0 if lanes_meet else _meeting(kernel, block)
     return table
 
 
@@ -104,38 +114,40 @@ def _meeting(kernel: Kernel, block: BasicBlock) -> int:
 
 
 def executed_table(blocks: Sequence[int]) -> Table:
-    """`counting.EXECUTED_COLUMNS` for every executed block, given by index in the grid."""
-    table = np.full((len(blocks), c.EXECUTED_COLUMNS), -1, np.int64)
-    table[:, c.INDEX] = blocks
+    """`layout.EXECUTED` for every executed block, given by index in the grid."""
+    table = np.zeros(len(blocks), layout.EXECUTED)
+    table["index"] = blocks
+    table["path_slot"] = -1
     count = min(len(blocks), LOGGED_BLOCKS)
     for rank in range(count):
-        table[(2 * rank + 1) * len(blocks) // (2 * count), c.PATH_SLOT] = rank * c.MAX_WARPS
+        table["path_slot"][(2 * rank + 1) * len(blocks) // (2 * count)] = rank * layout.MAX_WARPS
     return table
 
 
 def region_table(memory: Memory) -> tuple[Table, int]:
-    """`counting.REGION_COLUMNS` for every array, and the sectors of all of them."""
-    table = np.zeros((len(memory.regions), c.REGION_COLUMNS), np.int64)
-    sectors = 0
+    """`layout.REGION` for every array, and the lines of all of them."""
+    table = np.zeros(len(memory.regions), layout.REGION)
+    lines = 0
     for row, region in zip(table, memory.regions, strict=True):
-        row[c.START] = region.address
-        row[c.END] = region.address + region.size_bytes
-        row[c.FIRST_SECTOR] = sectors
-        sectors += array_sectors(region.size_bytes)
-    return table, sectors
+        row["first_line"] = -(-region.address // layout.LINE_BYTES)
+        row["end_line"] = -(-(region.address + region.size_bytes) // layout.LINE_BYTES)
+        row["first_mark"] = lines
+        lines += int(row["end_line"] - row["first_line"])
+    return table, lines
 
 
-def sector_stamps(sectors: int) -> NDArray[np.int32]:
-    """`counting.TOUCHED` and `STORED` for every sector, 0; pages never touched cost nothing.
+def line_marks(lines: int) -> Table:
+    """`layout.MARK` for every line and the scratch rows, 0; pages never touched cost nothing.
 
     A sample touches an array here and there: huge pages would clear and hold all of it.
     """
-    pages = mmap.mmap(-1, max(2 * sectors * np.dtype(np.int32).itemsize, 1))
+    rows = lines + layout.SCRATCH_ROWS
+    pages = mmap.mmap(-1, rows * layout.MARK.itemsize)
     advice = getattr(mmap, "MADV_NOHUGEPAGE", None)
     if advice is not None:
         with contextlib.suppress(OSError):  # kernels built without huge pages refuse
             pages.madvise(advice)
-    return np.frombuffer(pages, np.int32, 2 * sectors).reshape(2, sectors)
+    return np.frombuffer(pages, layout.MARK, rows)
 
 
 def array_sectors(size_bytes: int) -> int:
@@ -143,28 +155,19 @@ def array_sectors(size_bytes: int) -> int:
     return -(-size_bytes // SECTOR_BYTES)
 
 
-def initial_states(executed: Table, warps_per_block: int) -> NDArray[np.void]:
-    """One record of `counting.STATE` as the loop expects it before the first word."""
-    states = np.zeros(1, c.STATE)
+def initial_states(executed: Table, warps_per_block: int, rules: AccessRules) -> Table:
+    """One record of `layout.STATE` as the loop expects it before the first word."""
+    states = np.zeros(1, layout.STATE)
     state = states[0]
     state["ordinal"] = -1
     state["slot"] = -1
-    for first in executed[executed[:, c.PATH_SLOT] >= 0, c.PATH_SLOT]:
+    for first in executed["path_slot"][executed["path_slot"] >= 0]:
         state["is_logged"][first : first + warps_per_block] = 1
     state["memo_key"] = -1
-    state["hash_key"] = -1
+    state["counts_half_warps"] = rules.half_warps
+    state["tag_bank_bits"][: len(rules.tag_bank_bits)] = rules.tag_bank_bits
     starts = (SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW)
-    state["window"][c.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
-    for code, start in zip((c.SHARED, c.LOCAL, c.PARAM), starts, strict=True):
+    state["window"][layout.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
+    for code, start in zip((layout.SHARED, layout.LOCAL, layout.PARAM), starts, strict=True):
         state["window"][code] = (start, start + WINDOW_BYTES, start)
-    for sectors in range(1, 16):
-        state["segment_bytes"][sectors] = _segment_bytes(sectors)
     return states
-
-
-def _segment_bytes(sectors: int) -> int:
-    """Bytes that move of a segment when the sectors of these bits are asked for: a half at the
-    most where one half suffices, down to a sector."""
-    if sectors in (0b0001, 0b0010, 0b0100, 0b1000):
-        return SECTOR_BYTES
-    return 2 * SECTOR_BYTES if sectors in (0b0011, 0b1100) else 4 * SECTOR_BYTES

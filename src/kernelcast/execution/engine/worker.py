@@ -23,8 +23,9 @@ from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 
-LOG_BYTES = 8 << 20
-"""Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""
+LOG_BYTES = 1 << 20
+"""Size of the log buffer: what is written is read again by who follows, from the core's own
+second-level cache."""
 
 UNLOGGED_INSTRUCTIONS = 1 << 20
 """Warp instructions between two looks at the budget where nobody follows: some milliseconds."""

@@ -1,0 +1,156 @@
+"""What the counting loop reads and writes: records of fixed size, one array for each kind.
+
+Few arrays on purpose: the compiler's time grows with every one that is handed on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.profiling.rules import MOST_TAG_BITS
+
+LINE_BYTES = 128
+LINE_SHIFT = LINE_BYTES.bit_length() - 1
+
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
+"""Codes of the state spaces; the first four are those a generic address can lead to."""
+GENERIC_SPACES = 4
+
+READS, WRITES = 1, 2
+"""Effects of an instruction on memory."""
+
+# A memory instruction; the row of `ACCESS` is the first of several where it is generic.
+INSTRUCTION = np.dtype(
+    [
+        ("space", np.int64),
+        ("bytes", np.int64),  # of a lane; 0 where it is no access
+        ("shift", np.int64),  # two to this many words of 4 B are a lane's
+        ("effect", np.int64),
+        ("row", np.int64),
+    ]
+)
+
+# A basic block and how it was passed through.
+BLOCK = np.dtype(
+    [
+        ("length", np.int64),  # instructions
+        ("is_branch", np.int64),  # lanes can part at its end
+        ("next", np.int64),  # the block that follows where they do not branch, or -1
+        # How many instructions come before lanes that arrived one by one go on together: 0 where
+        # they meet at the start, -1 where they do not meet.
+        ("meeting", np.int64),
+        ("arrivals", np.int64),  # groups of lanes that came to it
+        ("warps", np.int64),  # groups that went on after the meeting
+        ("threads", np.int64),
+        ("divergent", np.int64),  # groups that parted at its end
+        ("passed", np.int64),  # lanes that went on to the block that follows
+    ]
+)
+
+# A block of the grid that is executed.
+EXECUTED = np.dtype([("index", np.int64), ("path_slot", np.int64)])
+
+# An array in global memory: its lines, and sums of sectors.
+REGION = np.dtype(
+    [
+        ("first_line", np.int64),
+        ("end_line", np.int64),
+        ("first_mark", np.int64),
+        ("requested", np.int64),
+        ("block_distinct", np.int64),
+        ("distinct", np.int64),
+        ("block_written", np.int64),
+        ("written", np.int64),
+        ("is_read", np.int64),
+        ("is_written", np.int64),
+    ]
+)
+
+REQUESTS, LANES, SECTORS, LINES, PASSES, IDEAL_PASSES = range(6)
+"""Places in `counts`, named as in `AccessProfile`: what a request's pattern decides, not where in
+memory it lies."""
+TRANSACTIONS_CC10, COALESCED_CC10, TRANSACTIONS_CC12, COALESCED_CC12, BYTES_CC12 = range(6, 11)
+PASSES_HALF_WARP = 11
+COUNTS = 12
+"""The last six are 0 where nobody asks for half-warps."""
+
+# One instruction in one space.
+ACCESS = np.dtype(
+    [
+        ("counts", np.int64, COUNTS),
+        ("tag_passes", np.int64),
+        ("misses", np.int64),  # requests since one whose pattern was remembered
+    ]
+)
+
+# A line of an array, or a scratch row that no array has.
+MARK = np.dtype(
+    [
+        # Four times a bit for every sector: touched by the block, written by it, and both by any
+        # block so far; above them the ordinal of the block, from 1 on.
+        ("stamp", np.int64),
+        # Of the request being counted, 0 between requests: a bit for every unit asked for, and
+        # above them one for every sector.
+        ("asked", np.int64),
+    ]
+)
+BLOCK_BITS, EVER_BITS, STAMP_BITS = 8, 8, 16
+UNIT_BITS = 32
+SCRATCH_ROWS = 1 << 17
+"""Rows of banks of shared memory, or words of local memory, that a request can tell apart: a thread
+has at most 512 KiB of local memory (CUDA C++ Programming Guide, technical specifications)."""
+
+# An entry of the path log: a logged warp enters a basic block.
+LOG_ENTRY = np.dtype([("slot", np.int32), ("block", np.int32), ("lanes", np.int32)])
+
+MAX_WARPS = 32
+MAX_SLOTS = 8 * MAX_WARPS
+MEMO_ENTRIES = 1024
+MEMO_BASE_BITS, MEMO_AFFINE_BIT, MEMO_ROW_BITS = 32, 40, 41
+"""Of the first half of a memo's key: above the mask stand the place of the base in its period,
+whether the request is affine, and the row of `ACCESS`."""
+ADDED_WORDS = 1 << 14
+"""Counters of atomics by their word; words this many apart share one."""
+LANES_ADDED, MERGED = range(2)
+"""Rows of `added`: every lane counts, or those of a request once that all go to one word."""
+MAX_LINES = 256
+"""Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
+
+STATE = np.dtype(
+    [
+        ("ordinal", np.int64),  # of the block being read among the executed ones, -1 at first
+        ("warp", np.int64),
+        ("slot", np.int64),  # of the warp in the path log, -1 where it is not logged
+        ("logged", np.int64),  # entries of the path log
+        ("is_logged", np.int64, MAX_SLOTS),
+        ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
+        ("counts_half_warps", np.int64),
+        ("tag_bank_bits", np.int64, MOST_TAG_BITS),  # 0 where nobody asks for passes of tags
+        # Lanes that a warp executes together, the basic block that they were last in, and whether
+        # some of them have gone on from there.
+        ("group_count", np.int64, MAX_WARPS),
+        ("group_mask", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        ("group_parted", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        # Requests seen before: shape and pattern, -1 at first; how often each was met since it
+        # stands here, the ways of its lanes from the base, its counts, and its lines of global
+        # memory: their ways from the line of the base, above four bits for their sectors.
+        ("memo_key", np.int64, (MEMO_ENTRIES, 2)),
+        ("memo_hits", np.int64, MEMO_ENTRIES),
+        ("memo_lines", np.int64, MEMO_ENTRIES),
+        ("memo_delta", np.int32, (MEMO_ENTRIES, WARP_LANES)),
+        ("memo_line", np.int32, (MEMO_ENTRIES, WARP_LANES)),
+        ("memo_counts", np.int64, (MEMO_ENTRIES, COUNTS)),
+        ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
+        # The request being counted.
+        ("counts", np.int64, COUNTS),
+        ("line", np.int64, MAX_LINES),
+        ("line_mark", np.int64, MAX_LINES),
+        ("line_sectors", np.int64, MAX_LINES),
+        ("load", np.int64, WARP_LANES),  # units asked for, by group of lanes and bank
+        ("part", np.int64, WARP_LANES),  # addresses of one word of every lane
+        ("found", np.int64, MAX_LINES),  # different things among those of a half-warp
+        ("found_sectors", np.int64, MAX_LINES),
+    ]
+)
