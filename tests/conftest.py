@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -165,3 +165,14 @@ def set_numbers() -> Callable[..., Machine]:
 def _width_of_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output is as wide as without a terminal, whatever the runner of the tests says of its own."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def quick_code() -> Iterator[None]:
+    """LLVM generates code fast rather than well, for tests of what kernels compute.
+
+    The default is left to the tests of the engine, and to PTX beside the CPU's own compiler.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        yield

@@ -31,6 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "every_architecture: the test's subject is what differs between architectures"
     )
+    config.addinivalue_line(
+        "markers", "only_with_all: another test does the same for the architectures that are chosen"
+    )
     config.stash[_LEFT_OUT] = 0
 
 
@@ -52,11 +55,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _repetitions(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """Tests that run for another architecture as well."""
     groups: dict[str, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
+    found = {item for item in items if item.get_closest_marker("only_with_all")}
     for item in items:
         name = architecture_of(item)
         if name and item.get_closest_marker("every_architecture") is None:
             groups[item.nodeid.replace(name, "*")][name].append(item)
-    return {
+    return found | {
         item
         for group in groups.values()
         for name, repeated in group.items()

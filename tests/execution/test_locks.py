@@ -206,11 +206,8 @@ def compiled(architecture: str) -> CompiledSource:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quick_code():
-    """Let LLVM compile fast rather than well: compiling is much of the time these tests take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
-        yield
+def _quick_code(quick_code):
+    """Compiling is nearly all the time these tests take."""
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from tests.kept import CACHE
+
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Launch
+from kernelcast.toolchain.cache import content_key
 
 HEADERS = Path(__file__).parent / "stand_in"
 COMPILER = shutil.which("g++")
@@ -99,18 +102,38 @@ def native_module(
     text = _DYNAMIC_SHARED.sub(_pointer_to_dynamic_shared, source)
     entries = (_ENTRY.format(number=at, kernel=kernel) for at, kernel in enumerate(kernels))
     parts = ['#include "cuda_stand_in.h"\n#line 1 "source.cu"\n', text, *entries]
+    macros = [f"-D{definition}" for definition in defines]
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "kernels.so")
-        macros = (f"-D{definition}" for definition in defines)
+        library.write_bytes(_library("".join(parts), (*_FLAGS, *macros)))
+        return NativeModule(ctypes.CDLL(str(library)), kernels)
+
+
+def _library(source: str, flags: tuple[str, ...]) -> bytes:
+    """What g++ makes of a source, or made of it before."""
+    assert COMPILER is not None
+    headers = (file.read_bytes() for file in sorted(HEADERS.iterdir()))
+    key = content_key(_version(COMPILER), *flags, source, *headers)
+    if (kept := CACHE.get("native", key)) is not None:
+        return kept
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder, "kernels.so")
         made = subprocess.run(
-            [COMPILER, *_FLAGS, f"-I{HEADERS}", *macros, "-", "-o", str(library)],
-            input="".join(parts),
+            [COMPILER, *flags, f"-I{HEADERS}", "-", "-o", str(library)],
+            input=source,
             text=True,
             capture_output=True,
         )
         if made.returncode:
             raise RuntimeError(f"g++ refuses the source: {made.stderr.strip()}")
-        return NativeModule(ctypes.CDLL(str(library)), kernels)
+        CACHE.put("native", key, library.read_bytes())
+        return library.read_bytes()
+
+
+@cache
+def _version(compiler: str) -> str:
+    """Tells one compiler from another."""
+    return subprocess.run([compiler, "-v"], capture_output=True, text=True, check=True).stderr
 
 
 def run_native(source: str, kernel: str, launch: Launch, memory: Memory) -> None:

@@ -6,7 +6,7 @@ the stand-in header than to CUDA.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -124,8 +124,20 @@ def run_natively(file: Path, launch: Launch, memory: Memory) -> None:
     native_module(file.read_text(), kernels(file)).run(launch.kernel, launch, memory)
 
 
+@pytest.fixture
+def generate_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let LLVM generate code well for PTX, and fast for machine code, which is lowered alike."""
+
+    def choose(code: str) -> None:
+        if code != "ptx":
+            monkeypatch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+
+    return choose
+
+
 @pytest.mark.parametrize("case", cases())
-def test_memory_is_what_the_cpu_leaves(case: Case) -> None:
+def test_memory_is_what_the_cpu_leaves(case: Case, generate_for: Callable[[str], None]) -> None:
+    generate_for(case.code)
     kernel = compiled(case.file, case.code, case.launch.kernel)
     launch = check_launch(kernel, case.launch)
     ours = Memory.build(kernel, launch)
@@ -141,7 +153,10 @@ def test_memory_is_what_the_cpu_leaves(case: Case) -> None:
 
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("code", CODES)
-def test_an_example_leaves_what_the_cpu_leaves(name: str, code: str) -> None:
+def test_an_example_leaves_what_the_cpu_leaves(
+    name: str, code: str, generate_for: Callable[[str], None]
+) -> None:
+    generate_for(code)
     file = EXAMPLES / f"{name}.cu"
     ours: Memory | None = None
     native: Memory | None = None

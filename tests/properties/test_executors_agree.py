@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,11 +22,8 @@ BUDGET = 100_000
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quick_code() -> Iterator[None]:
-    """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
-        yield
+def _quick_code(quick_code):
+    """Compiling is nearly all the time these tests take."""
 
 
 def memory_of(kernel: Kernel, program: Program) -> Memory:

@@ -47,6 +47,11 @@ TEMPLATES = tuple(k for k in KERNELS if "<" in k.expression)
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _quick_code(quick_code):
+    """Compiling is nearly all the time these tests take."""
+
+
 @cache
 def compiled(family: str) -> LoadedModule:
     return load_family(family, TARGET, CACHE)

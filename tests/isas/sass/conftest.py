@@ -47,3 +47,8 @@ def compiled(target: str) -> Compiled:
 @pytest.fixture(params=TARGETS, scope="session")
 def code(request: pytest.FixtureRequest) -> Compiled:
     return compiled(request.param)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_code(quick_code: None) -> None:
+    """Compiling is nearly all the time that tests of meanings take."""

@@ -17,14 +17,6 @@ from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
 from tests.isas.sass.small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _quick_code():
-    """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
-        yield
-
-
 def cases(table: Mapping[str, Small]) -> list[tuple[str, str]]:
     return [(name, a) for name, small in table.items() for a in small.architectures]
 

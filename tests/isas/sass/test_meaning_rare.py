@@ -12,14 +12,6 @@ from kernelcast.isas.sass.kernel import meaning_of
 from kernelcast.isas.sass.meaning.lift import Code
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _quick_code():
-    """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
-        yield
-
-
 @pytest.mark.parametrize(
     ("name", "architecture"), [(n, a) for n, small in RARE.items() for a in small.architectures]
 )

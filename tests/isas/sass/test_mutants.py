@@ -34,14 +34,6 @@ SAMPLE = {
 """What is broken in which small kernel."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _quick_code():
-    """Let LLVM compile fast rather than well: compiling is nearly all the time these tests take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
-        yield
-
-
 @cache
 def case(name: str) -> Case:
     """A small kernel as machine code, whose result is that of its PTX, or as NumPy says."""
