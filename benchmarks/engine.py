@@ -1,4 +1,4 @@
-"""Thread instructions per second of the engine on one core, its address log switched on."""
+"""Thread instructions per second of the engine: followed, not followed, and on two cores."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def measure() -> Iterator[Measured]:
     for file, blocks, promised_of_ptx, promised_of_sass in CASES:
         yield from _of_ptx(file, blocks, promised_of_ptx)
         yield from _of_machine_code(file, blocks, promised_of_sass)
+    yield _of_two_threads("matmul_tiled.cu", 512)
 
 
 def _of_ptx(file: str, blocks: int, promised: int | None) -> Iterator[Measured]:
@@ -61,6 +62,8 @@ def _of_ptx(file: str, blocks: int, promised: int | None) -> Iterator[Measured]:
         few = sample_blocks(launch.blocks, 64)
         reference = rate(kernel, launch, memory, few, "reference", 3)
         yield Measured("  over the reference interpreter", engine / reference, "times", 10)
+    alone = rate(kernel, launch, memory, chosen, "engine", REPEATS, ())
+    yield Measured("  nobody follows", alone, "M thread instructions/s")
     builder = ProfileBuilder(kernel, launch, memory, chosen)
     counted = rate(kernel, launch, memory, chosen, "engine", 3, [builder])
     yield Measured("  executed and counted", counted, "M thread instructions/s")
@@ -77,6 +80,21 @@ def _of_machine_code(file: str, blocks: int, promised: int) -> Iterator[Measured
     builder = ProfileBuilder(kernel, launch, memory, chosen)
     counted = rate(kernel, launch, memory, chosen, "engine", 3, [builder], needed)
     yield Measured("  executed and counted", counted, "M thread instructions/s")
+
+
+def _of_two_threads(file: str, blocks: int) -> Measured:
+    """How much faster two threads are than one, in turn, where nobody follows."""
+    kernel, launch, memory = prepared(EXAMPLES / file, "ptx")
+    chosen = sample_blocks(launch.blocks, blocks)
+
+    def gain() -> float:
+        one, two = (
+            rate(kernel, launch, memory, chosen, "engine", 1, (), threads=n) for n in (1, 2)
+        )
+        return two / one
+
+    gains = statistics.median(gain() for _ in range(REPEATS))
+    return Measured(f"PTX of {file}: two threads over one", gains, "times", 1.7)
 
 
 def prepared(file: Path, isa: str) -> tuple[Kernel, Launch, Memory]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measured import Measured, median_seconds
@@ -20,5 +21,5 @@ def measure() -> Iterator[Measured]:
 
     from kernelcast.machines.loader import load_machine, machine_names
 
-    slowest = max(median_seconds(lambda n=n: load_machine(n), 9) for n in machine_names())
+    slowest = max(median_seconds(partial(load_machine, n), 9) for n in machine_names())
     yield Measured("load a machine file, the slowest", 1e3 * slowest, "ms", 5, True)

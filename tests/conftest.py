@@ -143,7 +143,8 @@ def _access(index: int, op: _Op, warps: int) -> AccessProfile:
         passes_half_warp=2 * requests if op.space is Space.SHARED else 0,
         ideal_passes=requests if op.space is Space.SHARED else 0,
     )
-    return replace(coalesced, **{name: value * warps for name, value in op.access.items()})
+    sums: dict[str, Any] = {name: value * warps for name, value in op.access.items()}
+    return replace(coalesced, **sums)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def _number(name: str) -> int:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: object, error: object) -> None:
+def pytest_testnodedown(node: Any, error: object) -> None:
     """A process of pytest-xdist has ended: all of them collect the same tests."""
     counted = getattr(node, "workeroutput", {}).get("left_out", 0)
     node.config.stash[_LEFT_OUT] = counted

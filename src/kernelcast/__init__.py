@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         occupancy_curve,
         predict,
         predict_all,
+        run_of_launch,
         s8,
         s16,
         s32,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         u16,
         u32,
         u64,
+        waves,
         workload,
     )
 
@@ -78,6 +80,7 @@ __all__ = [
     "occupancy_curve",
     "predict",
     "predict_all",
+    "run_of_launch",
     "s8",
     "s16",
     "s32",
@@ -87,6 +90,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "waves",
     "workload",
 ]
 

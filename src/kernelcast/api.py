@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelcast.errors import KernelcastError
+from kernelcast.execution.blocks import Blocks
+from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.exploration.occupancy_curve import occupancy_curve as _occupancy_curve
 from kernelcast.forecasting.build import (
@@ -22,8 +24,10 @@ from kernelcast.forecasting.build import (
     open_module,
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
+from kernelcast.forecasting.runs import run_of_last, waves_of_launch
 from kernelcast.forecasting.traced import cases_of_traces
 from kernelcast.frontends.arguments import parse_array
+from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
 from kernelcast.ir import Array, Kernel, Launch
 from kernelcast.machines import DEFAULT_GPU
@@ -139,6 +143,38 @@ def cases(
     `case` do.
     """
     return cases_of_workload(work, machines, build=build, sampling=sampling, progress=progress)
+
+
+def run_of_launch(
+    kernel: Kernel,
+    launch: Launch,
+    *,
+    blocks: Blocks | None = None,
+    sampling: Sampling = ENOUGH,
+    build: Build | None = None,
+    base_dir: Path | None = None,
+) -> Run:
+    """The launch, ready to be executed and followed: `run.follow(*consumers)`.
+
+    `blocks` says which blocks run, `waves` for example; else `sampling` does, 32 at random where it
+    names no number. Raises as `case` does.
+    """
+    cache = (build or Build()).cache
+    fitted = [(kernel, check_launch(kernel, launch))]
+    return run_of_last(fitted, blocks=blocks, sampling=sampling, base_dir=base_dir, cache=cache)
+
+
+def waves(
+    kernel: Kernel,
+    launch: Launch,
+    gpu: str | Machine = DEFAULT_GPU,
+    which: Sequence[str | int] = ("first", "middle", "last"),
+) -> Blocks:
+    """Whole waves of the blocks that are resident together on a GPU, for `run_of_launch`.
+
+    LaunchError for a wave that the grid does not have.
+    """
+    return waves_of_launch(kernel, launch, machine(gpu), which)
 
 
 def traced_cases(file: str | Path, machines: Sequence[Machine]) -> tuple[Case, ...]:

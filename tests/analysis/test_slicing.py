@@ -423,9 +423,9 @@ def test_what_a_later_launch_reads_is_needed() -> None:
     assert needed.why(store) == (store,)
 
 
-PREDICATES = tuple(Register(name, "pred") for name in "pq")
-REGISTERS = (*(Register(name, "b32") for name in "abc"), *PREDICATES)
-GUARDS = tuple(Guard(p, negated) for p in PREDICATES for negated in (False, True))
+GUARD_REGISTERS = tuple(Register(name, "pred") for name in "pq")
+REGISTERS = (*(Register(name, "b32") for name in "abc"), *GUARD_REGISTERS)
+GUARDS = tuple(Guard(p, negated) for p in GUARD_REGISTERS for negated in (False, True))
 ACCESSES = (
     *((OpClass.LOAD, space) for space in Space),
     *((OpClass.STORE, space) for space in (Space.GLOBAL, Space.SHARED, Space.GENERIC)),
@@ -517,12 +517,18 @@ def reads_result(kernel: Kernel, writer: int, register: Register, reader: int) -
     return False
 
 
+def reached(access: Instruction) -> set[Space]:
+    """The memories that an access may touch."""
+    assert access.space is not None
+    return REACH[access.space]
+
+
 def uses(kernel: Kernel, writer: Instruction, reader: Instruction) -> bool:
     """Whether an instruction, done in full, uses a result of another."""
     changes = writer.op_class in (OpClass.STORE, OpClass.ATOMIC)
     loads = reader.op_class is OpClass.LOAD and bool(reader.writes)
     through_memory = changes and (loads or reader.op_class is OpClass.ATOMIC)
-    return (through_memory and bool(REACH[writer.space] & REACH[reader.space])) or any(
+    return (through_memory and bool(reached(writer) & reached(reader))) or any(
         reads_result(kernel, writer.index, register, reader.index)
         for register in {*writer.writes}.intersection(reader.reads)
     )

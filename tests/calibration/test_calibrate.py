@@ -17,6 +17,7 @@ from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Kind
 from kernelcast.measuring.raw import read_raw
+from kernelcast.measuring.samples import sample_type
 
 
 def expected(truth) -> dict[str, float]:
@@ -205,14 +206,44 @@ def test_a_benchmark_that_failed_says_why(document, tmp_path):
     assert gaps == {("latency.barrier", why), ("latency.barrier_warp", why)}
 
 
-@pytest.mark.parametrize(
-    "samples", [[], None, 3, [{}], [None], ["text"], [{"warps": 8, "barriers": 0}]]
-)
-def test_damaged_samples_are_named(document, tmp_path, samples):
+def barrier(**changes: object) -> dict[str, object]:
+    """A sample of the barriers."""
+    times = {key: [1.0] for key in ("warp_cycles", "span_cycles", "seconds")}
+    return {"warps": 8, "barriers": 64, **times, **changes}
+
+
+@pytest.mark.parametrize("samples", [[], [barrier(barriers=0)]])
+def test_samples_that_cannot_be_fitted_are_named(document, tmp_path, samples):
     document["benchmarks"]["barriers"]["samples"] = samples
     gaps = calibrated(document, tmp_path).gaps
     assert {gap.path for gap in gaps} == {"latency.barrier", "latency.barrier_warp"}
     assert all("damaged" in gap.why or "cannot be fitted" in gap.why for gap in gaps)
+
+
+@pytest.mark.parametrize(
+    ("samples", "field"),
+    [
+        (None, r"\.samples: Expected `array`, got `null`"),
+        (3, r"\.samples: Expected `array`, got `int`"),
+        ([{}], r"\.samples\[0\]: Object missing required field"),
+        ([barrier(), "text"], r"\.samples\[1\]: Expected `object`, got `str`"),
+        ([barrier(warps="8")], r"\.samples\[0\]\.warps: Expected `int`, got `str`"),
+        ([barrier(seconds=[None])], r"\.samples\[0\]\.seconds\[0\]: Expected `float`"),
+    ],
+)
+def test_damaged_samples_are_one_error_that_names_the_field(document, tmp_path, samples, field):
+    document["benchmarks"]["barriers"]["samples"] = samples
+    with pytest.raises(InputError, match=r"raw\.json: benchmarks\.barriers" + field):
+        calibrated(document, tmp_path)
+
+
+def test_the_type_of_a_sample_is_all_that_its_benchmark_records(document):
+    """Else a benchmark could record what nobody reads back."""
+    for name, entry in document["benchmarks"].items():
+        kind = sample_type(name)
+        assert kind is not None, name
+        for sample in entry["samples"]:
+            assert set(sample) == set(kind.__struct_fields__), name
 
 
 def test_a_fit_with_too_large_a_residual_is_refused(document, tmp_path):

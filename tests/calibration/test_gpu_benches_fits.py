@@ -7,6 +7,8 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.calibration.fake_tables import KIB, MIB, Chip, tables
@@ -27,7 +29,7 @@ CHIP = Chip()
 A100 = load_machine("a100-pcie-80gb")
 
 
-def values(paths, machine=A100) -> dict[str, float]:
+def values(paths, machine=A100) -> dict[str, Any]:
     return {f.path: f.quantity.value for f in calibrate_tables(paths, machine).findings}
 
 
@@ -175,15 +177,15 @@ def test_the_rules_of_our_own_benchmarks_say_the_same_of_real_chases(name, gpu):
     l2_bytes = machine.number("l2.size")
     wanted = {"l1": (8 * KIB, MIB), "l2": (l2_bytes / 16, math.inf)}
     samples = [
-        {
-            "kernel": "chase_ca" if level == "l1" else "chase_cg",
-            "level": level,
-            "order": "next",
-            "stride_bytes": 128,
-            "footprint_bytes": row.footprint_bytes,
-            "hops": 1,
-            "warp_cycles": [row.cycles],
-        }
+        SimpleNamespace(
+            kernel="chase_ca" if level == "l1" else "chase_cg",
+            level=level,
+            order="next",
+            stride_bytes=128,
+            footprint_bytes=row.footprint_bytes,
+            hops=1,
+            warp_cycles=[row.cycles],
+        )
         for row in read_table(path).rows
         for level, (low, high) in wanted.items()
         if low <= row.footprint_bytes <= high
@@ -198,7 +200,7 @@ def test_the_rules_of_our_own_benchmarks_say_the_same_of_real_chases(name, gpu):
 
 def samples_of(path, samples):
     """A search for a size is a benchmark of its own, which has no other's points."""
-    return [s for s in samples if not path.endswith("reach") or path.startswith(s["level"])]
+    return [s for s in samples if not path.endswith("reach") or path.startswith(s.level)]
 
 
 @pytest.mark.parametrize("part", [(0, 2), (1, 2), (0, 3), (2, 3)])

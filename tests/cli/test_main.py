@@ -51,7 +51,9 @@ def test_without_arguments_help_is_shown(run):
 
 
 def test_every_command_answers_help_and_takes_the_common_options(run):
-    commands = [(name,) for name in groups.command_summaries("kernelcast.cli")]
+    commands: list[tuple[str, ...]] = [
+        (name,) for name in groups.command_summaries("kernelcast.cli")
+    ]
     commands.remove(("validate",))
     commands += [("validate", name) for name in groups.command_summaries("kernelcast.cli.validate")]
     assert len(commands) > len(groups.command_summaries("kernelcast.cli"))
@@ -148,7 +150,7 @@ def test_ctrl_c_stops_an_endless_kernel(tmp_path):
     )
     try:
         time.sleep(2.5)
-        assert process.poll() is None, process.stderr.read()
+        assert process.poll() is None, process.communicate()[1]
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     finally:

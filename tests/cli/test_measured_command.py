@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ CONFIGURATIONS = [(64, 1), (128, 2), (256, 4)]
 def given_files(tmp_path):
     """A kernel, and a tuner's cache in which one more configuration failed."""
     keys = ["block_size_x", "per_thread"]
-    cache = {
+    cache: dict[str, dict[str, Any]] = {
         f"{block},{count}": {**dict(zip(keys, (block, count), strict=True)), "time": ms}
         for (block, count), ms in zip(CONFIGURATIONS, (0.02, 0.01, 0.04), strict=True)
     }

@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from kernelcast.models import model_names
+from kernelcast.profiling.run import profile_launch
 from kernelcast.reporting.documents.predict import predict_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -208,7 +209,7 @@ def test_gpus_with_the_same_code_share_one_execution(saxpy, monkeypatch):
     from kernelcast import api
 
     executed = []
-    original = api.profile_launch
+    original = profile_launch
 
     def counted(kernel, *rest, **options):
         executed.append(kernel.target)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernelcast.calibration.ground_truth.suite import families, load_family
-from kernelcast.calibration.ground_truth.table import Scale
 
 from kernelcast.execution.consumers import Consumer, Keep, are_splittable
 from kernelcast.execution.engine.run import lower
@@ -15,6 +13,8 @@ from kernelcast.execution.trace import RecordKind
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Kernel, Launch
+from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.table import Scale
 from kernelcast.toolchain.cache import Cache
 from tests.execution.bulk_kernels import PIPELINE
 from tests.execution.machine_code import kernels

@@ -18,7 +18,7 @@ TYPES = tuple(ELEMENT_BYTES)
 BF16_ONE = 0x3F80
 
 
-def filled(type_name: str, shape: tuple[int, ...], fill: Fill, base_dir: Path | None = None):  # type: ignore[no-untyped-def]
+def filled(type_name: str, shape: tuple[int, ...], fill: Fill, base_dir: Path | None = None):
     array = Array(type_name, shape, fill)
     view = np.zeros(array.elements, ELEMENT_TYPES[type_name])
     fill_array(view, array, base_dir)

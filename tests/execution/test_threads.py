@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ ld.param.u64 %rd0, [out]; ld.param.u64 %rd2, [data]; add.s64 %rd3, %rd2, %rd1;
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All threads begin with the first."""
     monkeypatch.setattr(engine_run, "ALONE_SECONDS", 0)
     yield
@@ -57,7 +58,7 @@ def launch_of(blocks: int, *, threads: int = 32, fill: str = "arange") -> Launch
     return Launch((blocks, 1, 1), (threads, 1, 1), arrays)
 
 
-def left(kernel: Kernel, launch: Launch, **options: object) -> tuple[Memory, Execution]:
+def left(kernel: Kernel, launch: Launch, **options: Any) -> tuple[Memory, Execution]:
     memory = Memory.build(kernel, launch)
     return memory, execute(kernel, launch, memory, executor="engine", **options)
 

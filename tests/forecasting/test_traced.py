@@ -8,7 +8,7 @@ import pytest
 
 import kernelcast as kc
 from kernelcast.errors import InputError
-from kernelcast.forecasting.recording import prepare
+from kernelcast.forecasting.runs import head_of, run_of_last
 from kernelcast.forecasting.traced import cases_of_traces
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.profiling.run import Sampling
@@ -18,22 +18,23 @@ from kernelcast.traces.file import write_trace
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def recorded(example: str, gpu: str, sampling: Sampling):
-    """The recording of an example's first launch."""
+def ready(example: str, gpu: str, sampling: Sampling):
+    """An example's first launch, ready to run."""
     work = kc.workload(EXAMPLES / example)
     (launch, *_) = work.launches
     kernel = kc.load(EXAMPLES / example, gpu=gpu, kernel=launch.kernel)
-    return prepare([(kernel, check_launch(kernel, launch))], sampling, base_dir=work.base_dir)
+    run = [(kernel, check_launch(kernel, launch))]
+    return run_of_last(run, sampling=sampling, base_dir=work.base_dir)
 
 
 @pytest.mark.parametrize("example", ["saxpy.cu", "spmv_csr.cu", "reduction.cu"])
 def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, example: str) -> None:
     """No neighbours are learnt of a grid of one row, so nothing is lost in the file."""
     sampling = Sampling(blocks=40)
-    recording = recorded(example, "h100-sxm", sampling)
+    run = ready(example, "h100-sxm", sampling)
     file = tmp_path / "launch.kct"
-    with write_trace(file, recording.head, "kernelcast") as writer:
-        recording.run([writer])
+    with write_trace(file, head_of(run), "kernelcast") as writer:
+        run.execute(writer)
     (traced,) = cases_of_traces(file, [kc.machine("h100-sxm")])
     work = kc.workload(EXAMPLES / example)
     direct, *_ = kc.cases(work, [kc.machine("h100-sxm")], sampling=sampling)
@@ -42,20 +43,20 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
 
 
 def test_a_trace_warns_on_a_gpu_that_its_code_was_not_made_for(tmp_path: Path) -> None:
-    recording = recorded("saxpy.cu", "h100-sxm", Sampling(blocks=2))
+    run = ready("saxpy.cu", "h100-sxm", Sampling(blocks=2))
     file = tmp_path / "launch.kct"
-    with write_trace(file, recording.head, "kernelcast") as writer:
-        recording.run([writer])
+    with write_trace(file, head_of(run), "kernelcast") as writer:
+        run.execute(writer)
     own, other = kc.traced_cases(file, [kc.machine("h100-sxm"), kc.machine("rtx-4090")])
     assert not any("sm_90" in warning for warning in own.kernel.warnings)
     assert any("sm_90" in warning for warning in other.kernel.warnings)
 
 
 def test_a_list_of_accel_sim_is_a_case_for_every_launch(tmp_path: Path) -> None:
-    recording = recorded("saxpy.cu", "h100-sxm", Sampling(blocks=3))
+    run = ready("saxpy.cu", "h100-sxm", Sampling(blocks=3))
     folder = tmp_path / "traces"
-    with export_trace(folder, recording.head) as writer:
-        recording.run([writer])
+    with export_trace(folder, head_of(run)) as writer:
+        run.execute(writer)
     (trace,) = folder.glob("*.traceg")
     trace.with_name("kernel-2.traceg").write_bytes(trace.read_bytes())
     names = folder / "kernelslist.g"

@@ -7,6 +7,7 @@ from tests.kept import CACHE
 
 from kernelcast.frontends import machine_kernel
 from kernelcast.frontends.cubin import read_cubin
+from kernelcast.toolchain.nvdisasm import disassemble
 from kernelcast.toolchain.nvrtc import compile_cuda
 
 TWO = """
@@ -18,11 +19,10 @@ extern "C" __global__ void second(float* x) { x[threadIdx.x] = 2; }
 def test_a_cubin_is_disassembled_once_for_all_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     data = compile_cuda(TWO, name="two.cu", architecture="sm_90", cache=CACHE).cubin
     disassembled = []
-    original = machine_kernel.disassemble
 
     def counted(cubin: bytes, *rest: object, **options: object) -> str:
         disassembled.append(cubin)
-        return original(cubin, name="two.cu")
+        return disassemble(cubin, name="two.cu")
 
     monkeypatch.setattr(machine_kernel, "disassemble", counted)
     monkeypatch.setattr(machine_kernel, "_listed", {})

@@ -30,6 +30,12 @@ args = { x = "f32[n] random(1)", table = 'f32[n] file("table.npy")' }
 """
 
 
+def array(launch: Launch, label: str) -> Array:
+    value = launch.args[label]
+    assert isinstance(value, Array)
+    return value
+
+
 @pytest.fixture
 def source(tmp_path: Path):
     def write(block: str, name: str = "app.cu") -> Path:
@@ -123,7 +129,7 @@ class TestFlagsOverABlock:
 
     def test_an_argument_of_several_launches_changes_in_all(self, source) -> None:
         work = self.read(source, HEADER + SECOND, args=("x=f32[8]",))
-        assert [launch.args["x"].shape for launch in work.launches] == [(8,), (8,)]
+        assert [array(launch, "x").shape for launch in work.launches] == [(8,), (8,)]
 
     def test_an_unknown_one_suggests_the_nearest(self, source) -> None:
         with pytest.raises(NotFoundError, match="did you mean half"):
@@ -156,8 +162,8 @@ class TestFlagsOverABlock:
         monkeypatch.chdir(tmp_path)
         flags = {"args": ('x=f32[4] file("mine.npy")',), "kernel": "second"}
         launch = self.read(source, HEADER + SECOND, **flags).launches[0]
-        assert launch.args["x"].fill.path == str(tmp_path / "mine.npy")
-        assert launch.args["table"].fill.path == "table.npy"
+        assert array(launch, "x").fill.path == str(tmp_path / "mine.npy")
+        assert array(launch, "table").fill.path == "table.npy"
 
     @pytest.mark.parametrize("text", ["n", "=3", "n=", "2n=3", "a b=1"])
     def test_a_malformed_one_is_named(self, source, text: str) -> None:

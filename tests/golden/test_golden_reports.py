@@ -74,7 +74,7 @@ def golden_of(command: str) -> Path:
 
 
 def printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Standard output of a command, without the seconds that it took and where the tree lies."""
+    """Standard output of a command, without the seconds that it took and where the files lie."""
     assert main(shlex.split(command)) == 0, capsys.readouterr().err
     out = capsys.readouterr().out.replace(f"{ROOT}/", "")
     return re.sub(r'("seconds": )[\d.e+-]+', r"\g<1>0.0", out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,7 @@ def test_loads_take_the_cycles_that_gpu_strides_measured(gpu, table, kernels):
     machine = api.machine(gpu)
     errors = {}
     for row in read_table(str(file)).rows:
+        assert isinstance(row, Strided)
         predicted = cycles_per_load(machine, loads(kernels, row))
         if row.word == "double":  # a fused multiply-add for every other load keeps its units busy
             predicted = max(predicted, 32 / machine.number("throughput.fp64", "this test") / 2)
@@ -83,7 +85,7 @@ def test_loads_take_the_cycles_that_gpu_strides_measured(gpu, table, kernels):
     assert sorted(errors.values())[136] < 0.06
 
 
-def load(**sums: float) -> AccessProfile:
+def load(**sums: Any) -> AccessProfile:
     """One request of 32 lanes that ask for 4 bytes each."""
     known = AccessProfile(0, OpClass.LOAD, Space.GLOBAL, 4, None, requests=1, lanes=32)
     return replace(known, **sums)

@@ -18,7 +18,7 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.profiling.neighbours import SETS
 from kernelcast.profiling.profile import Footprint
 
-Dim3 = tuple[int, int, int]
+Place = tuple[int, ...]
 
 
 def launch(*grid: int) -> Launch:
@@ -26,11 +26,11 @@ def launch(*grid: int) -> Launch:
 
 
 def array(
-    label: str, grid: Dim3, sectors: Callable[[int, int, int], set], *, written: bool = False
+    label: str, grid: Place, sectors: Callable[[int, int, int], set], *, written: bool = False
 ) -> Footprint:
     """An array of which the block at a place touches some sectors, neighbours learnt exactly."""
     places = [(x, y, z) for z, y, x in product(*(range(n) for n in reversed(grid)))]
-    touched = {place: sectors(*place) for place in places}
+    touched: dict[Place, set] = {place: sectors(*place) for place in places}
     inner = [p for p in places if all(a or n == 1 for a, n in zip(p, grid, strict=True))]
     fresh = []
     for axes in range(SETS):
@@ -72,7 +72,7 @@ def matrices(x: int, y: int) -> tuple[Footprint, ...]:
     )
 
 
-def tile(grid: Dim3, place: Dim3, halo: int = 1) -> set[Dim3]:
+def tile(grid: Place, place: Place, halo: int = 1) -> set[Place]:
     """A tile of 4 x 4 (x 4) sectors, and as many as `halo` on every side."""
     sides = [range(-halo, 4 + halo) if n > 1 else range(1) for n in grid]
     return {
@@ -200,7 +200,7 @@ shares = st.lists(st.floats(0, 1), min_size=3, max_size=3)
 
 
 @st.composite
-def footprints(draw, grid: Dim3, label: str) -> Footprint:
+def footprints(draw, grid: Place, label: str) -> Footprint:
     """An array of whose sectors each axis leaves its share, with one of them or more."""
     blocks = math.prod(grid)
     per_block = draw(st.floats(1, 1e5))

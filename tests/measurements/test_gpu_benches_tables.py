@@ -91,6 +91,7 @@ def test_a_launch_takes_the_time_of_what_it_moves(tmp_path):
     """8192 elements, 8 bytes read and 8 written of each, at 65 GB/s; at half the block's size
     there are twice the blocks."""
     large, half = read_table(written(tmp_path, EXAMPLES["gpu-small-kernels"][0])).rows
+    assert isinstance(large, SmallKernel) and isinstance(half, SmallKernel)
     assert large.launch_s == pytest.approx(16 * 8192 / 65e9)
     assert half.block == 512
     assert half.blocks_per_s == pytest.approx(16 / (16 * 8192 / 60e9))

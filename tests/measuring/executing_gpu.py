@@ -10,6 +10,7 @@ import struct
 from ctypes import CFUNCTYPE, POINTER, c_int, c_int64, c_ubyte, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 from tests.measuring import fake_gpu
 
@@ -19,7 +20,7 @@ from kernelcast.frontends.cuda import CompiledSource
 from kernelcast.ir import ELEMENT_BYTES, Array, Kernel, Launch
 from kernelcast.measuring.harness.gpu import ATTRIBUTES
 
-CUDA_H = {
+CUDA_H: dict[str, Any] = {
     **fake_gpu.CUDA_H,
     "cuModuleLoadData": [POINTER(c_void_p), c_void_p],
 }
@@ -193,7 +194,8 @@ class ExecutingGpu:
         return 0
 
     def _execute(self, kernel: Kernel, grid, block, smem, slots) -> None:
-        arguments, arrays = {}, {}
+        arguments: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for at, parameter in enumerate(kernel.parameters):
             label = parameter.label or parameter.name
             data = ctypes.string_at(slots[at], parameter.size_bytes)
@@ -219,10 +221,10 @@ class ExecutingGpu:
         execute(kernel, launch, memory, executor="engine")
         for label, held in arrays.items():
             size = regions[label].size_bytes
-            data = bytearray(memory.bytes_at(regions[label].address, size).tobytes())
+            left = bytearray(memory.bytes_at(regions[label].address, size).tobytes())
             if kernel.label.partition("<")[0] in self.spoils:
-                data[2] ^= 0x40
-            ctypes.memmove(held, bytes(data), size)
+                left[2] ^= 0x40
+            ctypes.memmove(held, bytes(left), size)
 
 
 def _elf_at(address: int) -> bytes:

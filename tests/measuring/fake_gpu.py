@@ -11,6 +11,7 @@ import math
 from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from tests.measuring.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
@@ -21,7 +22,7 @@ from kernelcast.measuring.harness.gpu import ATTRIBUTES
 from kernelcast.measuring.harness.microbenchmarks.arithmetic import OPERATIONS
 from kernelcast.measuring.pack import source_files
 
-CUDA_H = {
+CUDA_H: dict[str, Any] = {
     "cuInit": [c_uint],
     "cuDriverGetVersion": [POINTER(c_int)],
     "cuGetErrorString": [c_int, POINTER(c_char_p)],

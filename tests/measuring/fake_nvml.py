@@ -6,8 +6,9 @@ import ctypes
 from ctypes import POINTER, c_char_p, c_int, c_uint, c_ulonglong, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
-NVML_H = {
+NVML_H: dict[str, Any] = {
     "nvmlInit_v2": [],
     "nvmlSystemGetDriverVersion": [c_void_p, c_uint],
     "nvmlDeviceGetHandleByPciBusId_v2": [c_char_p, POINTER(c_void_p)],

@@ -9,6 +9,7 @@ from tests.measuring.fake_gpu import EMPTY_CODE, FakeGpu, Truth
 
 from kernelcast.measuring.harness import gpu_driver, measure, runner, session
 from kernelcast.measuring.harness.gpu import Gpu
+from kernelcast.measuring.harness.microbenchmarks import BENCHMARKS
 
 
 def measured(
@@ -24,7 +25,7 @@ def measured(
         runner.measure(
             out,
             runner.Target(gpu.properties, {}),
-            [name for name in measure.BENCHMARKS if name.startswith(only)],
+            [name for name in BENCHMARKS if name.startswith(only)],
             lambda name: measure.run_benchmark(one, name),
             quick=quick,
             kind=measure.MICROBENCHMARKS,

@@ -100,7 +100,9 @@ def test_damaged_samples_are_one_error(tmp_path, damaged):
     broken = (
         {**sample(0, {"a": 1}), **damaged} if isinstance(damaged, dict) and damaged else damaged
     )
-    with pytest.raises(InputError, match=f"samples of {KERNEL} are damaged"):
+    with pytest.raises(
+        InputError, match=rf"profiles\.json: (kernels\.{KERNEL}\.samples\[|not JSON)"
+    ):
         read_profile(written(tmp_path, broken))
 
 

@@ -75,9 +75,16 @@ def test_code_that_is_made_otherwise_today_is_not_passed_off_as_what_was_measure
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize("code", [None, {}, {"architecture": 3}])
-def test_a_file_that_names_no_code_is_refused(document, tmp_path, cache, code):
-    with pytest.raises(InputError, match="does not say which code"):
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ({}, "does not say which code"),
+        (None, "code: Expected `object`"),
+        ({"architecture": 3}, r"code\[\.\.\.\]: Expected `str`"),
+    ],
+)
+def test_a_file_that_names_no_code_is_refused(document, tmp_path, cache, code, why):
+    with pytest.raises(InputError, match=why):
         keep(written({**document, "code": code}, tmp_path), tmp_path / "kept", cache)
 
 

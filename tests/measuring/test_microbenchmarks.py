@@ -9,6 +9,7 @@ from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kept import CACHE
@@ -105,7 +106,7 @@ def longest_loop(function: SassFunction) -> list:
         for successor in block.successors
         if successor <= block.index and block.index in graph.reachable
     ]
-    loops = [function.instructions[start:end] for start, end in spans]
+    loops: list[Any] = [function.instructions[start:end] for start, end in spans]
     # On compute capability 8.x a long loop is left by a guarded call to the code behind it.
     loops = [
         [i for i in loop if i.opcode != "NOP" and not (i.opcode == "CALL" and i.guard)]

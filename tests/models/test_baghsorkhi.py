@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -60,7 +62,7 @@ def test_barriers_stop_warps_and_shorten_what_others_cover():
     assert stopped.warp_latency > free.warp_latency
 
 
-def fields(inputs: BaghsorkhiInputs) -> dict[str, object]:
+def fields(inputs: BaghsorkhiInputs) -> dict[str, Any]:
     return {name: getattr(inputs, name) for name in inputs.__slots__}
 
 

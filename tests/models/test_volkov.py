@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -178,8 +180,8 @@ def test_many_warps_reach_the_bandwidth_and_contention_delays_it(make_case):
     case = chase(make_case, machine, 8 * 16 * 64)  # full waves of 16 warps
     plain, loaded = Volkov(contention=False).predict(case), Volkov().predict(case)
     assert loaded.time_s > plain.time_s
-    under_load = loaded.terms["latency under load, cycles"]
-    assert under_load > loaded.terms["latency bound, cycles"]
+    terms: Mapping[str, Any] = loaded.terms
+    assert terms["latency under load, cycles"] > terms["latency bound, cycles"]
 
 
 def test_dependent_additions_are_arithmetic_latency(make_case):
@@ -194,12 +196,13 @@ def test_dependent_additions_are_arithmetic_latency(make_case):
 def test_bank_conflicts_lengthen_the_latency(make_case):
     load = {"op_class": OpClass.LOAD, "space": Space.SHARED, "writes": "x", "reads": ("x",)}
     machine = load_machine("h100-sxm")
-    free, conflicting = (
+    latencies: list[Any] = [
         Volkov()
         .predict(make_case(machine, [{**load, "times": 100, "access": a}], blocks=1, threads=32))
         .terms["latency bound, cycles"]
         for a in ({}, {"passes": 200})
-    )
+    ]
+    free, conflicting = latencies
     assert conflicting - free == pytest.approx(99, abs=1)
 
 

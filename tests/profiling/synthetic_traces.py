@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def access_kernel(
     return kernel([instruction(0, op_class, "ld", space=space, access_bytes=access_bytes)])
 
 
-def memory(*sizes_bytes: int) -> SimpleNamespace:
+def memory(*sizes_bytes: int) -> Any:
     """Arrays named a, b, c... at the addresses that the device memory would give them."""
     regions = []
     address = GLOBAL_BASE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +132,7 @@ def divergent_walks(draw):
     choice = random.Random(draw(st.integers(0, 1000)))
     agreeing = draw(st.floats(0, 1))
     pending = {0: draw(st.integers(1, FULL))}
-    records = []
+    records: list[Any] = []
     parted = 0
     while pending and len(records) < 40:
         block = min(pending)
@@ -207,8 +208,8 @@ def test_footprints_count_sets_of_sectors(accesses):
     accesses.sort(key=lambda access: access[0])
     records = []
     requested = [0, 0]
-    touched = [set(), set()]
-    stored = [set(), set()]
+    touched: list[set[Any]] = [set(), set()]
+    stored: list[set[Any]] = [set(), set()]
     for block, ident, array, places, mask in accesses:
         base = arrays.regions[array].address
         records += [warp(block, 0), scattered(ident, [base + 4 * p for p in places], mask)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,12 @@ def path_of(of, blocks):
 
 def vector_add():
     """Volkov 2016, Listing 3.5: c[i] = a[i] + b[i] on Kepler."""
-    load = {"op_class": OpClass.LOAD, "opcode": "LD", "space": Space.GLOBAL, "access_bytes": 4}
+    load: dict[str, Any] = {
+        "op_class": OpClass.LOAD,
+        "opcode": "LD",
+        "space": Space.GLOBAL,
+        "access_bytes": 4,
+    }
     return kernel(
         [
             instruction(0, OpClass.MOVE, "MOV", writes="R1"),

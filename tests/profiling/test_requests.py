@@ -251,7 +251,7 @@ def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict
 
 
 def bank_passes(width: int, addresses: dict[int, int], group: int, banks: int) -> int:
-    words_of = defaultdict(lambda: defaultdict(set))
+    words_of: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for lane, address in addresses.items():
         for j in range(max(width // 4, 1)):
             word = address // 4 + j

@@ -1,6 +1,7 @@
 """Which blocks are executed where nobody says, and that a pilot leaves no trace in the profile."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,7 +99,8 @@ class Pilot:
 
 @given(st.integers(0, 10**12))
 def test_the_number_of_blocks_stays_within_its_bounds(per_block):
-    chosen = affordable_blocks(Pilot(per_block))
+    pilot: Any = Pilot(per_block)
+    chosen = affordable_blocks(pilot)
     assert run.FEWEST_BLOCKS <= chosen <= run.MOST_BLOCKS
     if run.FEWEST_BLOCKS < chosen < run.MOST_BLOCKS:
         assert chosen * per_block <= run.THREAD_INSTRUCTIONS < (chosen + 1) * per_block

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.properties.ptx_programs import Program, programs
+from tests.properties.ptx_programs import programs
+from tests.properties.ptx_writer import Program
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.consumers import Keep

@@ -6,7 +6,8 @@ import random
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
-from tests.properties.ptx_programs import Program, programs
+from tests.properties.ptx_programs import programs
+from tests.properties.ptx_writer import Program
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.errors import ExecutionError

@@ -44,7 +44,9 @@ def test_a_line_shows_its_source_where_the_file_can_be_read(prediction, tmp_path
     lines = (replace(LINES[1], location=Location(str(file), 2)),)
     profile = replace(prediction.case.profile, lines=lines)
     case = replace(prediction.case, profile=profile)
-    text = plain_text(render_lines(result(replace(prediction, case=case)).costly_lines))
+    shown = render_lines(result(replace(prediction, case=case)).costly_lines)
+    assert shown is not None
+    text = plain_text(shown)
     assert "k.cu:2" in text
     assert "y[i] = a * x[i];" in text
     assert "8.00" in text  # sectors per request
@@ -54,7 +56,9 @@ def test_bank_conflicts_stand_beside_their_line(prediction):
     profile = replace(prediction.case.profile, lines=LINES)
     case = replace(prediction.case, profile=profile)
     shared = replace(prediction, case=case, bottleneck=Bottleneck.SHARED_BANDWIDTH)
-    assert "32.0-fold" in plain_text(render_lines(result(shared, lines=1).costly_lines))
+    lines = render_lines(result(shared, lines=1).costly_lines)
+    assert lines is not None
+    assert "32.0-fold" in plain_text(lines)
 
 
 def access(space, **sums):

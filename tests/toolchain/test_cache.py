@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.toolchain import cache as cache_module
 from kernelcast.toolchain.cache import Cache, content_key, default_directory
 
 
@@ -73,7 +74,7 @@ def test_a_read_only_directory_only_stops_writing(
     def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    for module, name in ((cache_module.tempfile, "mkstemp"), (os, "utime"), (Path, "mkdir")):
+    for module, name in ((tempfile, "mkstemp"), (os, "utime"), (Path, "mkdir")):
         monkeypatch.setattr(module, name, read_only)
     cache = Cache(tmp_path)
     cache.put("object", "new", b"data")
@@ -157,6 +158,6 @@ def test_the_environment_names_the_directory(
     assert default_directory() == tmp_path / "mine"
     assert Cache().directory == tmp_path / "mine"
     monkeypatch.delenv("KERNELCAST_CACHE")
-    monkeypatch.setattr(cache_module.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_directory() == tmp_path / "kernelcast"

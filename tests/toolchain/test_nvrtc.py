@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,7 +229,7 @@ class TestCachedCompilation:
     def test_every_input_counts(self, tmp_path: Path, compilations: list[str]) -> None:
         cache = Cache(tmp_path)
         compiled(SAXPY, cache=cache)
-        for change in (
+        changes: tuple[dict[str, Any], ...] = (
             {"source": SAXPY + " "},
             {"source": SAXPY, "name": "other.cu"},
             {"source": SAXPY, "architecture": "sm_80"},
@@ -237,7 +238,8 @@ class TestCachedCompilation:
             {"source": SAXPY, "options": CompileOptions(std="c++14")},
             {"source": SAXPY, "options": CompileOptions(extra=("--use_fast_math",))},
             {"source": SAXPY, "options": CompileOptions(line_info=False)},
-        ):
+        )
+        for change in changes:
             compiled(**{"cache": cache, **change})
         assert len(compilations) == 9
 

@@ -67,7 +67,7 @@ def test_ptx_of_nvrtc_becomes_the_machine_code_of_nvrtc(architecture: str) -> No
 @installed
 def test_machine_code_leads_back_to_lines_of_the_ptx() -> None:
     function = only_function(assemble(PTX, "sm_90", name="k.ptx"))
-    lines = {i.opcode: i.ptx_line for i in function.instructions}
+    lines = {i.opcode: i.ptx_line or 0 for i in function.instructions}
     assert "st.global" in PTX.splitlines()[lines["STG"] - 1]
     assert "%tid.x" in PTX.splitlines()[lines["S2R"] - 1]
 

@@ -12,7 +12,7 @@ from tests.traces.machine_code import HEAD, stream
 
 from kernelcast.execution.consumers import Keep
 from kernelcast.execution.trace import RecordKind, decode
-from kernelcast.forecasting.recording import prepare
+from kernelcast.forecasting.runs import head_of, run_of_last
 from kernelcast.ir import Array, Fill, Launch, Space
 from kernelcast.profiling.run import Sampling
 from kernelcast.profiling.stored import profile_of
@@ -72,16 +72,17 @@ SEEN = {Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC}
 )
 def test_what_is_exported_is_accepted_and_whole(tmp_path: Path, target, version):
     _, kernel = kernels(SOURCE, target)
-    recording = prepare([(kernel, LAUNCH)], Sampling(exact=True))
-    wanted, lines, remarks = 0, 0, []
+    run = run_of_last([(kernel, LAUNCH)], sampling=Sampling(exact=True))
+    wanted, lines = 0, 0
+    remarks: list[str] = []
     parts = {
         after.index
         for before, after in zip(kernel.instructions, kernel.instructions[1:], strict=False)
         if before.code_offset == after.code_offset
     }
     keep = Keep()
-    with export_trace(tmp_path / "t", recording.head, remarks.append) as writer:
-        recording.run([writer, keep])
+    with export_trace(tmp_path / "t", head_of(run), remarks.append) as writer:
+        run.execute(writer, keep)
     for record in decode(keep.words):
         if record.kind is RecordKind.BLOCK:
             block = kernel.blocks[record.id]

@@ -28,6 +28,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.ir import (
+    Argument,
     Array,
     BasicBlock,
     Fill,
@@ -130,7 +131,12 @@ def test_every_field_of_a_kernel_comes_back(tmp_path):
         cluster_blocks=2,
     )
     array = Array("f32", (4, 4), Fill("random", (1.0,)))
-    args = {"n": -3, "a": 2.0, "x": array, "m": TensorMap(array, (2, 4), (1, 0), 32, "x")}
+    args: dict[str, Argument] = {
+        "n": -3,
+        "a": 2.0,
+        "x": array,
+        "m": TensorMap(array, (2, 4), (1, 0), 32, "x"),
+    }
     launch = Launch((4, 2, 1), (8, 4, 1), args, 64, "k<1>", 2)
     head = TraceHead(full, launch, (0, 1, 2, 5, 7), HEAD.regions)
     back, _ = unpack_head(pack_head(head, "m", "0"))

@@ -36,7 +36,7 @@ def test_alphas_are_the_powers_of_the_root_of_two_as_whole_additions():
     """19 powers from 1 to 512, each the nearest whole number, of which only 1.41 is one before."""
     powers = [2 ** (k / 2) for k in range(19)]
     assert (powers[0], powers[-1]) == (1, pytest.approx(512))
-    nearest = [min(range(1, 513), key=lambda a, power=power: abs(a - power)) for power in powers]
+    nearest = [min((abs(a - power), a) for a in range(1, 513))[1] for power in powers]
     assert nearest[0] == nearest[1] == 1
     assert list(ALPHAS) == nearest[1:] == sorted(set(nearest))
     assert 11 in ALPHAS  # Figure 7.2, b: the one odd power that the text names

@@ -124,7 +124,7 @@ def _on_each_way(kernel: Kernel, block: BasicBlock, state: _State) -> Iterator[t
     if guard is None or guard != kernel.instructions[block.end - 1].guard:
         yield from ((successor, state) for successor in block.successors)
         return
-    falls_through = len(block.successors) > 1 or steps[-1].opcode in ("exit", "ret")
+    falls_through = len(block.successors) > 1 or steps[-1].traits.exits
     if falls_through:
         first, *targets = block.successors
         yield first, state.where(_others(guard))

@@ -1,4 +1,4 @@
-"""Control-flow graphs: the order in which basic blocks are laid out."""
+"""Control-flow graphs: the order in which basic blocks are laid out, and dominators."""
 
 from __future__ import annotations
 
@@ -120,3 +120,49 @@ def _components(edges: dict[int, list[int]], start: int) -> list[set[int]]:
                 on_path -= part
                 components.append(part)
     return components
+
+
+def immediate_dominators(edges: Edges, root: int) -> dict[int, int]:
+    """The immediate dominator of every block that `root` reaches; the root's is itself.
+
+    Iteration over the reverse postorder (Cooper, Harvey & Kennedy 2001, figure 3).
+    """
+    order = _reverse_postorder(edges, root)
+    place = {block: number for number, block in enumerate(order)}
+    predecessors: dict[int, list[int]] = {block: [] for block in order}
+    for block in order:
+        for target in edges[block]:
+            predecessors[target].append(block)
+    dominator = {root: root}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            new, *others = [p for p in predecessors[block] if p in dominator]
+            for other in others:
+                while new != other:
+                    while place[new] > place[other]:
+                        new = dominator[new]
+                    while place[other] > place[new]:
+                        other = dominator[other]
+            if dominator.get(block) != new:
+                dominator[block] = new
+                changed = True
+    return dominator
+
+
+def _reverse_postorder(edges: Edges, root: int) -> list[int]:
+    done: list[int] = []
+    seen = {root}
+    calls = [(root, iter(edges[root]))]
+    while calls:
+        block, rest = calls[-1]
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                calls.append((target, iter(edges[target])))
+                break
+        else:
+            calls.pop()
+            done.append(block)
+    return done[::-1]

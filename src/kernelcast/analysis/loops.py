@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelcast.analysis.cfg import Edges
+from kernelcast.analysis.cfg import Edges, immediate_dominators
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def natural_loops(successors: Edges, entries: Sequence[int] = (0,)) -> tuple[Loo
     """
     root = len(successors)
     edges = [*successors, tuple(entries)]
-    dominator = _immediate_dominators(edges, root)
+    dominator = immediate_dominators(edges, root)
     predecessors: list[list[int]] = [[] for _ in edges]
     for block in dominator:
         for target in edges[block]:
@@ -57,49 +57,3 @@ def _dominates(above: int, block: int, dominator: dict[int, int]) -> bool:
             return False
         block = parent
     return True
-
-
-def _immediate_dominators(edges: Edges, root: int) -> dict[int, int]:
-    """The immediate dominator of every block that `root` reaches; the root's is itself.
-
-    Iteration over the reverse postorder (Cooper, Harvey & Kennedy 2001, figure 3).
-    """
-    order = _reverse_postorder(edges, root)
-    place = {block: number for number, block in enumerate(order)}
-    predecessors: dict[int, list[int]] = {block: [] for block in order}
-    for block in order:
-        for target in edges[block]:
-            predecessors[target].append(block)
-    dominator = {root: root}
-    changed = True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            new, *others = [p for p in predecessors[block] if p in dominator]
-            for other in others:
-                while new != other:
-                    while place[new] > place[other]:
-                        new = dominator[new]
-                    while place[other] > place[new]:
-                        other = dominator[other]
-            if dominator.get(block) != new:
-                dominator[block] = new
-                changed = True
-    return dominator
-
-
-def _reverse_postorder(edges: Edges, root: int) -> list[int]:
-    done: list[int] = []
-    seen = {root}
-    calls = [(root, iter(edges[root]))]
-    while calls:
-        block, rest = calls[-1]
-        for target in rest:
-            if target not in seen:
-                seen.add(target)
-                calls.append((target, iter(edges[target])))
-                break
-        else:
-            calls.pop()
-            done.append(block)
-    return done[::-1]

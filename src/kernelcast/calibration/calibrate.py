@@ -18,7 +18,7 @@ from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
 from kernelcast.machines.machine import Kind, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
-from kernelcast.measuring.raw import Raw
+from kernelcast.measuring.raw import Entry, Raw
 
 CLOCK_DRIFT = 0.02
 """Relative change of the clock during a benchmark above which a remark says so."""
@@ -89,10 +89,10 @@ def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
     entry = raw.benchmarks.get(rule.benchmark)
     if entry is None:
         return gap("not measured")
-    if entry.get("status") != "done":
-        return gap(f"failed: {entry.get('error', 'no reason recorded')}")
+    if entry.status != "done":
+        return gap(f"failed: {entry.error}")
     try:
-        found = rule.fit(entry["samples"], raw.device)
+        found = rule.fit(entry.samples, raw.device)
     except UnfitError as error:
         return gap(f"cannot be fitted: {error}")
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
@@ -107,12 +107,11 @@ def _apply(rule: Rule, raw: Raw) -> Finding | Gap:
         ENTRIES[rule.path].check(found.value, rule.path)
     except InputError as error:
         return gap(error.what, found.picture)
-    file = f" ({entry['file']})" if "file" in entry else ""
+    file = f" ({entry.file})" if entry.file else ""
     source = _source(
-        f"{raw.origin}, {rule.benchmark}{file} on {raw.device['name']}"
-        f"{_at(entry.get('clock_before_hz'))}",
+        f"{raw.origin}, {rule.benchmark}{file} on {raw.device['name']}{_at(entry.clock_before_hz)}",
         raw,
-        str(entry.get("date") or raw.date),
+        entry.date or raw.date,
         f"{rule.method}; residual {found.residual:.2%}",
     )
     source = "; ".join([source, *_disturbances(entry)])
@@ -127,8 +126,8 @@ def _source(what: str, raw: Raw, date: str, how: str) -> str:
     return f"{', '.join(part for part in parts if part)}: {how}"
 
 
-def _at(clock_hz: object) -> str:
-    return f" at {clock_hz / 1e6:.0f} MHz" if isinstance(clock_hz, (int, float)) else ""
+def _at(clock_hz: float | None) -> str:
+    return f" at {clock_hz / 1e6:.0f} MHz" if clock_hz is not None else ""
 
 
 def _driver(device: Mapping[str, Any]) -> str:
@@ -160,8 +159,8 @@ def _stated(raw: Raw) -> Iterator[Finding]:
 
 def _clock(raw: Raw) -> Finding | None:
     """The clock at which the SMs ran, where that was the same all along; cycles are of it."""
-    seen = [entry.get("clock_before_hz") for entry in raw.benchmarks.values()]
-    clocks_hz = [float(hz) for hz in seen if isinstance(hz, (int, float)) and hz > 0]
+    seen = [entry.clock_before_hz for entry in raw.benchmarks.values()]
+    clocks_hz = [hz for hz in seen if hz]
     if not clocks_hz:
         return None
     found = constant(clocks_hz, "Hz")
@@ -184,23 +183,21 @@ def _remarks(raw: Raw) -> Iterator[str]:
             yield f"{name}: {what}"
 
 
-def _disturbances(entry: Mapping[str, Any]) -> Iterator[str]:
+def _disturbances(entry: Entry[Any]) -> Iterator[str]:
     """What may have disturbed one benchmark."""
-    clocks_hz = [entry.get("clock_before_hz"), entry.get("clock_after_hz")]
-    before, after = (hz if isinstance(hz, (int, float)) and hz > 0 else 0.0 for hz in clocks_hz)
+    before, after = entry.clock_before_hz, entry.clock_after_hz
     if before and after and abs(after / before - 1) > CLOCK_DRIFT:
         yield (
             f"the clock went from {before / 1e6:.0f} to {after / 1e6:.0f} MHz; "
             "fix it with nvidia-smi --lock-gpu-clocks and measure again"
         )
-    held_down = entry.get("held_down")
-    if isinstance(held_down, list) and held_down:
-        yield f"the clock was held down by {', '.join(map(str, held_down))}"
-    if others := entry.get("other_programs"):
-        yield f"the GPU was shared with {others} other programs"
-    if late := entry.get("late_launches"):
-        yield f"{late} launches may hold time in which the GPU waited for the host"
-    if entry.get("is_cut"):
+    if entry.held_down:
+        yield f"the clock was held down by {', '.join(entry.held_down)}"
+    if entry.other_programs:
+        yield f"the GPU was shared with {entry.other_programs} other programs"
+    if entry.late_launches:
+        yield f"{entry.late_launches} launches may hold time in which the GPU waited for the host"
+    if entry.is_cut:
         yield "its last line is cut off, and left out"
 
 

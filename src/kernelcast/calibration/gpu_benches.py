@@ -16,7 +16,7 @@ from kernelcast.measurements.gpu_benches import (
     Table,
     read_table,
 )
-from kernelcast.measuring.raw import Raw
+from kernelcast.measuring.raw import Entry, Raw
 
 ORIGIN = "RRZE gpu-benches"
 
@@ -83,14 +83,14 @@ def _device(machine: Machine, clocks_hz: Iterable[float]) -> Mapping[str, object
 
 def _entries(
     tables: Mapping[str, Table[object]], clocks_hz: Mapping[str, float]
-) -> Mapping[str, Mapping[str, object]]:
+) -> Mapping[str, Entry[object]]:
     return {
-        name: {
-            "status": "done",
-            "file": table.file,
-            "samples": table.rows,
-            "clock_before_hz": clocks_hz.get(name),
-            "is_cut": table.is_cut,
-        }
+        name: Entry(
+            status="done",
+            file=table.file,
+            samples=table.rows,
+            clock_before_hz=clocks_hz.get(name),
+            is_cut=table.is_cut,
+        )
         for name, table in tables.items()
     }

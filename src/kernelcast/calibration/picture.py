@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
+Sample = TypeVar("Sample")
 Points = tuple[tuple[float, float], ...]
 
 
@@ -30,10 +31,10 @@ class Picture:
 
 
 def measured(
-    samples: Iterable[Mapping[str, Any]],
-    label: Callable[[Mapping[str, Any]], str],
-    x: Callable[[Mapping[str, Any]], float],
-    y: Callable[[Mapping[str, Any]], float],
+    samples: Iterable[Sample],
+    label: Callable[[Sample], str],
+    x: Callable[[Sample], float],
+    y: Callable[[Sample], float],
 ) -> tuple[Curve, ...]:
     """One curve for every label, in the order in which the labels come."""
     by_label: dict[str, list[tuple[float, float]]] = {}

@@ -28,12 +28,13 @@ from kernelcast.errors import InputError, UnsupportedError
 if TYPE_CHECKING:
     from kernelcast.api import Build
     from kernelcast.execution.consumers import Consumer
-    from kernelcast.forecasting.recording import Recording
+    from kernelcast.execution.run import Run
     from kernelcast.traces.stored import TraceHead
 
     Feed = Callable[[Sequence[Consumer]], None]
 
 OWN, ACCEL_SIM = "own", "accel-sim"
+MAKER = "kernelcast"
 
 
 @click.command("trace")
@@ -122,7 +123,7 @@ def _executed(
     """A launch to be executed."""
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.forecasting.recording import MAKER, prepare
+    from kernelcast.forecasting.runs import head_of, run_of_last
     from kernelcast.frontends.launch_check import check_launch
 
     machine, build = gpus.machine(), source.build()
@@ -136,27 +137,29 @@ def _executed(
             f"no launch {number}", where=file, hint=f"the last is {len(work.launches)}"
         )
 
-    def prepared(build: Build) -> Recording:
+    def prepared(build: Build) -> Run:
         assert work.source is not None
         runs = []
         for one in work.launches[: number or 1]:
             kernel = api.load(work.source, gpu=machine, kernel=one.kernel, build=build)
             runs.append((kernel, check_launch(kernel, one)))
-        return prepare(runs, sampling.sampling(), base_dir=work.base_dir, cache=build.cache)
+        return run_of_last(
+            runs, sampling=sampling.sampling(), base_dir=work.base_dir, cache=build.cache
+        )
 
     try:
-        recording = prepared(build)
+        run = prepared(build)
     except UnsupportedError as error:
         if build.isa != "auto":
             raise
         output.remark(f"PTX is traced, not the machine code: {error.what}")
-        recording = prepared(replace(build, isa="ptx"))
+        run = prepared(replace(build, isa="ptx"))
 
     def feed(consumers: Sequence[Consumer]) -> None:
         with progress_bar("executing", output.quiet) as progress:
-            recording.run(consumers, progress)
+            run.execute(*consumers, progress=progress)
 
-    return recording.head, MAKER, feed
+    return head_of(run), MAKER, feed
 
 
 def _writer(

@@ -7,6 +7,8 @@ addressed from 0 within their own space; in generic addresses they appear throug
 
 from __future__ import annotations
 
+from kernelcast.ir.sizes import WARP_LANES as WARP_LANES
+
 # Machine code makes a generic address of an offset by setting the high word alone.
 SHARED_WINDOW = 0x1_0000_0000
 LOCAL_WINDOW = 0x2_0000_0000
@@ -18,5 +20,3 @@ ARRAY_ALIGN_BYTES = 512
 """Alignment of every array; cudaMalloc promises at least 256."""
 GUARD_BYTES = 1 << 30
 """Unmapped addresses after every array."""
-
-WARP_LANES = 32

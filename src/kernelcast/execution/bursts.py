@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind, Words
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx.bulk import UNIT_BYTES
 
 Addresses = NDArray[np.int64]

@@ -25,9 +25,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Kernel, Launch
+from kernelcast.ir.sizes import WARP_LANES
 
 Words = NDArray[np.uint64]
 

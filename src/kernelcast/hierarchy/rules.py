@@ -5,10 +5,10 @@ Where a file does not say it, the rules are those of today's chips.
 
 from __future__ import annotations
 
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
 
 _HALF_WARP_LANES = 16
-_SECTOR_BYTES = 32
 
 
 def caches_memory(machine: Machine) -> bool:
@@ -33,4 +33,4 @@ def merges_in_order(machine: Machine) -> bool:
 
 def transaction_bytes(machine: Machine) -> int:
     """The smallest transaction with global memory."""
-    return int(machine.get("coalescing.transaction") or _SECTOR_BYTES)
+    return int(machine.get("coalescing.transaction") or SECTOR_BYTES)

@@ -17,11 +17,11 @@ from enum import StrEnum
 
 from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
 from kernelcast.ir import OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.profiling.profile import AccessProfile, Profile
 
-SECTOR_BYTES = 32
 HALF_WARP_LANES = 16
 _WRITES_THROUGH = (7, 0)
 """Compute capability from which on stores to local memory pass through the L1 cache."""

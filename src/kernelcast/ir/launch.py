@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.ir.tensor_map import TensorLayout
 
 Dim3 = tuple[int, int, int]
@@ -119,6 +121,18 @@ class Launch:
     kernel: str = ""
     repeat: int = 1
 
+    if TYPE_CHECKING:
+        # What is given is not what is kept, which the fields cannot say.
+        def __init__(
+            self,
+            grid: int | tuple[int, ...],
+            block: int | tuple[int, ...],
+            args: Mapping[str, Argument] = ...,
+            smem_bytes: int = 0,
+            kernel: str = "",
+            repeat: int = 1,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", _three(self.grid))
         object.__setattr__(self, "block", _three(self.block))
@@ -136,7 +150,7 @@ class Launch:
     @property
     def warps_per_block(self) -> int:
         """Warps in a block, the last one possibly partial."""
-        return -(-self.threads_per_block // 32)
+        return -(-self.threads_per_block // WARP_LANES)
 
     @property
     def threads(self) -> int:

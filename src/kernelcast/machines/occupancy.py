@@ -13,9 +13,8 @@ from functools import partial
 
 from kernelcast.errors import InputError, LaunchError
 from kernelcast.ir import Launch, Resources
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.machine import Machine
-
-WARP_LANES = 32
 
 
 @dataclass(frozen=True, slots=True)

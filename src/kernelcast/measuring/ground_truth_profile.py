@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kernelcast.ir import Launch
-from kernelcast.measuring.ground_truth_samples import launch_of, read_samples
+from kernelcast.measuring.ground_truth_samples import (
+    KernelEntry,
+    Launched,
+    launch_of,
+    read_samples,
+)
 from kernelcast.measuring.harness.profile import SCHEMA
 
 
@@ -32,19 +38,20 @@ class GroundTruthProfile:
     missing: tuple[str, ...]
 
 
+class Counted(Launched, frozen=True, kw_only=True):
+    """A sample: the launch, and the numbers by the profiler's names."""
+
+    metrics: Annotated[dict[str, float], msgspec.Meta(min_length=1)]
+
+
 def read_profile(path: str) -> GroundTruthProfile:
-    """Read what the profiling program wrote; InputError or ParseError where it is none of that.
+    """Read what the profiling command wrote; InputError or ParseError where it is none of that.
 
     A configuration counts as missing where the suite of this version launches it differently.
     """
-    found = read_samples(path, SCHEMA, lambda name, _, sample: _profiled(name, sample))
+    found = read_samples(path, SCHEMA, KernelEntry[Counted], _profiled)
     return GroundTruthProfile(found.device, found.date, found.records, found.missing)
 
 
-def _profiled(name: str, sample: Mapping[str, Any]) -> Profiled:
-    number = int(sample["configuration"])
-    launch = launch_of(name, number, sample)
-    metrics = {str(metric): float(value) for metric, value in sample["metrics"].items()}
-    if not metrics or not all(map(math.isfinite, metrics.values())):
-        raise ValueError("no metrics")
-    return Profiled(name, number, launch, metrics)
+def _profiled(name: str, _: KernelEntry[Counted], sample: Counted) -> Profiled:
+    return Profiled(name, sample.configuration, launch_of(name, sample), sample.metrics)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kernelcast.ir import Launch
-from kernelcast.measuring.ground_truth_samples import MissingError, launch_of, read_samples
-from kernelcast.measuring.harness.ground_truth import RIGHT, SCHEMA
+from kernelcast.measuring.ground_truth_samples import (
+    KernelEntry,
+    Launched,
+    MissingError,
+    launch_of,
+    read_samples,
+)
+from kernelcast.measuring.harness.ground_truth import FAILED, RIGHT, SCHEMA, WRONG
+
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Series = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +33,6 @@ class Times:
     def median(self) -> float:
         """The middle one."""
         return statistics.median(self.seconds)
-
-    @property
-    def least(self) -> float:
-        """The shortest."""
-        return min(self.seconds)
-
-    @property
-    def most(self) -> float:
-        """The longest."""
-        return max(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -63,35 +64,62 @@ class GroundTruth:
     missing: tuple[str, ...]
 
 
+class Right(Launched, frozen=True, kw_only=True, tag_field="result", tag=RIGHT):
+    """A configuration whose result was right: seconds of every launch, and its occupancy."""
+
+    cold_s: Series
+    warm_s: Series
+    clock_hz: float
+    registers: int
+    blocks_per_sm: int
+
+
+class Wrong(Launched, frozen=True, kw_only=True, tag_field="result", tag=WRONG):
+    """A configuration whose result was wrong, which was not timed."""
+
+    error: str
+
+
+class Failed(Launched, frozen=True, kw_only=True, tag_field="result", tag=FAILED):
+    """A configuration that could not be launched."""
+
+    error: str
+
+
+Sample = Right | Wrong | Failed
+
+
+class TimedKernel(KernelEntry[Sample], frozen=True, kw_only=True):
+    """A kernel's configurations; `empty_s` are the seconds of launches that do nothing."""
+
+    empty_s: tuple[Seconds, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.empty_s and any(isinstance(sample, Right) for sample in self.samples):
+            raise ValueError("Object missing required field `empty_s`")
+
+
 def read_ground_truth(path: str) -> GroundTruth:
     """Read a raw file; InputError or ParseError where it is none.
 
     A configuration counts as missing where its result was wrong, or where the suite of this
     version launches it differently.
     """
-    found = read_samples(path, SCHEMA, _measured)
+    found = read_samples(path, SCHEMA, TimedKernel, _measured)
     return GroundTruth(found.device, found.date, found.records, found.missing)
 
 
-def _measured(name: str, entry: Mapping[str, Any], sample: Mapping[str, Any]) -> Measured:
-    number = int(sample["configuration"])
-    if sample["result"] != RIGHT:
-        raise MissingError(f"{sample['result']}: {sample['error']}")
+def _measured(name: str, entry: TimedKernel, sample: Sample) -> Measured:
+    if not isinstance(sample, Right):
+        raise MissingError(f"{sample.__struct_config__.tag}: {sample.error}")
     return Measured(
         kernel=name,
-        configuration=number,
-        launch=launch_of(name, number, sample),
-        cold=_times(sample["cold_s"]),
-        warm=_times(sample["warm_s"]),
-        empty_s=_times(entry["empty_s"]).median,
-        clock_hz=float(sample["clock_hz"]),
-        registers=int(sample["registers"]),
-        blocks_per_sm=int(sample["blocks_per_sm"]),
+        configuration=sample.configuration,
+        launch=launch_of(name, sample),
+        cold=Times(sample.cold_s),
+        warm=Times(sample.warm_s),
+        empty_s=Times(entry.empty_s).median,
+        clock_hz=sample.clock_hz,
+        registers=sample.registers,
+        blocks_per_sm=sample.blocks_per_sm,
     )
-
-
-def _times(seconds: Sequence[Any]) -> Times:
-    numbers = tuple(float(s) for s in seconds)
-    if not numbers or not all(0 < s < float("inf") for s in numbers):
-        raise ValueError(f"{seconds} are no times")
-    return Times(numbers)

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.ir import Launch
-from kernelcast.measuring.raw import entries_of, read_document
+from kernelcast.measuring.raw import Count, decoded, device_of, read_document
 from kernelcast.suite.registry import kernels
 from kernelcast.suite.table import Scale, argument_text
 
+Extents = tuple[int, int, int]
 Record = TypeVar("Record")
-Entry = Mapping[str, Any]
+Held = TypeVar("Held", bound="KernelEntry[Any]")
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """The launch of a sample: its configuration's number, and how the suite writes it."""
+
+    configuration: Count
+    kernel: str
+    grid: Extents
+    block: Extents
+    smem_bytes: int
+    args: dict[str, str]
+
+
+Sample = TypeVar("Sample", bound=Launched)
+
+
+class KernelEntry(msgspec.Struct, Generic[Sample], frozen=True, kw_only=True):
+    """What was recorded of one kernel."""
+
+    status: str = ""
+    error: str = "no samples"
+    samples: Sequence[Sample] = ()
 
 
 class MissingError(KernelcastError):
@@ -31,52 +56,41 @@ class Samples(Generic[Record]):
 
 
 def read_samples(
-    path: str, schema: str, record_of: Callable[[str, Entry, Entry], Record]
+    path: str,
+    schema: str,
+    entry_type: type[Held],
+    record_of: Callable[[str, Held, Any], Record],
 ) -> Samples[Record]:
     """Read a file of a schema; InputError or ParseError where it is none.
 
     `record_of` makes a record of a kernel's name, its entry and one of its samples. It raises
-    MissingError for a sample that is to be left out, and what Python raises for a damaged one.
+    MissingError for a sample that is to be left out.
     """
-    document, device = read_document(path, schema)
+    document = read_document(path, schema)
+    if document.kernels is None:
+        raise InputError("no kernels", where=path, hint="measure again")
     records: list[Record] = []
     missing: list[str] = []
-    for name, entry in entries_of(document, "kernels", path).items():
-        samples = entry.get("samples")
-        if not isinstance(samples, list) or not samples:
-            missing.append(f"{name}: {entry.get('error', 'no samples')}")
-            continue
-        for sample in samples:
+    for name, data in document.kernels.items():
+        entry = decoded(data, entry_type, f"kernels.{name}", path)
+        if not entry.samples:
+            missing.append(f"{name}: {entry.error}")
+        for sample in entry.samples:
             try:
                 records.append(record_of(name, entry, sample))
-            except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-                raise InputError(
-                    f"samples of {name} are damaged: {type(error).__name__} {error}",
-                    where=path,
-                    hint="measure again",
-                ) from None
             except MissingError as error:
-                missing.append(f"{name}, configuration {sample['configuration']}: {error.what}")
-    return Samples(device, str(document.get("date", "")), tuple(records), tuple(missing))
+                missing.append(f"{name}, configuration {sample.configuration}: {error.what}")
+    return Samples(device_of(document, path), document.date, tuple(records), tuple(missing))
 
 
-def launch_of(name: str, number: int, sample: Entry) -> Launch:
+def launch_of(name: str, sample: Launched) -> Launch:
     """The launch of a configuration; MissingError where this version's suite has another."""
     kernel = kernels().get(name)
     launches = kernel.launches(Scale.FULL) if kernel else ()
-    if 0 <= number < len(launches):
-        recorded = _described(launches[number])
-        if recorded == {key: sample[key] for key in recorded}:
-            return launches[number]
+    if sample.configuration < len(launches):
+        launch = launches[sample.configuration]
+        args = {label: argument_text(value) for label, value in launch.args.items()}
+        ours = (launch.kernel, launch.grid, launch.block, launch.smem_bytes, args)
+        if ours == (sample.kernel, sample.grid, sample.block, sample.smem_bytes, sample.args):
+            return launch
     raise MissingError("launched otherwise by this version")
-
-
-def _described(launch: Launch) -> dict[str, Any]:
-    """The launch as the runner records it."""
-    return {
-        "kernel": launch.kernel,
-        "grid": list(launch.grid),
-        "block": list(launch.block),
-        "smem_bytes": launch.smem_bytes,
-        "args": {label: argument_text(value) for label, value in launch.args.items()},
-    }

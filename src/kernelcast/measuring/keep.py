@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernelcast.errors import InputError
 from kernelcast.files import write_into
@@ -16,7 +14,7 @@ from kernelcast.measuring.ground_truth_pack import ground_truth_part
 from kernelcast.measuring.harness import ground_truth, measure, profile
 from kernelcast.measuring.harness.ground_truth_arrays import FOLDER
 from kernelcast.measuring.pack import compile_benchmark, source_files
-from kernelcast.measuring.raw import read_document
+from kernelcast.measuring.raw import Document, read_document, schema_of
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
 
@@ -61,11 +59,11 @@ def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
     The raw file holds the cubins' hashes. They are compiled anew here: InputError where that does
     not give the same code, as with another version of kernelcast or of NVIDIA's compiler.
     """
-    schema, document = _document(file)
-    kind = _KINDS[schema]
+    document = _document(file)
+    kind = _KINDS[document.schema]
     wanted = _hashes(document, file)
     stems = [Path(name).stem for name in wanted]
-    cubins = kind.cubins(stems, str(document["code"]["architecture"]), cache)
+    cubins = kind.cubins(stems, document.code["architecture"], cache)
     for name, digest in wanted.items():
         if hashlib.sha256(cubins.get(name, b"")).hexdigest() != digest:
             raise InputError(
@@ -80,20 +78,17 @@ def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
     return write_into(directory, contents)
 
 
-def _document(file: str) -> tuple[str, Mapping[str, Any]]:
+def _document(file: str) -> Document:
     try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
-        stated = str(found.get("schema")) if isinstance(found, dict) else ""
-    except (OSError, ValueError):
+        stated = schema_of(Path(file).read_bytes(), file)
+    except OSError:
         stated = ""
     # Of a file that is none of them, the reader says why.
-    schema = stated if stated in _KINDS else measure.SCHEMA
-    return schema, read_document(file, schema)[0]
+    return read_document(file, stated if stated in _KINDS else measure.SCHEMA)
 
 
-def _hashes(document: Mapping[str, Any], file: str) -> Mapping[str, str]:
+def _hashes(document: Document, file: str) -> Mapping[str, str]:
     """The cubins that were measured, with their hashes."""
-    code = document.get("code")
-    if not isinstance(code, dict) or not isinstance(code.get("architecture"), str):
+    if "architecture" not in document.code:
         raise InputError("does not say which code it measured", where=file, hint="measure again")
-    return {name: digest for name, digest in code.items() if name != "architecture"}
+    return {name: digest for name, digest in document.code.items() if name != "architecture"}

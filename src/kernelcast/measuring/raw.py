@@ -1,22 +1,74 @@
-"""The raw file of a measured GPU."""
+"""The raw file of a measured GPU: typed, and checked field by field."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
 
 from kernelcast.errors import InputError, ParseError
 from kernelcast.measuring.harness.measure import SCHEMA, SUITE
+from kernelcast.measuring.samples import sample_type
 
-_DEVICE_NUMBERS = ("major", "minor", "sm_count", "clock_khz", "memory_bytes", "l2_bytes")
+T = TypeVar("T")
+Sample = TypeVar("Sample")
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Hz = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Device(msgspec.Struct, frozen=True):
+    """What every raw file must say of the GPU; the driver says more."""
+
+    name: str
+    major: Count
+    minor: Count
+    sm_count: Count
+    clock_khz: Count
+    memory_bytes: Count
+    l2_bytes: Count
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A raw file of any kind; `results` hold the entries by name, as they are written."""
+
+    schema: str
+    device: msgspec.Raw
+    suite: str = ""
+    date: str = ""
+    code: dict[str, str] = {}
+    benchmarks: dict[str, msgspec.Raw] | None = None
+    kernels: dict[str, msgspec.Raw] | None = None
+
+
+class _Schema(msgspec.Struct, frozen=True):
+    schema: str = ""
+
+
+class Entry(msgspec.Struct, Generic[Sample], frozen=True, kw_only=True):
+    """What was measured by one benchmark, and what may have disturbed it.
+
+    `file` and `is_cut` are those of a table that somebody else's program has printed.
+    """
+
+    status: str
+    samples: Sequence[Sample] = ()
+    error: str = "no reason recorded"
+    date: str = ""
+    clock_before_hz: Hz | None = None
+    clock_after_hz: Hz | None = None
+    held_down: tuple[str, ...] = ()
+    other_programs: int | None = None
+    late_launches: int = 0
+    file: str = ""
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
 class Raw:
-    """The device's properties, and the benchmarks' entries by name, as the runner writes them.
+    """The device's properties, and the benchmarks' entries by name.
 
     `origin` names the benchmarks, in the source of every number.
     """
@@ -24,49 +76,73 @@ class Raw:
     device: Mapping[str, Any]
     origin: str
     date: str
-    benchmarks: Mapping[str, Mapping[str, Any]]
+    benchmarks: Mapping[str, Entry[Any]]
 
 
 def read_raw(path: str) -> Raw:
-    """Read a raw file; InputError or ParseError where it is none."""
-    document, device = read_document(path, SCHEMA)
-    if document.get("suite") != SUITE:
+    """Read a raw file; InputError or ParseError where it is none.
+
+    Benchmarks that this version does not have are left out.
+    """
+    document = read_document(path, SCHEMA)
+    if document.suite != SUITE:
         raise InputError(
-            f"made by suite {document.get('suite')!r}, this version reads {SUITE!r}",
+            f"made by suite {document.suite!r}, this version reads {SUITE!r}",
             where=path,
             hint="measure again with this version",
         )
-    benchmarks = entries_of(document, "benchmarks", path)
+    if document.benchmarks is None:
+        raise InputError("no benchmarks", where=path, hint="measure again")
+    benchmarks = {
+        name: decoded(entry, Entry[kind], f"benchmarks.{name}", path)  # type: ignore[valid-type]
+        for name, entry in document.benchmarks.items()
+        if (kind := sample_type(name)) is not None
+    }
     origin = f"kernelcast microbenchmarks {SUITE}"
-    return Raw(device, origin, str(document.get("date", "")), benchmarks)
+    return Raw(device_of(document, path), origin, document.date, benchmarks)
 
 
-def read_document(path: str, schema: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a runner wrote, and the device in it; InputError or ParseError where it is none."""
+def read_document(path: str, schema: str) -> Document:
+    """What a harness wrote; InputError or ParseError where it is none of that schema."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(
             error.strerror or "cannot be read", where=path, hint="give a file by kernelcast measure"
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"not JSON: {error}", where=path, hint="measure again") from None
-    if not isinstance(document, dict) or document.get("schema") != schema:
+    if schema_of(data, path) != schema:
         raise InputError(
             f"no raw file of schema {schema}", where=path, hint="give a file by kernelcast measure"
         )
-    device = document.get("device")
-    if not isinstance(device, dict) or not isinstance(device.get("name"), str):
-        raise InputError("no device", where=path, hint="measure again")
-    for key in _DEVICE_NUMBERS:
-        if not isinstance(device.get(key), int) or device[key] < 0:
-            raise InputError(f"device has no {key}", where=path, hint="measure again")
-    return document, device
+    return decoded(data, Document, "", path)
 
 
-def entries_of(document: Mapping[str, Any], key: str, path: str) -> Mapping[str, Mapping[str, Any]]:
-    """The results in a file, by name; InputError where there are none."""
-    entries = document.get(key)
-    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
-        raise InputError(f"no {key}", where=path, hint="measure again")
-    return entries
+def schema_of(data: bytes, path: str) -> str:
+    """The schema that a file states; nothing where it is no object with one."""
+    try:
+        return msgspec.json.decode(data, type=_Schema).schema
+    except msgspec.ValidationError:
+        return ""
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ParseError(f"not JSON: {error}", where=path, hint="measure again") from None
+
+
+def device_of(document: Document, path: str) -> Mapping[str, Any]:
+    """The device as the file describes it; InputError where a property is missing."""
+    decoded(document.device, Device, "device", path)
+    found: dict[str, Any] = msgspec.json.decode(document.device)
+    return found
+
+
+def decoded(data: bytes | msgspec.Raw, kind: type[T], place: str, path: str) -> T:
+    """Decode a part of a file, checked; InputError that names the field. `place` is the part's."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        what, _, at = str(error).partition(" - at `$")
+        field = f"{place}{at.rstrip('`')}".lstrip(".")
+        raise InputError(
+            f"{field}: {what}" if field else what, where=path, hint="measure again"
+        ) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ParseError(f"not JSON: {error}", where=path, hint="measure again") from None

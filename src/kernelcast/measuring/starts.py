@@ -18,7 +18,6 @@ from kernelcast.ir import ELEMENT_BYTES, Array
 PIECE_ELEMENTS = 1 << 16
 """Even, and a divisor of the pieces in which `fill_array` draws: no bits are dropped inside."""
 
-STATE_BYTES = 40
 _WORD_BYTES = 8
 _INTEGERS = "us"
 _RANDINT = ("u8", "u32", "s32", "s64", "f32")

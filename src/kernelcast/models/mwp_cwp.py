@@ -43,8 +43,9 @@ from typing import ClassVar
 
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.rules import caches_memory, merges_half_warps, merges_in_order
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate, coalesced_transactions_cc10
+from kernelcast.hierarchy.traffic import Estimate, coalesced_transactions_cc10
 from kernelcast.ir import OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import (
     Bottleneck,
@@ -55,7 +56,7 @@ from kernelcast.models.terms.base import (
     launch_overhead,
 )
 from kernelcast.models.terms.latency import load_latency
-from kernelcast.models.terms.throughput import WARP_LANES, dram_rate
+from kernelcast.models.terms.throughput import dram_rate
 from kernelcast.profiling.profile import AccessProfile
 
 

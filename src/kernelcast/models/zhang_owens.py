@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcast.errors import InputError
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
     Floats,
@@ -87,20 +88,18 @@ class ZhangOwensResult:
         return self.alu_time + self.mem_time
 
 
-LANES = 32
-
-
 def solve(i: ZhangOwensInputs) -> ZhangOwensResult:
     """Time of either kind of instruction."""
     return ZhangOwensResult(
-        ratio(i.alu_instructions * LANES, i.alu, 0.0), ratio(i.mem_instructions * LANES, i.mem, 0.0)
+        ratio(i.alu_instructions * WARP_LANES, i.alu, 0.0),
+        ratio(i.mem_instructions * WARP_LANES, i.mem, 0.0),
     )
 
 
 def modelled(warps: Numbers, parallelism: Numbers, latency: Numbers, cycles: Numbers) -> Floats:
     """min(n parallelism / latency, peak) in lanes per cycle and SM; 0 where there is no work."""
     waiting = ratio(latency, np.asarray(warps, np.float64) * parallelism, 0.0)
-    return ratio(np.float64(LANES), np.maximum(waiting, cycles), 0.0)
+    return ratio(np.float64(WARP_LANES), np.maximum(waiting, cycles), 0.0)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import from_dtype, types
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.compilation import compiled, inlined, inner
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)

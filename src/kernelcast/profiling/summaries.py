@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.execution.memory import Memory
-from kernelcast.ir import Instruction, Kernel, Location, OpClass, Space
+from kernelcast.ir import Kernel, Location, OpClass, Space
+from kernelcast.isas.ptx.flops import flops as flops_of_step
 from kernelcast.profiling import counting as c
 from kernelcast.profiling.footprints import extrapolate_distinct
 from kernelcast.profiling.profile import AccessProfile, Count, Footprint, LineProfile, Sample
 from kernelcast.profiling.tables import AccessRow, Table, array_sectors
 
 Floats = NDArray[np.float64]
-
-_FLOPS = {"add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2, "mad": 2}
-_FLOP_CLASSES = (OpClass.FP16, OpClass.FP32, OpClass.FP64)
 
 
 def spread(per_block: NDArray[np.int64], grid_blocks: int) -> float:
@@ -52,22 +50,14 @@ def counts(kernel: Kernel, warps: Floats, threads: Floats) -> dict[OpClass, Coun
 
 
 def flops(kernel: Kernel, threads: Floats) -> dict[str, float]:
-    """Floating-point operations of threads by precision: adds, multiplications, divisions.
-
-    A fused multiply-add is two, a packed instruction (`f16x2`) twice its scalar.
-    """
+    """Floating-point operations of threads by precision."""
     totals: dict[str, float] = {}
     for index, thread in enumerate(threads.tolist()):
         for step in kernel.steps(index) if thread else ():
-            operations = _FLOPS.get(step.opcode, 0) * _packed(step)
-            if operations and step.op_class in _FLOP_CLASSES:
+            if operations := flops_of_step(step):
                 precision = step.op_class.value
                 totals[precision] = totals.get(precision, 0.0) + thread * operations
     return totals
-
-
-def _packed(instruction: Instruction) -> int:
-    return 2 if any(m.endswith("x2") for m in instruction.modifiers) else 1
 
 
 def access_profiles(rows: Sequence[AccessRow], table: Floats) -> tuple[AccessProfile, ...]:

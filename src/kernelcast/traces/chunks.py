@@ -27,7 +27,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import (
     ID_MASK,
     ID_SHIFT,
@@ -36,6 +35,7 @@ from kernelcast.execution.trace import (
     RecordKind,
     Words,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.columns import Integers, pack_column, unpack_columns
 
 _COLUMNS = 7

@@ -248,7 +248,17 @@ def _check(header: Header) -> None:
         raise ValueError("its blocks are not those of its grid")
     if not 0 < launch.warps_per_block <= _MAX_WARPS:
         raise ValueError("its blocks are no blocks of threads")
-    kernel = header.kernel
+    _check_kernel(header.kernel)
+    address = 0
+    for region in header.regions:
+        if region.address < address or region.size_bytes < 0:
+            raise ValueError("its arrays are not in order")
+        address = region.end
+    if address > _MAX_ADDRESS:
+        raise ValueError("its arrays lie outside the memory")
+
+
+def _check_kernel(kernel: StoredKernel) -> None:
     for index, block in enumerate(kernel.blocks):
         inside = 0 <= block.start <= block.end <= len(kernel.instructions)
         if block.index != index or not inside:
@@ -258,10 +268,3 @@ def _check(header: Header) -> None:
             raise ValueError(f"an access of {instruction.access_bytes} bytes")
         if instruction.file >= len(kernel.files):
             raise ValueError("its source files are not all there")
-    address = 0
-    for region in header.regions:
-        if region.address < address or region.size_bytes < 0:
-            raise ValueError("its arrays are not in order")
-        address = region.end
-    if address > _MAX_ADDRESS:
-        raise ValueError("its arrays lie outside the memory")

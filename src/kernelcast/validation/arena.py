@@ -20,17 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcast.errors import InputError, MissingNumberError
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.baghsorkhi import Baghsorkhi
 from kernelcast.models.cuda_guide import CudaGuide
 from kernelcast.models.gpumech import GpuMech
 from kernelcast.models.mwp_cwp import MwpCwpInputs, solve
 from kernelcast.models.sim import Sim
-from kernelcast.models.terms.latency_hiding import (
-    WARP_LANES,
-    contended_throughput,
-    warp_throughput,
-)
+from kernelcast.models.terms.latency_hiding import contended_throughput, warp_throughput
 from kernelcast.models.terms.mix import COALESCED_BYTES, Mix, mix_contention, mix_work
 from kernelcast.models.terms.work import Floats, WarpWork
 from kernelcast.models.zhang_owens import ThroughputTable, ZhangOwens

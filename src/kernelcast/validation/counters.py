@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Bytes
+from kernelcast.hierarchy.traffic import Bytes
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
@@ -33,13 +34,8 @@ class Expected:
     is_count: bool = False
 
 
-def expected_counters(case: Case) -> Mapping[str, float]:
-    """The values of all counters that a case answers, by Nsight Compute's names."""
-    return {name: found.value for name, found in expectations(case).items()}
-
-
 def expectations(case: Case) -> Mapping[str, Expected]:
-    """The same with their bounds."""
+    """The values of all counters that a case answers, by Nsight Compute's names, with bounds."""
     if case.machine.get("sm.profiler_counters") != 1:
         return {}
     found = ((name, row(case)) for name, row in COUNTERS.items())

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 
 from kernelcast.errors import InputError
-from kernelcast.models.terms.latency_hiding import WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.mix import Mix, MixKind
 
 WORD_BYTES = 4

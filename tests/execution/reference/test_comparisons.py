@@ -61,7 +61,7 @@ def test_ftz_compares_subnormal_numbers_as_zeros() -> None:
 @pytest.mark.parametrize(
     ("name", "combine"), [("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)]
 )
-def test_setp_combines_both_results_with_a_predicate(name, combine) -> None:  # type: ignore[no-untyped-def]
+def test_setp_combines_both_results_with_a_predicate(name, combine) -> None:
     for a, b in ((1, 2), (2, 1)):
         for c in (0, 1):
             p, q = compute_all(f"setp.lt.{name}.s32", a, b, c)

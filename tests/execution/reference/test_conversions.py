@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -81,7 +82,8 @@ def test_floats_become_integers_clamped_to_the_type(
 ) -> None:
     name, bits = source
     low, high = bounds(result)
-    expected = min(max(ROUNDINGS[mode](value_of(name, bits)), low), high)
+    to_integer: Any = ROUNDINGS[mode]
+    expected = min(max(to_integer(value_of(name, bits)), low), high)
     assert compute(f"cvt.{mode}.{result}.{name}", bits) == as_bits(expected, result)
 
 

@@ -14,7 +14,7 @@ from kernelcast.ir import Array, Launch
 STORE = "st.global.u32 [%l2], %r1;"
 
 
-def entered(result, block: int = 0, warp: int = 0) -> list[tuple[int, int]]:  # type: ignore[no-untyped-def]
+def entered(result, block: int = 0, warp: int = 0) -> list[tuple[int, int]]:
     """The basic blocks a warp entered, with the masks."""
     return [
         (r.id, r.mask)

@@ -112,10 +112,10 @@ def _cubins_of(file: Path, name: str, directory: Path) -> Iterator[tuple[str, Pa
     elif is_container(file):
         try:
             with open_fat_binary(file) as binary:
-                for number, (member, data) in enumerate(binary.cubins()):
+                for number, (inside, data) in enumerate(binary.cubins()):
                     path = directory / f"{file.name}.{number}"
                     path.write_bytes(data)
-                    yield f"{name}: {member.architecture} {number}", path
+                    yield f"{name}: {inside.architecture} {number}", path
         except InputError as error:
             print(f"left out: {name}: {error.what}")
     elif file.read_bytes()[:4] == b"\x7fELF":

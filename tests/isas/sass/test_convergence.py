@@ -73,6 +73,7 @@ def after(kernel: Kernel, block: BasicBlock) -> tuple[int, ...]:
     if last.opcode == "RET":
         return ()
     if last.opcode == "CALL":
+        assert last.code_offset is not None
         behind = last.code_offset + INSTRUCTION_BYTES
         starts = {kernel.instructions[b.start].code_offset: b.index for b in kernel.blocks}
         return (*block.successors, starts[behind])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
 from tests.isas.sass.integer_kernels import executors_on, fill, launch, source
@@ -175,7 +177,7 @@ def test_a_form_that_is_not_known_is_refused(text):
 )
 def test_an_instruction_reads_before_it_writes(text):
     """Destinations may be sources, and a guard holds for all of an instruction."""
-    written = set()
+    written: set[Any] = set()
     for step in steps_of(text):
         assert step.opcode != UNKNOWN
         assert not written.intersection(step.reads), step

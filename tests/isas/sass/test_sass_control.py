@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.isas.sass.listings import control
 
@@ -47,7 +49,7 @@ def late_reads(module, *, shift: int = 0):
     good, bad = 0, []
     for function in module.functions.values():
         for block in flow_graph(function).blocks:
-            pending = {}
+            pending: dict[Any, Any] = {}
             for instruction in function.instructions[block.start : block.end]:
                 waited = {(b + shift) % 6 for b in instruction.control.waits}
                 pending = {r: b for r, b in pending.items() if b not in waited}
@@ -92,7 +94,9 @@ def test_shared_loads_without_a_barrier_are_covered_by_a_later_one(code):
     wrong = []
     for function in code.module.functions.values():
         for block in flow_graph(function).blocks:
-            pending = {}  # the barrier that covers a register, None as long as none does
+            pending: dict[
+                Any, Any
+            ] = {}  # the barrier that covers a register, None as long as none does
             for i in function.instructions[block.start : block.end]:
                 found, barrier = effects(i), i.control.write_barrier
                 pending = {r: b for r, b in pending.items() if b not in i.control.waits}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -106,11 +107,11 @@ def test_a_conditional_branch_takes_longer_than_other_instructions_on_fermi(make
 )
 def test_results_reach_the_cuda_cores_of_maxwell_sooner(make_case, reader, sfu, shared):
     """Section 4.7: 13 and 24 cycles to another of their kind, 9 and 22 to an addition."""
-    root = {"op_class": OpClass.SFU, "writes": "x", "reads": ("a",)}
+    root: dict[str, Any] = {"op_class": OpClass.SFU, "writes": "x", "reads": ("a",)}
     load = {**LOAD, "space": Space.SHARED, "reads": ("a",)}
     between = {"op_class": OpClass.FP32, "writes": "z", "reads": ("a",)}
     for slow, expected in ((root, sfu), (load, shared)):
-        ops = [slow, between]
+        ops: list[dict[str, Any]] = [slow, between]
         if reader is not None:
             space = Space.SHARED if reader is OpClass.LOAD else None
             ops.append({"op_class": reader, "space": space, "writes": "y", "reads": ("x",)})

@@ -51,7 +51,10 @@ def scattered(make_case, machine, distinct: float, others: int = 0):
     requested = 32.0 * warps
     streams = [{**LOAD}] * others
     prints = [Footprint("a", 1, True, False, distinct, requested, requested)]
-    prints += [Footprint(f"s{i}", 1, True, False, *[4.0 * warps] * 3) for i in range(others)]
+    prints += [
+        Footprint(f"s{i}", 1, True, False, 4.0 * warps, 4.0 * warps, 4.0 * warps)
+        for i in range(others)
+    ]
     return make_case(
         machine, [{**LOAD, "access": APART}, *streams], blocks=blocks, footprints=prints
     )

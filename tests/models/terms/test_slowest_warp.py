@@ -121,7 +121,8 @@ def test_between_two_barriers_and_after_them_each_has_its_slowest():
 )
 def test_the_slowest_is_never_faster_than_the_mean(ifs, warps, rounds):
     """A loop over if-elses in a row, with a barrier and without."""
-    successors, entered, cycles = [(1,)], [1.0], [1.0]
+    successors: list[tuple[int, ...]] = [(1,)]
+    entered, cycles = [1.0], [1.0]
     for left, right, long in ifs:
         at = len(successors)
         successors += [(at + 1, at + 2), (at + 3,), (at + 3,)]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
-    Sample,
-    Samples,
     constant,
     cycles_per,
     plateau,
     straight,
 )
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.measuring.samples import Chains
 
 OPERATION_OF: Mapping[str, str] = {
     "fp16": "fp16_fma",
@@ -50,26 +49,26 @@ def rules() -> Iterator[Rule]:
     yield Rule("latency.issue_next", "arithmetic.fp32_fma", method, _issue_next)
 
 
-def chain_latency(samples: Samples, _: Device) -> Fitted:
+def chain_latency(samples: Sequence[Chains], _: Device) -> Fitted:
     """Cycles from an instruction to the next of its chain; what the loop costs cancels."""
     points = [
-        (s["instructions"] / s["iterations"], cycles / s["iterations"])
+        (s.instructions / s.iterations, cycles / s.iterations)
         for s in samples
-        if s["chains"] == 1 and s["warps"] == 1
-        for cycles in s["warp_cycles"]
+        if s.chains == 1 and s.warps == 1
+        for cycles in s.warp_cycles
     ]
     return straight(points, "instructions in a chain", "cycles of a chain").slope
 
 
-def _throughput(samples: Samples, _: Device) -> Fitted:
-    def rate(s: Sample) -> float:
-        span = statistics.median(s["span_cycles"])
-        return float(WARP_LANES * s["warps"] * s["instructions"] / span)
+def _throughput(samples: Sequence[Chains], _: Device) -> Fitted:
+    def rate(s: Chains) -> float:
+        span = statistics.median(s.span_cycles)
+        return float(WARP_LANES * s.warps * s.instructions / span)
 
-    curves = measured(samples, lambda s: f"{s['chains']} chains", lambda s: s["warps"], rate)
+    curves = measured(samples, lambda s: f"{s.chains} chains", lambda s: s.warps, rate)
     return plateau(curves, "warps on the SM", "results/cycle/SM")
 
 
-def _issue_next(samples: Samples, _: Device) -> Fitted:
-    many = [s for s in samples if s["chains"] == 4 and s["warps"] == 1]
-    return constant(cycles_per(many, "instructions"), "cycles per instruction")
+def _issue_next(samples: Sequence[Chains], _: Device) -> Fitted:
+    many = [s for s in samples if s.chains == 4 and s.warps == 1]
+    return constant(cycles_per(many, lambda s: s.instructions), "cycles per instruction")

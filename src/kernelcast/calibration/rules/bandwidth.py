@@ -12,11 +12,10 @@ from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
     Rule,
-    Sample,
-    Samples,
     plateau,
     seconds,
 )
+from kernelcast.measuring.samples import Copies, Mix, NearStream, RandomReads, Stream
 
 _IN_HOST_DIRECTION = {"pcie.bandwidth": "HtoD", "pcie.bandwidth_to_host": "DtoH"}
 
@@ -47,69 +46,69 @@ def rules() -> Iterator[Rule]:
     yield Rule("pcie.latency", "copies", least, _copy_latency)
 
 
-def _near(samples: Samples, _: Device) -> Fitted:
-    def rate(s: Sample) -> float:
-        return float(s["bytes"] / statistics.median(s["span_cycles"]))
+def _near(samples: Sequence[NearStream], _: Device) -> Fitted:
+    def rate(s: NearStream) -> float:
+        return float(s.bytes / statistics.median(s.span_cycles))
 
-    curves = measured(samples, lambda s: f"{s['width_bytes']} bytes", lambda s: s["warps"], rate)
+    curves = measured(samples, lambda s: f"{s.width_bytes} bytes", lambda s: s.warps, rate)
     return plateau(curves, "warps on the SM", "byte/cycle/SM")
 
 
-def _stream(samples: Samples, _: Device, *, modes: Sequence[str]) -> Fitted:
+def _stream(samples: Sequence[Stream], _: Device, *, modes: Sequence[str]) -> Fitted:
     curves = measured(
-        [s for s in samples if s["stride"] == 1 and s["mode"] in modes],
-        lambda s: f"{s['mode']} {s['width_bytes']} x {s['in_flight']}",
-        lambda s: s["threads_per_sm"] * s["width_bytes"] * s["in_flight"],
-        lambda s: s["bytes"] / seconds(s),
+        [s for s in samples if s.stride == 1 and s.mode in modes],
+        lambda s: f"{s.mode} {s.width_bytes} x {s.in_flight}",
+        lambda s: s.threads_per_sm * s.width_bytes * s.in_flight,
+        lambda s: s.bytes / seconds(s),
     )
     return plateau(curves, "bytes in flight per SM", "byte/s")
 
 
-def _mixed(level: str, samples: Samples, _: Device) -> Fitted:
+def _mixed(level: str, samples: Sequence[Mix], _: Device) -> Fitted:
     curves = measured(
-        [s for s in samples if s["level"] == level],
+        [s for s in samples if s.level == level],
         lambda s: level,
-        lambda s: s["reads"] / (s["reads"] + s["writes"]),
-        lambda s: s["bytes"] / seconds(s),
+        lambda s: s.reads / (s.reads + s.writes),
+        lambda s: s.bytes / seconds(s),
     )
-    even = [s for s in samples if s["level"] == level and s["reads"] == s["writes"]]
-    found = fits.best_plateau([s["bytes"] / t for s in even for t in s["seconds"]])
+    even = [s for s in samples if s.level == level and s.reads == s.writes]
+    found = fits.best_plateau([s.bytes / t for s in even for t in s.seconds])
     fitted = level_curve("half reads", found.level, curves)
     return Fitted(found.level, found.residual, Picture("reads", "byte/s", (*curves, fitted)))
 
 
-def _random(samples: Samples, _: Device) -> Fitted:
-    largest = max((s["footprint_bytes"] for s in samples), default=0)
+def _random(samples: Sequence[RandomReads], _: Device) -> Fitted:
+    largest = max((s.footprint_bytes for s in samples), default=0)
     curves = measured(
-        [s for s in samples if s["footprint_bytes"] == largest],
-        lambda s: f"{s['in_flight']} in flight",
-        lambda s: s["threads_per_sm"],
-        lambda s: s["transactions"] / seconds(s),
+        [s for s in samples if s.footprint_bytes == largest],
+        lambda s: f"{s.in_flight} in flight",
+        lambda s: s.threads_per_sm,
+        lambda s: s.transactions / seconds(s),
     )
     return plateau(curves, "threads per SM", "transactions/s")
 
 
-def _pinned(samples: Samples, direction: str) -> list[Sample]:
-    return [s for s in samples if (s["direction"], s["host_memory"]) == (direction, "pinned")]
+def _pinned(samples: Sequence[Copies], direction: str) -> list[Copies]:
+    return [s for s in samples if (s.direction, s.host_memory) == (direction, "pinned")]
 
 
-def _copies(direction: str, samples: Samples, _: Device) -> Fitted:
+def _copies(direction: str, samples: Sequence[Copies], _: Device) -> Fitted:
     curves = measured(
-        [s for s in samples if s["direction"] == direction],
-        lambda s: s["host_memory"],
-        lambda s: s["bytes"],
-        lambda s: s["bytes"] / seconds(s),
+        [s for s in samples if s.direction == direction],
+        lambda s: s.host_memory,
+        lambda s: s.bytes,
+        lambda s: s.bytes / seconds(s),
     )
-    found = fits.best_plateau([s["bytes"] / seconds(s) for s in _pinned(samples, direction)])
+    found = fits.best_plateau([s.bytes / seconds(s) for s in _pinned(samples, direction)])
     fitted = level_curve("plateau", found.level, curves)
     picture = Picture("bytes", "byte/s", (*curves, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)
 
 
-def _copy_latency(samples: Samples, _: Device) -> Fitted:
-    copies = sorted(_pinned(samples, "HtoD"), key=lambda s: s["bytes"])
-    found = fits.level([t for s in copies[:1] for t in s["seconds"]])
-    curve = Curve("measured", tuple((s["bytes"], seconds(s)) for s in copies))
+def _copy_latency(samples: Sequence[Copies], _: Device) -> Fitted:
+    copies = sorted(_pinned(samples, "HtoD"), key=lambda s: s.bytes)
+    found = fits.level([t for s in copies[:1] for t in s.seconds])
+    curve = Curve("measured", tuple((s.bytes, seconds(s)) for s in copies))
     fitted = level_curve("the smallest", found.level, [curve])
     picture = Picture("bytes", "seconds", (curve, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture, level_curve
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.samples import Seconds, Timed
 
-Sample = Mapping[str, Any]
-Samples = Sequence[Sample]
 Device = Mapping[str, Any]
 Capability = tuple[int, int]
+T = TypeVar("T", bound=Timed)
 
 MAX_RESIDUAL = 0.05
-WARP_LANES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Fitted:
 class Rule:
     """`path` is `fit` of the samples of `benchmark`; refused above `max_residual`.
 
-    Samples are what the benchmark's entry holds: `Samples` of a raw file, typed rows of a table.
+    Samples are those of `measuring.samples`, or rows of a table.
     """
 
     path: str
@@ -44,19 +43,19 @@ class Rule:
     kind: Kind = Kind.MEASURED
 
 
-def cycles_per(samples: Samples, count: str) -> list[float]:
+def cycles_per(samples: Sequence[T], count: Callable[[T], int]) -> list[float]:
     """Cycles of a warp per `count`, of every repeat."""
-    return [cycles / s[count] for s in samples for cycles in s["warp_cycles"]]
+    return [cycles / count(s) for s in samples for cycles in s.warp_cycles]
 
 
-def warp_cycles(sample: Sample, count: str) -> float:
+def warp_cycles(sample: T, count: Callable[[T], int]) -> float:
     """Cycles of a warp per `count`, the median of the repeats."""
-    return float(statistics.median(sample["warp_cycles"]) / sample[count])
+    return float(statistics.median(sample.warp_cycles) / count(sample))
 
 
-def seconds(sample: Sample) -> float:
+def seconds(sample: Seconds) -> float:
     """Seconds of a launch, the median of the repeats."""
-    return float(statistics.median(sample["seconds"]))
+    return float(statistics.median(sample.seconds))
 
 
 def constant(values: Sequence[float], y_label: str) -> Fitted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
@@ -10,12 +10,11 @@ from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
     Rule,
-    Sample,
-    Samples,
     seconds,
     straight,
     warp_cycles,
 )
+from kernelcast.measuring.samples import Contention, InFlight
 
 _LEVELS = ("l2", "dram")
 _MUCH = 0.9
@@ -34,30 +33,31 @@ def rules() -> Iterator[Rule]:
     yield Rule("atomics.rate", "contention.gpu", own, _atomic_rate)
 
 
-def _loads_per_warp(samples: Samples, _: Device) -> Fitted:
-    found = _in_flight(samples, lambda s: s["chains"], "loads")
+def _loads_per_warp(samples: Sequence[InFlight], _: Device) -> Fitted:
+    found = _in_flight(samples, lambda s: s.chains, "loads")
     whole = round(found.value)
     return Fitted(whole, max(found.residual, abs(found.value / whole - 1)), found.picture)
 
 
-def _sectors_in_flight(samples: Samples, _: Device) -> Fitted:
-    return _in_flight(samples, lambda s: s["warps"] * s["chains"] * s["lanes"], "sectors")
+def _sectors_in_flight(samples: Sequence[InFlight], _: Device) -> Fitted:
+    return _in_flight(samples, lambda s: s.warps * s.chains * s.lanes, "sectors")
 
 
-def _in_flight(samples: Samples, asked: Callable[[Sample], int], what: str) -> Fitted:
+def _in_flight(samples: Sequence[InFlight], asked: Callable[[InFlight], int], what: str) -> Fitted:
     """Little's law: n = asked x latency alone / latency (Volkov 2016).
 
     A limit of what is in flight gives the same n for L2 and DRAM; a limit of the rate does not,
     and shows in the residual.
     """
     alone = {
-        level: warp_cycles(min(_of_level(samples, level), key=asked), "hops") for level in _LEVELS
+        level: warp_cycles(min(_of_level(samples, level), key=asked), lambda s: s.hops)
+        for level in _LEVELS
     }
 
-    def in_flight(s: Sample) -> float:
-        return asked(s) * alone[s["level"]] / warp_cycles(s, "hops")
+    def in_flight(s: InFlight) -> float:
+        return asked(s) * alone[s.level] / warp_cycles(s, lambda s: s.hops)
 
-    curves = measured(samples, lambda s: s["level"], asked, in_flight)
+    curves = measured(samples, lambda s: s.level, asked, in_flight)
     most = []
     for level in _LEVELS:
         chosen = _of_level(samples, level)
@@ -71,25 +71,20 @@ def _in_flight(samples: Samples, asked: Callable[[Sample], int], what: str) -> F
     return Fitted(value, (max(most) - min(most)) / 2 / value, picture)
 
 
-def _of_level(samples: Samples, level: str) -> list[Sample]:
-    return [s for s in samples if s["level"] == level]
+def _of_level(samples: Sequence[InFlight], level: str) -> list[InFlight]:
+    return [s for s in samples if s.level == level]
 
 
-def _same_address(samples: Samples, _: Device) -> Fitted:
-    points = [
-        (s["additions"] / s["addresses"], t)
-        for s in samples
-        if s["lanes"] == 1
-        for t in s["seconds"]
-    ]
+def _same_address(samples: Sequence[Contention], _: Device) -> Fitted:
+    points = [(s.additions / s.addresses, t) for s in samples if s.lanes == 1 for t in s.seconds]
     return straight(points, "additions to an address", "seconds").slope
 
 
-def _atomic_rate(samples: Samples, _: Device) -> Fitted:
-    chosen = [s for s in samples if s["lanes"] > 1]
-    found = fits.best_plateau([s["additions"] / t for s in chosen for t in s["seconds"]])
+def _atomic_rate(samples: Sequence[Contention], _: Device) -> Fitted:
+    chosen = [s for s in samples if s.lanes > 1]
+    found = fits.best_plateau([s.additions / t for s in chosen for t in s.seconds])
     curve = Curve(
-        "measured", tuple(sorted((s["addresses"], s["additions"] / seconds(s)) for s in samples))
+        "measured", tuple(sorted((s.addresses, s.additions / seconds(s)) for s in samples))
     )
     fitted = level_curve("every lane on its own", found.level, [curve])
     picture = Picture("addresses", "additions/s", (curve, fitted), is_logarithmic=True)

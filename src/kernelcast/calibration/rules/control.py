@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Picture, level_curve, measured
@@ -12,12 +12,11 @@ from kernelcast.calibration.rules.base import (
     Fitted,
     LineFit,
     Rule,
-    Sample,
-    Samples,
     constant,
     cycles_per,
     straight,
 )
+from kernelcast.measuring.samples import Atomics, Barriers, Branches, Divergence, Stores
 
 _BARRIER_WARPS = 8
 MAX_BARRIER_RESIDUAL = 0.10
@@ -43,58 +42,58 @@ def rules() -> Iterator[Rule]:
     yield Rule("latency.store_next", "stores", one, _store_next)
 
 
-def _of_one_warp(samples: Samples) -> list[Sample]:
-    return [s for s in samples if s["warps"] == 1 and not s["is_line_shared"]]
+def _of_one_warp(samples: Sequence[Atomics]) -> list[Atomics]:
+    return [s for s in samples if s.warps == 1 and not s.is_line_shared]
 
 
-def _sharing(samples: Samples) -> LineFit:
+def _sharing(samples: Sequence[Atomics]) -> LineFit:
     """Cycles of an atomic of one warp over its lanes that share an address."""
     chosen = _of_one_warp(samples)
-    points = [(s["sharing"], c / s["atomics"]) for s in chosen for c in s["warp_cycles"]]
+    points = [(s.sharing, c / s.atomics) for s in chosen for c in s.warp_cycles]
     return straight(points, "lanes on an address", "cycles per atomic")
 
 
-def _atomic(samples: Samples, _: Device) -> Fitted:
+def _atomic(samples: Sequence[Atomics], _: Device) -> Fitted:
     """Not the line's first point: where sharing costs nothing at first, there is no line."""
-    alone = [s for s in _of_one_warp(samples) if s["sharing"] == 1]
-    return constant(cycles_per(alone, "atomics"), "cycles per atomic")
+    alone = [s for s in _of_one_warp(samples) if s.sharing == 1]
+    return constant(cycles_per(alone, lambda s: s.atomics), "cycles per atomic")
 
 
-def _atomic_conflict(samples: Samples, _: Device) -> Fitted:
+def _atomic_conflict(samples: Sequence[Atomics], _: Device) -> Fitted:
     return _sharing(samples).slope
 
 
-def _barrier(samples: Samples, _: Device) -> Fitted:
+def _barrier(samples: Sequence[Barriers], _: Device) -> Fitted:
     curves = measured(
         samples,
         lambda s: "measured",
-        lambda s: s["warps"],
-        lambda s: statistics.median(s["span_cycles"]) / s["barriers"],
+        lambda s: s.warps,
+        lambda s: statistics.median(s.span_cycles) / s.barriers,
     )
-    chosen = [s for s in samples if s["warps"] == _BARRIER_WARPS]
-    found = fits.level([c / s["barriers"] for s in chosen for c in s["span_cycles"]])
+    chosen = [s for s in samples if s.warps == _BARRIER_WARPS]
+    found = fits.level([c / s.barriers for s in chosen for c in s.span_cycles])
     fitted = level_curve(f"of {_BARRIER_WARPS} warps", found.level, curves)
     picture = Picture("warps of the block", "cycles per barrier", (*curves, fitted))
     return Fitted(found.level, found.residual, picture)
 
 
-def _barrier_warp(samples: Samples, _: Device) -> Fitted:
-    points = [(s["warps"], c / s["barriers"]) for s in samples for c in s["span_cycles"]]
+def _barrier_warp(samples: Sequence[Barriers], _: Device) -> Fitted:
+    points = [(s.warps, c / s.barriers) for s in samples for c in s.span_cycles]
     return straight(points, "warps of the block", "cycles per barrier").slope
 
 
-def _branch(samples: Samples, _: Device) -> Fitted:
+def _branch(samples: Sequence[Branches], _: Device) -> Fitted:
     """An iteration is its body, an addition, a comparison and the branch, each issued in turn."""
-    points = [(s["length"], c / s["iterations"]) for s in samples for c in s["warp_cycles"]]
+    points = [(s.length, c / s.iterations) for s in samples for c in s.warp_cycles]
     found = straight(points, "instructions in the body", "cycles per iteration")
     line = found.line
     error = (line.intercept_error**2 + (2 * line.slope_error) ** 2) ** 0.5
     return found.derived(line.intercept - 2 * line.slope, error)
 
 
-def _divergence(samples: Samples, _: Device) -> Fitted:
+def _divergence(samples: Sequence[Divergence], _: Device) -> Fitted:
     """A way costs c + n l for n instructions of latency l; from ways of two lengths follows c."""
-    lengths = sorted({s["length"] for s in samples})
+    lengths = sorted({s.length for s in samples})
     if len(lengths) != 2:
         raise fits.UnfitError("ways of two lengths are needed")
     short, long = (_over_ways(samples, length) for length in lengths)
@@ -108,17 +107,14 @@ def _divergence(samples: Samples, _: Device) -> Fitted:
     return Fitted(value, max(found.residual, long.line.residual), picture)
 
 
-def _over_ways(samples: Samples, length: int) -> LineFit:
+def _over_ways(samples: Sequence[Divergence], length: int) -> LineFit:
     points = [
-        (s["ways"], c / s["iterations"])
-        for s in samples
-        if s["length"] == length
-        for c in s["warp_cycles"]
+        (s.ways, c / s.iterations) for s in samples if s.length == length for c in s.warp_cycles
     ]
     return straight(
         points, "ways that lanes go", "cycles per iteration", f"{length} instructions a way"
     )
 
 
-def _store_next(samples: Samples, _: Device) -> Fitted:
-    return constant(cycles_per(samples, "stores"), "cycles per store")
+def _store_next(samples: Sequence[Stores], _: Device) -> Fitted:
+    return constant(cycles_per(samples, lambda s: s.stores), "cycles per store")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
@@ -11,11 +11,19 @@ from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
     Rule,
-    Samples,
     constant,
     cycles_per,
     straight,
     warp_cycles,
+)
+from kernelcast.measuring.samples import (
+    CacheSize,
+    Chase,
+    Conflict,
+    ConstantChase,
+    Pages,
+    Slices,
+    Transactions,
 )
 
 _CONSTANT_BYTES = 1024
@@ -52,34 +60,34 @@ def rules() -> Iterator[Rule]:
     yield Rule("latency.tlb_miss", "tlb", rise, _tlb_miss)
 
 
-def _shared(samples: Samples, _: Device) -> Fitted:
-    return constant(cycles_per([s for s in samples if s["degree"] == 1], "hops"), _CYCLES)
+def _shared(samples: Sequence[Conflict], _: Device) -> Fitted:
+    return constant(cycles_per([s for s in samples if s.degree == 1], lambda s: s.hops), _CYCLES)
 
 
-def _conflict(samples: Samples, _: Device) -> Fitted:
-    points = [(s["degree"], c / s["hops"]) for s in samples for c in s["warp_cycles"]]
+def _conflict(samples: Sequence[Conflict], _: Device) -> Fitted:
+    points = [(s.degree, c / s.hops) for s in samples for c in s.warp_cycles]
     return straight(points, "lanes on one bank", _CYCLES).slope
 
 
-def _l1(samples: Samples, _: Device) -> Fitted:
-    chosen = [s for s in samples if s["kernel"] == "chase_ca" and s["footprint_bytes"] <= 16 << 10]
-    return constant(cycles_per(chosen, "hops"), _CYCLES)
+def _l1(samples: Sequence[Chase], _: Device) -> Fitted:
+    chosen = [s for s in samples if s.kernel == "chase_ca" and s.footprint_bytes <= 16 << 10]
+    return constant(cycles_per(chosen, lambda s: s.hops), _CYCLES)
 
 
-def _dram(samples: Samples, device: Device) -> Fitted:
+def _dram(samples: Sequence[Chase], device: Device) -> Fitted:
     chosen = [
         s
         for s in samples
-        if s["kernel"] == "chase_cg"
-        and s["footprint_bytes"] >= 2 * device["l2_bytes"]
-        and (s["order"], s["stride_bytes"]) == ("next", 128)
+        if s.kernel == "chase_cg"
+        and s.footprint_bytes >= 2 * device["l2_bytes"]
+        and (s.order, s.stride_bytes) == ("next", 128)
     ]
-    return constant(cycles_per(chosen, "hops"), _CYCLES)
+    return constant(cycles_per(chosen, lambda s: s.hops), _CYCLES)
 
 
-def _slices(samples: Samples, _: Device, *, is_far: bool) -> Fitted:
+def _slices(samples: Sequence[Slices], _: Device, *, is_far: bool) -> Fitted:
     """Where the latencies gather at one level, that is the cache's, and there is no far one."""
-    found = sorted(cycles / s["hops"] for s in samples for cycles in s["line_cycles"])
+    found = sorted(cycles / s.hops for s in samples for cycles in s.line_cycles)
     try:
         two = fits.two_levels(found)
         levels = {"near": two.low, "far": two.high}
@@ -94,53 +102,53 @@ def _slices(samples: Samples, _: Device, *, is_far: bool) -> Fitted:
     return Fitted(chosen.level, chosen.residual, picture)
 
 
-def _constant(samples: Samples, _: Device) -> Fitted:
+def _constant(samples: Sequence[ConstantChase], _: Device) -> Fitted:
     curves = measured(
         samples,
-        lambda s: f"stride {s['stride_bytes']} bytes",
-        lambda s: s["footprint_bytes"],
-        lambda s: warp_cycles(s, "hops"),
+        lambda s: f"stride {s.stride_bytes} bytes",
+        lambda s: s.footprint_bytes,
+        lambda s: warp_cycles(s, lambda s: s.hops),
     )
-    chosen = [s for s in samples if s["footprint_bytes"] <= _CONSTANT_BYTES]
-    found = fits.level(cycles_per(chosen, "hops"))
+    chosen = [s for s in samples if s.footprint_bytes <= _CONSTANT_BYTES]
+    found = fits.level(cycles_per(chosen, lambda s: s.hops))
     fitted = level_curve("in the nearest cache", found.level, curves)
     picture = Picture("footprint in bytes", _CYCLES, (*curves, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)
 
 
-def _transaction(samples: Samples, _: Device) -> Fitted:
-    points = [(s["lanes"], c / s["hops"]) for s in samples for c in s["warp_cycles"]]
+def _transaction(samples: Sequence[Transactions], _: Device) -> Fitted:
+    points = [(s.lanes, c / s.hops) for s in samples for c in s.warp_cycles]
     return straight(points, "lanes, each with a line of its own", _CYCLES).slope
 
 
-def _cache_size(level: str, samples: Samples, _: Device) -> Fitted:
+def _cache_size(level: str, samples: Sequence[CacheSize], _: Device) -> Fitted:
     points = [
-        (s["footprint_bytes"], warp_cycles(s, "hops")) for s in samples if s["level"] == level
+        (s.footprint_bytes, warp_cycles(s, lambda s: s.hops)) for s in samples if s.level == level
     ]
     found, picture = knee_of(points, CACHE_SHARE, "footprint in bytes")
     return Fitted(found.size, found.residual, picture)
 
 
-def _tlb(samples: Samples) -> tuple[fits.Knee, Picture]:
-    points = [(s["reach_bytes"], warp_cycles(s, "hops")) for s in samples]
+def _tlb(samples: Sequence[Pages]) -> tuple[fits.Knee, Picture]:
+    points = [(s.reach_bytes, warp_cycles(s, lambda s: s.hops)) for s in samples]
     return knee_of(points, _TLB_SHARE, "bytes of the pages")
 
 
-def _tlb_reach(samples: Samples, _: Device) -> Fitted:
+def _tlb_reach(samples: Sequence[Pages], _: Device) -> Fitted:
     found, picture = _tlb(samples)
     return Fitted(found.size, found.residual, picture)
 
 
-def _tlb_miss(samples: Samples, _: Device) -> Fitted:
+def _tlb_miss(samples: Sequence[Pages], _: Device) -> Fitted:
     found, picture = _tlb(samples)
     return Fitted(found.high - found.low, found.residual, picture)
 
 
 def knee_of(
-    points: list[tuple[float, float]], share: float, x_label: str
+    points: Sequence[tuple[float, float]], share: float, x_label: str
 ) -> tuple[fits.Knee, Picture]:
     """Where the latency leaves its lower level, and how that looks."""
-    points.sort()
+    points = sorted(points)
     found = fits.knee([x for x, _ in points], [y for _, y in points], share)
     curve = Curve("measured", tuple(points))
     first, last = points[0][0], points[-1][0]

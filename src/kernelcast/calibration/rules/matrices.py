@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.arithmetic import chain_latency
@@ -12,11 +13,10 @@ from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
     Rule,
-    Sample,
-    Samples,
     plateau,
     straight,
 )
+from kernelcast.measuring.samples import GroupChain, MatrixChains, ThreadChain
 
 _TURING = {"tensor": "tensor.m16n8k8_f16", "tensor_int8": "tensor.m8n8k16_s8"}
 _AMPERE = {
@@ -64,34 +64,34 @@ def _fastest(capability: Capability) -> dict[str, str]:
     return _WITH_FP8 if capability >= (8, 9) else _AMPERE
 
 
-def _warp_rate(samples: Samples, _: Device) -> Fitted:
-    def rate(s: Sample) -> float:
-        work = s["warps"] * s["instructions"] * s["multiply_adds"]
-        return float(work / statistics.median(s["span_cycles"]))
+def _warp_rate(samples: Sequence[MatrixChains], _: Device) -> Fitted:
+    def rate(s: MatrixChains) -> float:
+        work = s.warps * s.instructions * s.multiply_adds
+        return float(work / statistics.median(s.span_cycles))
 
-    curves = measured(samples, lambda s: f"{s['chains']} chains", lambda s: s["warps"], rate)
+    curves = measured(samples, lambda s: f"{s.chains} chains", lambda s: s.warps, rate)
     return plateau(curves, "warps on the SM", "FMA/cycle/SM")
 
 
-def _group_rate(samples: Samples, _: Device) -> Fitted:
-    def rate(s: Sample) -> float:
-        work = s["groups"] * s["instructions"] * s["multiply_adds"]
-        return float(work / statistics.median(s["span_cycles"]))
+def _group_rate(samples: Sequence[GroupChain], _: Device) -> Fitted:
+    def rate(s: GroupChain) -> float:
+        work = s.groups * s.instructions * s.multiply_adds
+        return float(work / statistics.median(s.span_cycles))
 
-    curves = measured(samples, lambda s: f"{s['steps']} in a chain", lambda s: s["groups"], rate)
+    curves = measured(samples, lambda s: f"{s.steps} in a chain", lambda s: s.groups, rate)
     return plateau(curves, "groups of four warps on the SM", "FMA/cycle/SM")
 
 
-def _thread_rate(samples: Samples, _: Device) -> Fitted:
+def _thread_rate(samples: Sequence[ThreadChain], _: Device) -> Fitted:
     """What the wait at the end of a chain costs cancels."""
-    points = [(s["steps"], c / s["iterations"]) for s in samples for c in s["span_cycles"]]
+    points = [(s.steps, c / s.iterations) for s in samples for c in s.span_cycles]
     found = straight(points, "instructions in a chain", "cycles of a chain").slope
-    (multiply_adds,) = {s["multiply_adds"] for s in samples}
+    (multiply_adds,) = {s.multiply_adds for s in samples}
     return Fitted(multiply_adds / found.value, found.residual, found.picture)
 
 
 _PLATEAU = "plateau over warps and chains, one SM"
-_FITS = {
+_FITS: Mapping[str, tuple[str, Callable[[Any, Device], Fitted]]] = {
     "tensor": (_PLATEAU, _warp_rate),
     "wgmma": (_PLATEAU, _group_rate),
     "tcgen05": ("slope of cycles over the instructions of a chain, one SM", _thread_rate),

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Curve, Picture, level_curve
 from kernelcast.calibration.rules.base import (
-    WARP_LANES,
     Device,
     Fitted,
     Rule,
-    Samples,
     constant,
     cycles_per,
     seconds,
     warp_cycles,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.machine import Kind
+from kernelcast.measuring.samples import LoadedChase
 
 MAX_MODEL_RESIDUAL = 0.10
 _COALESCED_PITCH, _SECTOR_PITCH = 8, 32
@@ -41,18 +41,20 @@ def rules() -> Iterator[Rule]:
         yield Rule(path, "loaded_latency", least, fit, kind=Kind.FITTED)
 
 
-def _loaded(samples: Samples, pitch: int) -> tuple[list[float], list[float], list[float]]:
+def _loaded(
+    samples: Sequence[LoadedChase], pitch: int
+) -> tuple[list[float], list[float], list[float]]:
     """Warps per SM, bytes per second that are asked for, and mean latency."""
-    chosen = [s for s in samples if s["lane_pitch_bytes"] == pitch]
+    chosen = [s for s in samples if s.lane_pitch_bytes == pitch]
     hops_bytes = WARP_LANES * _POINTER_BYTES
     return (
-        [s["warps_per_sm"] for s in chosen],
-        [s["warps"] * (s["hops"] + s["warm_hops"]) * hops_bytes / seconds(s) for s in chosen],
-        [warp_cycles(s, "hops") for s in chosen],
+        [s.warps_per_sm for s in chosen],
+        [s.warps * (s.hops + s.warm_hops) * hops_bytes / seconds(s) for s in chosen],
+        [warp_cycles(s, lambda s: s.hops) for s in chosen],
     )
 
 
-def _volkov(part: str, samples: Samples, _: Device) -> Fitted:
+def _volkov(part: str, samples: Sequence[LoadedChase], _: Device) -> Fitted:
     _warps, throughputs, latencies = _loaded(samples, _COALESCED_PITCH)
     found = fits.loaded_latency(throughputs, latencies)
     points = tuple(sorted(zip(throughputs, latencies, strict=True)))
@@ -66,13 +68,13 @@ def _volkov(part: str, samples: Samples, _: Device) -> Fitted:
     return Fitted(getattr(found, part), found.residual, picture)
 
 
-def _round_trip(samples: Samples, _: Device) -> Fitted:
+def _round_trip(samples: Sequence[LoadedChase], _: Device) -> Fitted:
     wanted = (_COALESCED_PITCH, 1)
-    alone = [s for s in samples if (s["lane_pitch_bytes"], s["warps_per_sm"]) == wanted]
-    return constant(cycles_per(alone, "hops"), "cycles per load")
+    alone = [s for s in samples if (s.lane_pitch_bytes, s.warps_per_sm) == wanted]
+    return constant(cycles_per(alone, lambda s: s.hops), "cycles per load")
 
 
-def _departure(pitch: int, samples: Samples, _: Device) -> Fitted:
+def _departure(pitch: int, samples: Sequence[LoadedChase], _: Device) -> Fitted:
     warps, _throughputs, latencies = _loaded(samples, pitch)
     found = fits.departure_delay(warps, latencies)
     coalesced = WARP_LANES * _POINTER_BYTES // _TRANSACTION_BYTES

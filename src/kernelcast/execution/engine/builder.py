@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.values import Value, element_bits, mangled, vector
+from kernelcast.ir.sizes import WARP_LANES
 
 LANES = range(WARP_LANES)
 

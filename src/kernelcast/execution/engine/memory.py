@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.lowering import Lowering, record_header
 from kernelcast.execution.engine.values import Value, vector
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Space
+from kernelcast.ir.sizes import WARP_LANES
 
 _RAW_BYTES = 8 * RECORD_WORDS[RecordKind.ADDRESSES]
 _AFFINE_BYTES = 8 * RECORD_WORDS[RecordKind.AFFINE]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx.descriptors import (
     ADDRESS_BITS,
     BASE_SHIFT,
@@ -31,7 +32,6 @@ from kernelcast.isas.ptx.products import (
 Functions = Mapping[str, str]
 """Definitions by name."""
 
-_LANES = 32
 _NAME = re.compile(r"\$([A-Z_]+)")
 _HEADER = re.compile(r"define internal \S+ @([a-z]+)")
 
@@ -211,7 +211,7 @@ def _reading(what: str, kind: Product) -> list[tuple[str, str]]:
             "NUMBER_BYTES": size,
             "PART_BYTES": LANES_OF_ROW * kind.word_bytes,
             "PART_NUMBERS": LANES_OF_ROW * kind.word_bytes // size,
-            "REGISTER_BYTES": _LANES * kind.word_bytes,
+            "REGISTER_BYTES": WARP_LANES * kind.word_bytes,
             "UNIT_BYTES": UNIT_BYTES,
             "UNIT_NUMBERS": UNIT_BYTES // size,
             "FIELD": (1 << ADDRESS_BITS) - 1,
@@ -240,7 +240,7 @@ def _adding(kind: Product) -> list[tuple[str, str]]:
         "STORED": stored,
         "WIDEN": f"%wide = {widen}",
         "NARROW": f"%narrow = {shorten}",
-        "ODD_STEP": 1 if narrow else _LANES,
+        "ODD_STEP": 1 if narrow else WARP_LANES,
         "LANE_STEP": 2 if narrow else 1,
         "ADD": _ADD[element],
         "KIND": element,

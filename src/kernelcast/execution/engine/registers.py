@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kernelcast.analysis.liveness import live_in
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.values import element_bits, ptx_type
 from kernelcast.ir import Instruction, Kernel, OpClass
+from kernelcast.ir.sizes import WARP_LANES
 
 CARRY = "cc"
 """The condition-code register that `add.cc` writes and `addc` reads, one bit per lane."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 
 FULL_MASK = 0xFFFF_FFFF
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
@@ -22,6 +21,7 @@ from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.ir.sizes import WARP_LANES
 
 LOG_BYTES = 8 << 20
 """Size of the log buffer; small enough to stay in the cache of a core's neighbourhood."""

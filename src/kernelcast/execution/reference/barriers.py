@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcast.errors import DeadlockError
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.faults import place
 from kernelcast.execution.reference.operands import Reader, reader, writer
 from kernelcast.execution.reference.semantics import UndefinedFormError, form
@@ -16,6 +15,7 @@ from kernelcast.execution.reference.state import Block, Run, Wait, Warp, lanes_o
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.execution.reference.warp_ops import ballot
 from kernelcast.ir import Instruction
+from kernelcast.ir.sizes import WARP_LANES
 
 _RESULTS: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "popc": ("u32", lambda votes, lanes: votes),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.faults import memory_fault, split_generic
 from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Form, UndefinedFormError, form
@@ -21,6 +20,7 @@ from kernelcast.execution.reference.values import (
 )
 from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Address, Immediate, Instruction, OpClass, Register, Space, Symbol
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx import mbarriers
 
 Step = Callable[[Warp, int, Lanes], None]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.reference.semantics import UndefinedFormError
 from kernelcast.execution.reference.state import ALL_LANES, Run, Warp
 from kernelcast.execution.reference.values import (
@@ -27,6 +26,7 @@ from kernelcast.ir import (
     Symbol,
     Vector,
 )
+from kernelcast.ir.sizes import WARP_LANES
 
 Reader = Callable[[Warp], Lanes]
 Writer = Callable[[Warp, Lanes, Lanes], None]

@@ -12,12 +12,13 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.address_map import GLOBAL_BASE, WARP_LANES
+from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.bulk import BulkCopies
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference.values import Lanes, unsigned, width_of
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind
 from kernelcast.ir import Dim3, Instruction, Kernel, Launch, Register
+from kernelcast.ir.sizes import WARP_LANES
 
 ALL_LANES = (1 << WARP_LANES) - 1
 

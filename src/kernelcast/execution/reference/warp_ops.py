@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.reference.semantics import (
     Definitions,
     Semantics,
@@ -18,6 +17,7 @@ from kernelcast.execution.reference.semantics import (
 )
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.ir import Instruction
+from kernelcast.ir.sizes import WARP_LANES
 
 LANES = np.arange(WARP_LANES)
 

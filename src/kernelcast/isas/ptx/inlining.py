@@ -277,19 +277,9 @@ class _Flattener:
         results = _bracketed(pieces.pop(0)) if pieces and pieces[0].startswith("(") else []
         target = pieces.pop(0) if pieces else ""
         arguments = _bracketed(pieces[0]) if pieces and pieces[0].startswith("(") else []
-        function = self.module.functions.get(target)
-        if function is None:
-            if scope.register(target) is not None:
-                self._unsupported("a call through a function pointer is not supported", line)
-            raise ParseError(f"unknown function {target!r}", where=where)
-        if function.name in self.calling:
-            self._unsupported(f"the recursive call of {target} is not supported", line)
+        function = self._callee(target, scope, line)
         if len(results) != len(function.results) or len(arguments) != len(function.formals):
             raise ParseError(f"the call does not fit the parameters of {target!r}", where=where)
-        if len(self.stream) > _MAX_INSTRUCTIONS:
-            self._unsupported(
-                f"the kernel exceeds {_MAX_INSTRUCTIONS} instructions with {target} inlined", line
-            )
         if target == "__assertfail":
             self._emit(known_form("trap"), (), guard, line)
             return
@@ -318,6 +308,21 @@ class _Flattener:
             return
         if guard is not None:
             self.stream.append(end)
+
+    def _callee(self, target: str, scope: Scope, line: int) -> Function:
+        """The function of that name, if a call of it can be inlined."""
+        function = self.module.functions.get(target)
+        if function is None:
+            if scope.register(target) is not None:
+                self._unsupported("a call through a function pointer is not supported", line)
+            raise ParseError(f"unknown function {target!r}", where=self._where(line))
+        if function.name in self.calling:
+            self._unsupported(f"the recursive call of {target} is not supported", line)
+        if len(self.stream) > _MAX_INSTRUCTIONS:
+            self._unsupported(
+                f"the kernel exceeds {_MAX_INSTRUCTIONS} instructions with {target} inlined", line
+            )
+        return function
 
     def _external(self, function: Function, results: list[str], scope: Scope, line: int) -> None:
         """Stand in for a function whose body is elsewhere."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from kernelcast.ir import BasicBlock
 from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 from kernelcast.isas.sass.operands import (
     IndirectOperand,
@@ -24,28 +25,15 @@ _CONDITIONAL_MODIFIERS = frozenset({"DIV", "CONV", "ANY"})
 _BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS\s+(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Instructions `start` to `end` (exclusive), entered only at the top.
-
-    `successors` holds block indices, the fall-through first, where there is one. A call goes on
-    behind itself; what it calls is an entry of its own.
-    """
-
-    index: int
-    start: int
-    end: int
-    successors: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class FlowGraph:
     """Blocks in the order of their addresses; `entries` are the first blocks of functions.
 
+    A call goes on behind itself; what it calls is an entry of its own.
     `unresolved` lists indirect branches whose targets the listing does not name.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BasicBlock, ...]
     entries: tuple[int, ...]
     unresolved: tuple[int, ...]
 
@@ -95,7 +83,7 @@ def flow_graph(
         next_blocks = [block_at[t] for t in targets.get(last.index, ())]
         if end < len(instructions) and _may_go_on(last):
             next_blocks.insert(0, number + 1)
-        blocks.append(Block(number, start, end, tuple(dict.fromkeys(next_blocks))))
+        blocks.append(BasicBlock(number, start, end, tuple(dict.fromkeys(next_blocks))))
     return FlowGraph(tuple(blocks), tuple(sorted(block_at[e] for e in entries)), tuple(unresolved))
 
 

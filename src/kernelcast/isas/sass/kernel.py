@@ -18,7 +18,7 @@ from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Regis
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
-from kernelcast.isas.sass.flow import CALLS, Block, FlowGraph, call_targets, flow_graph
+from kernelcast.isas.sass.flow import CALLS, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
@@ -142,7 +142,7 @@ def _order(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> l
     return list(placed)
 
 
-def _within_function(block: Block, function: SassFunction) -> tuple[int, ...]:
+def _within_function(block: BasicBlock, function: SassFunction) -> tuple[int, ...]:
     """Blocks that control may go to, a call being over as soon as it is made."""
     last = function.instructions[block.end - 1]
     if last.opcode == "RET":
@@ -160,7 +160,7 @@ def _waits(instruction: SassInstruction) -> bool:
 
 
 def _successors(
-    block: Block, function: SassFunction, at: Mapping[int, int], returns: Sequence[int]
+    block: BasicBlock, function: SassFunction, at: Mapping[int, int], returns: Sequence[int]
 ) -> tuple[int, ...]:
     """Blocks that control may go to, calls and returns included."""
     last = function.instructions[block.end - 1]

@@ -11,8 +11,9 @@ from kernelcast.hierarchy.rules import (
     serves_half_warps,
     transaction_bytes,
 )
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case

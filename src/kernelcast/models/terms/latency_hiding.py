@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-WARP_LANES = 32
 
 _HALVINGS = 60
 """Bisections after which an interval is below the resolution of a float."""
@@ -113,23 +112,7 @@ def memory_throughput(
     return contended_throughput(warps, lambda x: contention.latency(x) + a * chip.alu_lat, bound)
 
 
-def arithmetic_throughput(
-    chip: Chip, warps: ArrayLike, alpha: ArrayLike, contention: Contention | None = None
-) -> Floats:
-    """Additions of lanes per cycle and SM: 32 alpha times the loads (Table 4.2)."""
-    loads = memory_throughput(chip, warps, alpha, contention)
-    return WARP_LANES * np.asarray(alpha, np.float64) * loads
-
-
 def needed_warps(chip: Chip, alpha: ArrayLike) -> Floats:
     """Warps per SM at which the workload reaches a throughput bound: the cusp of section 4.5."""
     a = np.asarray(alpha, np.float64)
     return (chip.mem_lat + a * chip.alu_lat) * throughput_bound(chip, a)
-
-
-def vendor_rule_warps(mem_lat: float, instruction_time: float, alpha: float) -> float:
-    """Warps needed by the CUDA C Programming Guide, section 5.2.3: mem_lat / (time alpha).
-
-    It leaves out arithmetic latency, and so needs too few (section 4.8, Table 4.3).
-    """
-    return mem_lat / (instruction_time * alpha)

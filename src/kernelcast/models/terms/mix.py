@@ -21,7 +21,8 @@ from kernelcast.hierarchy.rules import (
     merges_in_order,
     transaction_bytes,
 )
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, caches_loads_in_l1
+from kernelcast.hierarchy.traffic import caches_loads_in_l1
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.latency import (
     conflict_latency,
@@ -29,7 +30,7 @@ from kernelcast.models.terms.latency import (
     issue_interval,
     transaction_latency,
 )
-from kernelcast.models.terms.latency_hiding import WARP_LANES, Chip, Contention
+from kernelcast.models.terms.latency_hiding import Chip, Contention
 from kernelcast.models.terms.throughput import (
     dram_bandwidth,
     further_slots,

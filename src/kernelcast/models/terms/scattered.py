@@ -11,8 +11,9 @@ anywhere, also where they lie a large stride apart.
 
 from __future__ import annotations
 
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcast.analysis.cfg import immediate_dominators
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
 from kernelcast.models.terms.base import Case
@@ -140,25 +141,19 @@ def _taken(ways: Sequence[_Way], warps: float) -> float:
 
 
 def _parents(blocks: Sequence[BasicBlock]) -> list[int]:
-    """The nearest block that every way to a block passes, and that is in no loop but its own.
+    """By block, the nearest of its dominators that is in no loop but the block's own.
 
-    Blocks stand before those that follow them but for the edges back to a loop's header, so that
-    dominators (Cooper, Harvey & Kennedy 2001) are found in one pass.
+    Edges back to a loop's header do not count.
     """
     loops = natural_loops([b.successors for b in blocks])
     inside = [{loop.header for loop in loops if b.index in loop.blocks} for b in blocks]
-    before: list[list[int]] = [[] for _ in blocks]
-    for block in blocks:
-        for target in block.successors:
-            if target > block.index:
-                before[target].append(block.index)
-    dominators, parents = [0] * len(blocks), [0] * len(blocks)
+    forward = [[t for t in b.successors if t > b.index] for b in blocks]
+    entered = {target for targets in forward for target in targets}
+    forward[0] += [b for b in range(1, len(blocks)) if b not in entered]
+    dominators = immediate_dominators(forward, 0)
+    parents = [0] * len(blocks)
     for b in range(1, len(blocks)):
-        above, *others = before[b] or [0]
-        for other in others:
-            while above != other:
-                above, other = min(above, other), dominators[max(above, other)]
-        dominators[b] = above
+        above = dominators[b]
         while above and not inside[above] <= inside[b]:
             above = dominators[above]
         parents[b] = above

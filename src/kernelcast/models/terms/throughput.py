@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
-from kernelcast.hierarchy.traffic import SECTOR_BYTES, Estimate
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case
@@ -27,7 +28,6 @@ from kernelcast.models.terms.dual_issue import second_of_pairs
 from kernelcast.models.terms.scattered import scattered_transactions
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
-WARP_LANES = 32
 _SCATTERED = "dram.scattered_rate"
 
 _INTEGER = (

@@ -9,8 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kernelcast.hierarchy.traffic import SECTOR_BYTES
 from kernelcast.ir import Kernel, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling.profile import AccessProfile, Profile
 from kernelcast.reporting.documents.base import NotNegative, Positive, Share
 

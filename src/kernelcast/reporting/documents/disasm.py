@@ -9,10 +9,10 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.frontends.sass import MachineCode
-from kernelcast.ir import Location
-from kernelcast.isas.sass.flow import Block, FlowGraph, flow_graph
+from kernelcast.ir import BasicBlock, Location
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.isas.sass.flow import FlowGraph, flow_graph
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.latencies import MachineLatencies
 from kernelcast.isas.sass.opcodes import Coverage, coverage
@@ -184,7 +184,7 @@ class _Code:
         return flow_graph(self.code.function)
 
     @cached_property
-    def reached(self) -> Sequence[tuple[Block, Timing]]:
+    def reached(self) -> Sequence[tuple[BasicBlock, Timing]]:
         reachable = self.graph.reachable
         pairs = zip(self.graph.blocks, self.timing.blocks, strict=True)
         return [(block, timing) for block, timing in pairs if block.index in reachable]
@@ -254,7 +254,7 @@ def _opcodes(known: Coverage) -> OpcodesPart:
     )
 
 
-def _block(code: _Code, block: Block, timing: Timing) -> BlockPart:
+def _block(code: _Code, block: BasicBlock, timing: Timing) -> BlockPart:
     return BlockPart(
         index=block.index,
         first_address=code.instructions[block.start].address,

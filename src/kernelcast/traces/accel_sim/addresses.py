@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from kernelcast.execution.address_map import WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 
 LIST, STRIDE, DELTAS = range(3)
 

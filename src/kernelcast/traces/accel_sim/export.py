@@ -17,6 +17,7 @@ from kernelcast.errors import UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
 from kernelcast.files import whole_folder
 from kernelcast.ir import Dim3, Kernel
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.traces.accel_sim.lines import LIST_NAME
 from kernelcast.traces.accel_sim.simulator import (
     VALUES_NEEDED,
@@ -44,7 +45,7 @@ def export_trace(
     kernel that is not machine code, InputError where the folder cannot be written.
     """
     kernel = head.kernel
-    if kernel.isa != "sass":
+    if not is_machine_code(kernel):
         raise UnsupportedError(
             f"Accel-Sim takes traces of machine code, this one is of {kernel.isa.upper()}",
             where=kernel.label or kernel.name,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind, Words
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.accel_sim.addresses import Pattern
 from kernelcast.traces.accel_sim.lines import Place, TraceText
 from kernelcast.traces.accel_sim.spaces import Spaces

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import BasicBlock, Kernel, Resources
+from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.sass.opcodes import opcode
 from kernelcast.traces.accel_sim.arrays import Touched
 from kernelcast.traces.accel_sim.code import Code, instruction, read_code
@@ -71,7 +72,7 @@ def _kernel(head: Head, code: Sequence[Code], blocks: tuple[BasicBlock, ...]) ->
     unknown = sorted(name for name in names if opcode(name) is None)
     return Kernel(
         name=head.name,
-        isa="sass",
+        isa=MACHINE_CODE,
         target=f"sm_{head.binary_version}",
         parameters=(),
         instructions=tuple(instruction(one, index) for index, one in enumerate(code)),

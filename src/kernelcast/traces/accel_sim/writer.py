@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple
 
 from kernelcast.errors import InputError
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.trace import (
     ID_MASK,
     ID_SHIFT,
@@ -22,6 +21,7 @@ from kernelcast.execution.trace import (
     Words,
 )
 from kernelcast.ir import BasicBlock, Dim3, Kernel
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.accel_sim.line import line_of
 from kernelcast.traces.stored import TraceHead
 

@@ -6,7 +6,6 @@ import operator
 import struct
 from collections.abc import Callable
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.builder import Builder
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering
@@ -21,6 +20,7 @@ from kernelcast.ir import (
     Symbol,
     Vector,
 )
+from kernelcast.ir.sizes import WARP_LANES
 
 PRED = ptx_type("pred")
 

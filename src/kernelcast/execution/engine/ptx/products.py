@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.products import (
@@ -14,6 +13,7 @@ from kernelcast.execution.engine.products import (
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, write
 from kernelcast.execution.engine.values import Value, ptx_type, vector
 from kernelcast.ir import Immediate, Instruction, Operand, Register, Vector
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx.products import GROUP_WARPS, GroupProduct, group_product, warp_product
 
 

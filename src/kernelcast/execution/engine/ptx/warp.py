@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.memory import for_each_lane
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, type_of, write
 from kernelcast.execution.engine.values import FULL_MASK, Value, mangled, ptx_type, vector
 from kernelcast.ir import Instruction, Operand, Vector
+from kernelcast.ir.sizes import WARP_LANES
 
 LANES = range(WARP_LANES)
 

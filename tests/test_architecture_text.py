@@ -1,0 +1,158 @@
+"""What only some folders may know: names of ISAs, opcodes, and generations of GPUs.
+
+The rest of the package reads traits of instructions, and facts of machines. Texts for people may
+say any of it: sentences and docstrings are not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import kernelcast
+from kernelcast.isas.ptx.opcodes import form
+from kernelcast.isas.sass.opcodes import opcode_table
+
+ROOT = Path(kernelcast.__file__).parent
+
+READ_CODE = ("isas/", "frontends/", "toolchain/")
+"""Where the code of each ISA is read, given its meaning, and made."""
+
+COMPILED_FOR = ("calibration/", "measuring/", "suite/")
+"""What is generated and compiled for a GPU that is measured."""
+
+MAY_NAME_AN_ISA = (
+    *READ_CODE,
+    *COMPILED_FOR,
+    "cli/",  # --isa sass|ptx
+    "forecasting/",  # what that option chooses, and PTX where machine code cannot be executed
+    "api.py",  # the same option
+)
+MAY_NAME_MACHINE_CODE = (
+    *READ_CODE,
+    *COMPILED_FOR,
+    "traces/accel_sim/",  # a format in the words of machine code
+    "validation/profiler_classes.py",  # what NVIDIA's profiler counts, by opcode
+)
+MAY_NAME_PTX = (
+    *READ_CODE,
+    *COMPILED_FOR,
+    "execution/",  # executes steps, which are instructions of PTX
+    "analysis/arrays.py",  # follows pointers through steps
+    "analysis/block_order.py",  # looks for atomics of a kind in steps
+)
+MAY_COMPARE_GENERATIONS = (
+    "machines/",
+    "hierarchy/",
+    *READ_CODE,  # which code a GPU can run
+    *COMPILED_FOR,
+    "forecasting/build.py",  # whether code was made for a GPU
+    "cli/gpus.py",  # the user asks for those of an architecture
+)
+
+GENERATIONS = re.compile(
+    "tesla|fermi|kepler|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell", re.IGNORECASE
+)
+PLAIN_WORDS = frozenset(("fence", "max", "min", "red", "set", "vote"))
+"""Opcodes of PTX that also are a class of instructions, a function's name, a colour, a key."""
+
+SASS = frozenset(opcode_table())
+
+
+def constants(text: str) -> Iterator[tuple[int, str]]:
+    """Line and value of every string but docstrings and other texts that stand alone."""
+    tree = ast.parse(text)
+    alone = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.lineno, node.value
+
+
+def isas(text: str) -> Iterator[tuple[int, str]]:
+    return ((line, value) for line, value in constants(text) if value in ("sass", "ptx"))
+
+
+def machine_opcodes(text: str) -> Iterator[tuple[int, str]]:
+    """A string of opcodes, or one with modifiers."""
+    return (
+        (line, value)
+        for line, value in constants(text)
+        if value and all(word.partition(".")[0] in SASS for word in value.split()) and value.strip()
+    )
+
+
+def ptx_opcodes(text: str) -> Iterator[tuple[int, str]]:
+    return ((line, v) for line, v in constants(text) if v not in PLAIN_WORDS and form(v))
+
+
+def generations(text: str) -> Iterator[tuple[int, str]]:
+    """Comparisons of compute capabilities, and names of architectures."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            names = {
+                getattr(part, "attr", getattr(part, "id", ""))
+                for side in (node.left, *node.comparators)
+                for part in ast.walk(side)
+            }
+            if any(re.search("capability|architecture", name) for name in names):
+                yield node.lineno, ast.unparse(node)
+    yield from ((line, v) for line, v in constants(text) if GENERATIONS.fullmatch(v))
+
+
+def found(rule, allowed: tuple[str, ...]) -> list[str]:
+    files = ((p, p.relative_to(ROOT).as_posix()) for p in sorted(ROOT.rglob("*.py")))
+    return list(
+        chain.from_iterable(
+            (f"{name}:{line}: {what}" for line, what in rule(path.read_text()))
+            for path, name in files
+            if not name.startswith(allowed)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed"),
+    [
+        (isas, MAY_NAME_AN_ISA),
+        (machine_opcodes, MAY_NAME_MACHINE_CODE),
+        (ptx_opcodes, MAY_NAME_PTX),
+        (generations, MAY_COMPARE_GENERATIONS),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_only_these_places_know(rule, allowed: tuple[str, ...]) -> None:
+    assert found(rule, allowed) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (isas, 'if kernel.isa == "sass": pass'),
+        (machine_opcodes, 'MEETINGS = ("BSYNC", "WARPSYNC")'),
+        (machine_opcodes, 'OF = {"integer": "IADD3 IMAD"}'),
+        (machine_opcodes, 'x = "LDG.E.64"'),
+        (ptx_opcodes, 'SLEEP = "nanosleep"'),
+        (ptx_opcodes, 'x = "mma.sync"'),
+        (generations, "is_old = machine.compute_capability < (2, 0)"),
+        (generations, "is_two = machine.compute_capability[0] == 2"),
+        (generations, 'name = "Volta"'),
+    ],
+)
+def test_each_rule_finds_what_it_forbids(rule, text: str) -> None:
+    assert list(rule(text))
+
+
+def test_sentences_are_not_looked_at() -> None:
+    text = '"""BSYNC of sass."""\nx = "PTX was executed, not the machine code"'
+    assert not [*isas(text), *machine_opcodes(text), *ptx_opcodes(text), *generations(text)]
