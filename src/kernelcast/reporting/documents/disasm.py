@@ -42,7 +42,7 @@ class BlockPart(Struct, frozen=True):
     first_address: Natural
     instructions: Positive
     successors: list[int]
-    issue_cycles: NotNegative
+    issue_cycles: Natural
     cycles: NotNegative
     critical_path: list[int]
     first_instruction: Natural
@@ -56,7 +56,7 @@ class LoopPart(Struct, frozen=True):
     instructions: Positive
     cycles_per_round: NotNegative
     is_one_path: bool
-    issue_cycles: NotNegative
+    issue_cycles: Natural
     cycles: NotNegative
     critical_path: list[int]
     first_address: Natural
