@@ -8,7 +8,7 @@ from kernelcast.profiling.profile import AccessProfile, Count, LineProfile
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.accesses import wasteful_accesses
 from kernelcast.reporting.documents.lines import ranked_lines
-from kernelcast.reporting.documents.result import result
+from kernelcast.reporting.documents.result import Result, result
 from kernelcast.reporting.text.result import access_words, render_lines
 
 
@@ -38,15 +38,20 @@ def test_lines_are_ranked_by_what_binds(profile, bottleneck, first):
     assert ranked[0].location.line == first
 
 
+def shown(one: Result) -> str:
+    """The table of source lines as text."""
+    table = render_lines(one.costly_lines)
+    assert table is not None
+    return plain_text(table)
+
+
 def test_a_line_shows_its_source_where_the_file_can_be_read(prediction, tmp_path):
     file = tmp_path / "k.cu"
     file.write_text("// first\n  y[i] = a * x[i];\n")
     lines = (replace(LINES[1], location=Location(str(file), 2)),)
     profile = replace(prediction.case.profile, lines=lines)
     case = replace(prediction.case, profile=profile)
-    shown = render_lines(result(replace(prediction, case=case)).costly_lines)
-    assert shown is not None
-    text = plain_text(shown)
+    text = shown(result(replace(prediction, case=case)))
     assert "k.cu:2" in text
     assert "y[i] = a * x[i];" in text
     assert "8.00" in text  # sectors per request
@@ -56,9 +61,7 @@ def test_bank_conflicts_stand_beside_their_line(prediction):
     profile = replace(prediction.case.profile, lines=LINES)
     case = replace(prediction.case, profile=profile)
     shared = replace(prediction, case=case, bottleneck=Bottleneck.SHARED_BANDWIDTH)
-    lines = render_lines(result(shared, lines=1).costly_lines)
-    assert lines is not None
-    assert "32.0-fold" in plain_text(lines)
+    assert "32.0-fold" in shown(result(shared, lines=1))
 
 
 def access(space, **sums):
