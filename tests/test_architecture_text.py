@@ -44,7 +44,7 @@ MAY_NAME_PTX = (
     *COMPILED_FOR,
     "execution/",  # executes steps, which are instructions of PTX
     "analysis/arrays.py",  # follows pointers through steps
-    "analysis/block_order.py",  # looks for atomics of a kind in steps
+    "analysis/global_writes.py",  # looks for atomics of a kind in steps
 )
 MAY_COMPARE_GENERATIONS = (
     "machines/",

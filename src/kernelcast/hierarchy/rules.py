@@ -34,3 +34,13 @@ def merges_in_order(machine: Machine) -> bool:
 def transaction_bytes(machine: Machine) -> int:
     """The smallest transaction with global memory."""
     return int(machine.get("coalescing.transaction") or SECTOR_BYTES)
+
+
+def caches_loads_in_l1(machine: Machine) -> bool:
+    """Whether loads from global memory are cached by the SM unless the code asks otherwise."""
+    return machine.get("l1.caches_global") == 1
+
+
+def writes_through_l1(machine: Machine) -> bool:
+    """Whether stores to local memory go on to the L2 cache at once."""
+    return machine.get("l1.writes_through") == 1

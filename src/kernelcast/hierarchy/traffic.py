@@ -15,16 +15,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kernelcast.hierarchy.coalescing import uncached_bytes
 from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
+from kernelcast.hierarchy.rules import (
+    caches_loads_in_l1,
+    caches_memory,
+    merges_in_order,
+    writes_through_l1,
+)
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.profiling.profile import AccessProfile, Profile
-
-HALF_WARP_LANES = 16
-_WRITES_THROUGH = (7, 0)
-"""Compute capability from which on stores to local memory pass through the L1 cache."""
 
 
 class Estimate(StrEnum):
@@ -82,8 +85,8 @@ class Traffic:
 
 def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
     """The traffic of a launch on a machine; see the head of this file for the rules."""
-    if machine.compute_capability < (2, 0):
-        moved = _uncached_bytes(profile.accesses, machine.compute_capability)
+    if not caches_memory(machine):
+        moved = uncached_bytes(profile.accesses, in_order=merges_in_order(machine))
         exact = Bytes(moved, moved, moved)
         return Traffic(exact, exact, exact, (_NO_CACHE,))
     occupancy = occupancy_of_launch(machine, profile.kernel.resources, profile.launch)
@@ -99,14 +102,6 @@ def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
         dram + local_dram,
         (*l2_notes, *local_notes, *dram_notes),
     )
-
-
-def caches_loads_in_l1(machine: Machine) -> bool:
-    """Whether loads from global memory are cached by the SM unless the code asks otherwise.
-
-    CUDA C++ Programming Guide, "Compute Capabilities": on 2.x and from 7.0 on, not on 3.x to 6.x.
-    """
-    return machine.compute_capability[0] == 2 or machine.compute_capability >= (7, 0)
 
 
 _NO_CACHE = "memory is not cached on this chip: every transaction goes to the DRAM"
@@ -141,9 +136,9 @@ def _local(
 ) -> tuple[Bytes, Bytes, tuple[str, ...]]:
     """Local memory at the L2 cache and at the DRAM.
 
-    Loads leave the SM where its L1 cache cannot hold the local memory of all its threads. From
-    compute capability 7.0 on stores pass through the L1 (L2 writes of spilling kernels on an
-    RTX 2080 Ti are the stores to global and local memory together). Where the L2 cache cannot hold
+    Loads leave the SM where its L1 cache cannot hold the local memory of all its threads. Stores
+    pass through an L1 cache that writes through (L2 writes of spilling kernels on an RTX 2080 Ti
+    are the stores to global and local memory together). Where the L2 cache cannot hold
     the local memory of all threads that run at once, stores go on to the DRAM, and of the loads
     the share that it cannot hold.
     """
@@ -157,7 +152,7 @@ def _local(
     shared = resources.static_shared_bytes + launch.smem_bytes
     notes = []
     if blocks_per_sm * (spilled + shared) <= (machine.get("l1.size") or 0.0):
-        is_through = machine.compute_capability >= _WRITES_THROUGH and stores > 0
+        is_through = writes_through_l1(machine) and stores > 0
         through = ", but for stores, which pass through it" if is_through else ""
         notes.append(f"local memory stays in the L1 cache, which can hold it{through}")
         loads, stores = 0.0, stores if is_through else 0.0
@@ -207,23 +202,3 @@ def _reuse_notes(shared: Iterable[SharedReads]) -> Iterator[str]:
     for reach, note in _REUSE.items():
         if reach in labels:
             yield note.format(", ".join(labels[reach]))
-
-
-def _uncached_bytes(accesses: Iterable[AccessProfile], capability: tuple[int, int]) -> float:
-    """Bytes of all transactions, by the coalescing rule of compute capability 1.x."""
-    moved = 0.0
-    for a in accesses:
-        if a.space in (Space.GLOBAL, Space.LOCAL) and capability < (1, 2):
-            whole = coalesced_transactions_cc10(a)
-            # A coalesced half-warp moves its 16 words, any other lane the least that can move.
-            moved += HALF_WARP_LANES * a.access_bytes * 2 * a.coalesced_cc10
-            moved += max(SECTOR_BYTES, a.access_bytes) * (a.transactions_cc10 - whole)
-        elif a.space in (Space.GLOBAL, Space.LOCAL):
-            moved += a.bytes_cc12
-    return moved
-
-
-def coalesced_transactions_cc10(access: AccessProfile) -> float:
-    """Transactions of the coalesced requests: one per half-warp, two for words of 16 B."""
-    per_half_warp = 2 if access.access_bytes == 16 else 1
-    return min(2 * per_half_warp * access.coalesced_cc10, access.transactions_cc10)

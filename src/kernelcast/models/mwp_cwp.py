@@ -42,8 +42,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.coalescing import coalesced_transactions_in_order
 from kernelcast.hierarchy.rules import caches_memory, merges_half_warps, merges_in_order
-from kernelcast.hierarchy.traffic import Estimate, coalesced_transactions_cc10
+from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
@@ -367,7 +368,7 @@ def _coalescing(access: AccessProfile, machine: Machine) -> tuple[float, float]:
     """Coalesced requests of an access, and the transactions of its other requests."""
     a = access
     if merges_in_order(machine):
-        split = a.transactions_cc10 - coalesced_transactions_cc10(a)
+        split = a.transactions_cc10 - coalesced_transactions_in_order(a)
         return a.coalesced_cc10, split
     if merges_half_warps(machine):
         rest = a.requests - a.coalesced_cc12

@@ -1,35 +1,186 @@
-"""Compiling the loops of this package, once per installation. Loads Numba."""
+"""The compiled loops of this package: what they are made of, and their machine code.
+
+Numba compiles a loop once; what it made is kept by content and loaded without it, which spares a
+process the better part of a second. A loop is a function of C-contiguous arrays and numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import CodeType, FunctionType
 from typing import Any
 
-from numba import njit
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-# With its runtime on, Numba counts references to every array at every call, three times the work
-# of the loops themselves. They allocate nothing and do without.
-_OPTIONS: dict[str, Any] = {"_nrt": False, "nogil": True}
-_INNER_OPTIONS = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+from kernelcast.errors import ToolError
+from kernelcast.execution.engine.jit import host, load_object
+from kernelcast.toolchain.cache import Cache, content_key
 
-inner: Callable[[Any], Any] = njit(**_INNER_OPTIONS)
-"""A function that compiled functions of the same module call."""
-
-inlined: Callable[[Any], Any] = njit(forceinline=True, **_INNER_OPTIONS)
-"""The same, for what every record goes through."""
+Scalar = np.dtype[Any]
 
 
-def compiled(signature: Any) -> Callable[[Any], Any]:
-    """Compile a function for one signature, or load what an earlier process compiled.
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    """A C-contiguous array."""
 
-    Numba keeps the machine code beside the module, in the user's cache or in `NUMBA_CACHE_DIR`;
-    where none can be written it is compiled anew in every process.
+    element: np.dtype[Any]
+    dimensions: int = 1
+
+
+def array(element: DTypeLike, dimensions: int = 1) -> ArrayOf:
+    """An argument that is a C-contiguous array."""
+    return ArrayOf(np.dtype(element), dimensions)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function that compiled functions call; uncompiled, it is what it is in Python.
+
+    `is_inlined` has it copied into its callers.
     """
 
-    def compile_function(function: Any) -> Any:
-        try:
-            return njit(signature, cache=True, **_OPTIONS)(function)
-        except RuntimeError:  # no place to keep it
-            return njit(signature, **_OPTIONS)(function)
+    function: FunctionType
+    is_inlined: bool = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function gives in Python."""
+        return self.function(*arguments)
+
+
+def inner(function: Any) -> Any:
+    """A function that compiled functions call."""
+    return Source(function)
+
+
+def inlined(function: Any) -> Any:
+    """The same, for what every record goes through."""
+    return Source(function, is_inlined=True)
+
+
+def compiled(
+    returns: DTypeLike | None, *arguments: DTypeLike | ArrayOf, cache: Cache | None = None
+) -> Callable[[Any], Callable[..., Any]]:
+    """Compile a function, or load what an earlier process compiled.
+
+    Parameters
+    ----------
+    returns, arguments:
+        Types of the result, None for none, and of what the function takes: `array(...)`s and
+        numbers.
+    cache:
+        Where machine code is kept; by default that of the user. The code is made anew where the
+        function, one that it calls, or a number that these name is another than before.
+
+    Raises ToolError, when it is called, where the function itself raised an error.
+    """
+    kinds = tuple(a if isinstance(a, ArrayOf) else np.dtype(a) for a in arguments)
+    result = None if returns is None else np.dtype(returns)
+    kept = Cache() if cache is None else cache
+
+    def compile_function(function: FunctionType) -> Callable[..., Any]:
+        key = _key(function, result, kinds)
+        entry = kept.get("loop", key)
+        if entry is None:
+            from kernelcast.profiling.compiling import object_code  # loads Numba
+
+            symbol, code = object_code(Source(function), result, kinds)
+            entry = symbol.encode() + b"\0" + code
+            kept.put("loop", key, entry)
+        symbol_bytes, _, code = entry.partition(b"\0")
+        return _Loaded(function.__name__, symbol_bytes.decode(), code, result, kinds)
 
     return compile_function
+
+
+class _Loaded:
+    """Machine code that is called as Numba lays down arguments.
+
+    A function takes the address of its result, that of what it raises, and its arguments: of an
+    array an owner and a parent, which nobody asks for here, its size, its bytes per element, its
+    address, its shape and its strides in bytes. It returns whether it raised something.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        symbol: str,
+        code: bytes,
+        returns: Scalar | None,
+        arguments: Sequence[ArrayOf | Scalar],
+    ) -> None:
+        self._name = name
+        self._arguments = arguments
+        self._returns = np.dtype(np.int64) if returns is None else returns
+        self._gives = returns is not None
+        self._engine = load_object(code)
+        kinds: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
+        for argument in arguments:
+            kinds += _word_types(argument)
+        address = self._engine.get_function_address(symbol)
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address)
+
+    def __call__(self, *values: Any) -> Any:
+        words: list[Any] = []
+        for argument, value in zip(self._arguments, values, strict=True):
+            if isinstance(argument, ArrayOf):
+                words += _words(value, argument)
+            else:
+                words.append(value)
+        result, raised = np.zeros(1, self._returns), np.zeros(1, np.int64)
+        status = self._call(result.ctypes.data, raised.ctypes.data, *words)
+        if status:
+            raise ToolError(f"the compiled function {self._name} has failed")
+        return result[0].item() if self._gives else None
+
+
+def _word_types(argument: ArrayOf | Scalar) -> list[Any]:
+    if isinstance(argument, ArrayOf):
+        return [ctypes.c_int64] * (5 + 2 * argument.dimensions)
+    return [np.ctypeslib.as_ctypes_type(argument)]
+
+
+def _words(value: NDArray[Any], kind: ArrayOf) -> tuple[int, ...]:
+    if value.dtype != kind.element or value.ndim != kind.dimensions:
+        raise TypeError(f"an array of {value.dtype} in {value.ndim} dimensions, not {kind}")
+    if not value.flags.c_contiguous:
+        raise TypeError("an array that is not contiguous")
+    address = value.__array_interface__["data"][0]
+    return (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides)
+
+
+def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf | Scalar]) -> str:
+    """What the machine code of a function depends on."""
+    types = [None if returns is None else returns.descr]
+    layouts = [
+        (k.element.descr, k.dimensions) if isinstance(k, ArrayOf) else k.descr for k in kinds
+    ]
+    made_by = (sys.version, version("numba"), version("llvmlite"), *host())
+    return content_key(repr(made_by), repr(types), repr(layouts), *_content(function, set()))
+
+
+def _content(function: FunctionType, seen: set[str]) -> Iterator[str]:
+    """Bytecode and constants of a function and of those it calls."""
+    seen.add(function.__name__)
+    yield from _bytecode(function.__code__)
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, Source):
+            yield f"{name} {value.is_inlined}"
+            if value.function.__name__ not in seen:
+                yield from _content(value.function, seen)
+        elif isinstance(value, (int, float, str, tuple)):
+            yield f"{name} {value!r}"
+
+
+def _bytecode(code: CodeType) -> Iterator[str]:
+    yield from (code.co_code.hex(), repr(code.co_names), repr(code.co_varnames))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _bytecode(constant)
+        else:
+            yield repr(constant)

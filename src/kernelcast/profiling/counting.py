@@ -1,7 +1,7 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
 """The loop over the words of a trace, compiled: every number of a profile that is a plain sum.
 
-Import this module only where a trace is to be counted: it loads Numba.
+Import this module only where a trace is to be counted: it loads machine code.
 
 The tables that the loop reads and writes are few arrays, one row per thing, whose columns are
 named below; everything of fixed size is in one record of `STATE`. Few and plain on purpose: the
@@ -11,11 +11,10 @@ compiler's time grows with every array that is handed on.
 from __future__ import annotations
 
 import numpy as np
-from numba import from_dtype, types
 
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.profiling.compilation import compiled, inlined, inner
+from kernelcast.profiling.compilation import array, compiled, inlined, inner
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
 """Codes of the state spaces; the first four are those a generic address can lead to."""
@@ -631,11 +630,14 @@ def _enter_warp(warp, index, executed, warps, state):
     return True
 
 
-_TABLE = types.int64[:, ::1]
-_TABLE32 = types.int32[:, ::1]
-_SIGNATURE = types.int64(
-    types.int64[::1],
-    types.int64,
+_TABLE = array(np.int64, 2)
+_TABLE32 = array(np.int32, 2)
+
+
+@compiled(
+    np.int64,
+    array(np.int64),
+    np.int64,
     _TABLE,
     _TABLE,
     _TABLE,
@@ -644,11 +646,8 @@ _SIGNATURE = types.int64(
     _TABLE,
     _TABLE32,
     _TABLE32,
-    types.Array(from_dtype(STATE), 1, "C"),
+    array(STATE),
 )
-
-
-@compiled(_SIGNATURE)
 def count_records(
     words,
     at,

@@ -1,22 +1,22 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
 """Where one block's part of a trace ends and the next one's begins, compiled.
 
-Import this module only where a trace is to be split: it loads Numba.
+Import this module only where a trace is to be split: it loads machine code.
 """
 
 from __future__ import annotations
 
-from numba import types
+import numpy as np
 
 from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
-from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.compilation import array, compiled
 
 _WARP = int(RecordKind.WARP)
 _KINDS = max(RecordKind) + 1
 _WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_KINDS))  # type: ignore[call-overload]
 
 
-@compiled(types.int64(types.int64[::1], types.int64, types.int64))
+@compiled(np.int64, array(np.int64), np.int64, np.int64)
 def end_of_block(words, at, block):
     """The position, from that of a record on, where another block than this one begins.
 

@@ -1,39 +1,38 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
 """The loop over the instructions of one warp's path, compiled.
 
-Import this module only where a path is to be walked: it loads Numba.
+Import this module only where a path is to be walked: it loads machine code.
 """
 
 from __future__ import annotations
 
-from numba import types
+import numpy as np
 
-from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.compilation import array, compiled
 
-_INT32 = types.int32[::1]
-_INT64 = types.int64[::1]
-_FLOAT = types.float64[::1]
+_INT32 = array(np.int32)
+_INT64 = array(np.int64)
+_FLOAT = array(np.float64)
 
 
 @compiled(
-    types.void(
-        _INT32,
-        types.Array(types.int64, 2, "C"),
-        _INT64,
-        _INT64,
-        _INT64,
-        _INT64,
-        _FLOAT,
-        _FLOAT,
-        types.boolean,
-        _FLOAT,
-        _INT64,
-        _INT32,
-        _INT32,
-        _FLOAT,
-        _INT64,
-        _FLOAT,
-    )
+    None,
+    _INT32,
+    array(np.int64, 2),
+    _INT64,
+    _INT64,
+    _INT64,
+    _INT64,
+    _FLOAT,
+    _FLOAT,
+    np.bool_,
+    _FLOAT,
+    _INT64,
+    _INT32,
+    _INT32,
+    _FLOAT,
+    _INT64,
+    _FLOAT,
 )
 def walk_path(
     path,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from kernelcast.files import write_whole
+
+_escape = partial(html.escape, quote=False)
 
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 48, 52
@@ -76,7 +79,7 @@ def svg(charts: Sequence[Chart]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'width="{_WIDTH}" height="{height}" role="img">',
-        f"<title>{escape('; '.join(chart.title for chart in charts))}</title>",
+        f"<title>{_escape('; '.join(chart.title for chart in charts))}</title>",
         f"<style>{_STYLE}</style>",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
     ]
@@ -165,7 +168,7 @@ def _grid(chart: Chart, axes: _Axes) -> list[str]:
         _segment("axis", _LEFT, _TOP, _LEFT, bottom),
         _text(middle_x, _HEIGHT - 12, chart.x_label, "middle"),
         f'<text transform="translate(18 {middle_y:.1f}) rotate(-90)" text-anchor="middle">'
-        f"{escape(chart.y_label)}</text>",
+        f"{_escape(chart.y_label)}</text>",
     ]
 
 
@@ -208,4 +211,4 @@ def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 def _text(x: float, y: float, text: str, anchor: str, name: str = "") -> str:
     named = f' class="{name}"' if name else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(text)}</text>'

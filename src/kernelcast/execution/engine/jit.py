@@ -45,10 +45,14 @@ def _target_machine(level: int) -> Any:
     )
 
 
+def host() -> tuple[str, str]:
+    """Name and features of this CPU, for which machine code is made."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
 def _key(ir: str) -> str:
     return content_key(
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
+        *host(),
         llvmlite.__version__,
         str(_level(ir)),
         ir,
@@ -92,8 +96,14 @@ def _load(ir: str, key: str, cache: Cache | None) -> MachineCode:
         code = _compile(ir)
         if cache is not None:
             cache.put("object", key, code)
+    engine = load_object(code)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("run"))
+    return MachineCode(run, engine)
+
+
+def load_object(code: bytes) -> Any:
+    """Load an object file; its functions are there as long as the engine returned is."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(0))
     engine.set_object_cache(getbuffer_func=lambda module: code)
     engine.finalize_object()
-    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("run"))
-    return MachineCode(run, engine)
+    return engine

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.rules import (
+    caches_loads_in_l1,
     caches_memory,
     merges_half_warps,
     merges_in_order,
     transaction_bytes,
 )
-from kernelcast.hierarchy.traffic import caches_loads_in_l1
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.latency import (
