@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from kernelcast.cli.main import main
+from kernelcast.cli.options import Output
+from kernelcast.reporting.console import plain_text
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.text import view
 
 
 @dataclass(frozen=True)
@@ -30,3 +35,25 @@ def run(capsys, monkeypatch) -> Run:
         return Outcome(status, captured.out, captured.err)
 
     return call
+
+
+def as_text(document: msgspec.Struct, *, brief: bool = False) -> str:
+    """A document as a command prints it."""
+    seen = view(document, brief=brief)
+    return (seen if isinstance(seen, str) else plain_text(seen)) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def shown(monkeypatch) -> list[msgspec.Struct]:
+    """The documents that commands show; the text of each follows from its JSON alone."""
+    documents: list[msgspec.Struct] = []
+    show = Output.show
+
+    def spy(self: Output, document: msgspec.Struct) -> None:
+        documents.append(document)
+        show(self, document)
+        again = msgspec.convert(as_json(document), type(document))
+        assert as_text(again, brief=self.quiet) == as_text(document, brief=self.quiet)
+
+    monkeypatch.setattr(Output, "show", spy)
+    return documents

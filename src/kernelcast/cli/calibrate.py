@@ -63,6 +63,7 @@ def command(
     from kernelcast.machines.loader import load_machine
     from kernelcast.measuring.raw import read_raw
     from kernelcast.reporting.documents.calibrate import calibrate_document
+    from kernelcast.reporting.documents.fits import fits_document
     from kernelcast.reporting.fit_pictures import TABLE, write_fit_pictures
     from kernelcast.reporting.text.calibrate import COMPARISON, comparison_table
 
@@ -74,7 +75,7 @@ def command(
         write_machine(found, out)
         output.remark(f"{out}: {len(found.findings)} numbers")
     if pictures:
-        written = write_fit_pictures(found, Path(pictures))
+        written = write_fit_pictures(fits_document(found), Path(pictures))
         output.remark(f"{pictures}: {len(written) - 1} pictures, and {TABLE}")
         if literature:
             write_whole(Path(pictures) / COMPARISON, comparison_table(document).encode())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from kernelcast.reporting.documents.fits import FitPicture, FitsDocument
 from kernelcast.reporting.documents.occupancy_curve import CurveResult
 from kernelcast.reporting.documents.occupancy_cusp import CuspDocument
 from kernelcast.reporting.figures import digits
@@ -49,4 +51,26 @@ def cusp_chart(document: CuspDocument) -> Chart:
         "warps per SM needed",
         tuple(lines),
         logarithmic=True,
+    )
+
+
+def fit_charts(document: FitsDocument) -> Iterator[tuple[str, Chart]]:
+    """Numbers and their charts: first those that were found, then those whose fit was refused."""
+    for fit in document.fits:
+        title = f"{fit.path}: {fit.value:.4g} {fit.unit}, residual {fit.residual:.2%}"
+        yield fit.path, _fit_chart(title, fit.picture)
+    for number in document.missing:
+        if number.picture is not None:
+            title = f"{number.path}, refused: {number.why}"
+            yield number.path, _fit_chart(title, number.picture)
+
+
+def _fit_chart(title: str, picture: FitPicture) -> Chart:
+    return Chart(
+        title,
+        picture.x_label,
+        picture.y_label,
+        tuple(Line(c.label, tuple(c.points), dashed=c.is_fit) for c in picture.curves),
+        () if picture.mark is None else (Mark(*picture.mark),),
+        picture.is_logarithmic,
     )

@@ -12,6 +12,7 @@ from kernelcast.hierarchy.traffic import Traffic, bound_traffic
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
+from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Profile
 
 
@@ -98,7 +99,7 @@ class Prediction:
     def __str__(self) -> str:
         return (
             f"{self.case.kernel.label or self.case.kernel.name} on {self.case.machine.name}: "
-            f"{self.time_s:.4g} s by {self.model.name}, bound by {self.bottleneck}"
+            f"{self.time_s:.4g} s by {model_label(self.model)}, bound by {self.bottleneck}"
         )
 
 

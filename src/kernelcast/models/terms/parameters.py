@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from kernelcast.models.terms.base import Model
+if TYPE_CHECKING:
+    from kernelcast.models.terms.base import Model
 
 TEXT_TYPES: Mapping[object, str] = {
     bool: "true or false",

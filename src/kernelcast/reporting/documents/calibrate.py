@@ -66,13 +66,14 @@ class ApartPart(Struct, frozen=True):
 
 class RepeatPart(Struct, frozen=True):
     """A second measurement: ratios to the first by path, those `apart` by more than `tolerance`,
-    the farthest first, and what one of the two alone has."""
+    the farthest first, and what one of the two alone has; the others `came_back`."""
 
     tolerance: NotNegative
     ratios: dict[str, float | None]
     apart: list[str]
     missing: list[str]
     numbers_apart: list[ApartPart]
+    came_back: Natural
 
 
 class CalibrateDocument(Struct, frozen=True, omit_defaults=True):
@@ -144,4 +145,5 @@ def _repeat(repeats: Repeats) -> RepeatPart:
         apart=[one.path for one in apart],
         missing=[*repeats.only_first, *repeats.only_second],
         numbers_apart=[ApartPart(one.path, one.ratio, one.first, one.unit) for one in apart],
+        came_back=len(repeats.numbers) - len(apart),
     )

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.frontends.sass import MachineCode
 from kernelcast.ir import BasicBlock, Location
-from kernelcast.isas.sass.flow import FlowGraph, flow_graph
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.latencies import MachineLatencies
-from kernelcast.isas.sass.opcodes import Coverage, coverage
-from kernelcast.isas.sass.scoreboards import Wait, waits
-from kernelcast.isas.sass.timing import FunctionTiming, LoopTiming, Timing, function_timing
+from kernelcast.isas.sass.opcodes import Coverage
+from kernelcast.isas.sass.timing import LoopTiming, Timing
 from kernelcast.profiling.profile import Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
-from kernelcast.reporting.documents.executed import Executed, executed_by_address
+from kernelcast.reporting.documents.executed import Executed
 from kernelcast.reporting.documents.lines import source_text
+from kernelcast.reporting.documents.timed_code import TimedCode
 
 
 class OpcodesPart(Struct, frozen=True):
@@ -42,7 +39,7 @@ class BlockPart(Struct, frozen=True):
     first_address: Natural
     instructions: Positive
     successors: list[int]
-    issue_cycles: NotNegative
+    issue_cycles: Natural
     cycles: NotNegative
     critical_path: list[int]
     first_instruction: Natural
@@ -56,7 +53,7 @@ class LoopPart(Struct, frozen=True):
     instructions: Positive
     cycles_per_round: NotNegative
     is_one_path: bool
-    issue_cycles: NotNegative
+    issue_cycles: Natural
     cycles: NotNegative
     critical_path: list[int]
     first_address: Natural
@@ -160,71 +157,15 @@ def disasm_document(
     return DisasmDocument(
         schema="kernelcast/disassembly/1",
         gpu=latencies.machine.name,
-        kernels=[
-            _kernel(_Code(c, latencies, [p for p in profiles if p.kernel.name == c.function.name]))
-            for c in codes
-        ],
+        kernels=[_kernel(TimedCode(c, latencies, _launches_of(c, profiles))) for c in codes],
     )
 
 
-@dataclass(frozen=True)
-class _Code:
-    """Everything that is known of a kernel's machine code."""
-
-    code: MachineCode
-    latencies: MachineLatencies
-    profiles: Sequence[Profile]
-
-    @property
-    def instructions(self) -> Sequence[SassInstruction]:
-        return self.code.function.instructions
-
-    @cached_property
-    def graph(self) -> FlowGraph:
-        return flow_graph(self.code.function)
-
-    @cached_property
-    def reached(self) -> Sequence[tuple[BasicBlock, Timing]]:
-        reachable = self.graph.reachable
-        pairs = zip(self.graph.blocks, self.timing.blocks, strict=True)
-        return [(block, timing) for block, timing in pairs if block.index in reachable]
-
-    @cached_property
-    def timing(self) -> FunctionTiming:
-        return function_timing(self.code.function, self.graph, self.latencies)
-
-    @cached_property
-    def waits(self) -> Mapping[int, tuple[Wait, ...]]:
-        return waits(self.code.function, self.graph)
-
-    @cached_property
-    def coverage(self) -> Coverage:
-        return coverage(self.instructions)
-
-    @cached_property
-    def executed(self) -> Mapping[int, Executed]:
-        return executed_by_address(self.profiles)
-
-    @cached_property
-    def issues(self) -> Mapping[int, float]:
-        """The cycle of issue by the instruction's index."""
-        return {
-            index: cycle
-            for block, timing in self.reached
-            for index, cycle in zip(range(block.start, block.end), timing.issues, strict=True)
-        }
-
-    @cached_property
-    def critical(self) -> frozenset[int]:
-        """Instructions by index on the critical path of a block that waits."""
-        waiting = (t for _, t in self.reached if t.cycles > t.issue_cycles)
-        return frozenset(index for timing in waiting for index in timing.critical_path)
-
-    def addresses(self, indices: Sequence[int]) -> list[int]:
-        return [self.instructions[i].address for i in indices]
+def _launches_of(code: MachineCode, profiles: Sequence[Profile]) -> list[Profile]:
+    return [p for p in profiles if p.kernel.name == code.function.name]
 
 
-def _kernel(code: _Code) -> DisassembledKernel:
+def _kernel(code: TimedCode) -> DisassembledKernel:
     function, resources = code.code.function, code.code.resources
     machine, level = code.latencies.machine, code.latencies.level
     return DisassembledKernel(
@@ -254,7 +195,7 @@ def _opcodes(known: Coverage) -> OpcodesPart:
     )
 
 
-def _block(code: _Code, block: BasicBlock, timing: Timing) -> BlockPart:
+def _block(code: TimedCode, block: BasicBlock, timing: Timing) -> BlockPart:
     return BlockPart(
         index=block.index,
         first_address=code.instructions[block.start].address,
@@ -267,7 +208,7 @@ def _block(code: _Code, block: BasicBlock, timing: Timing) -> BlockPart:
     )
 
 
-def _loop(code: _Code, found: LoopTiming) -> LoopPart:
+def _loop(code: TimedCode, found: LoopTiming) -> LoopPart:
     blocks = sorted(found.loop.blocks)
     members = [code.graph.blocks[n] for n in blocks]
     places = (code.instructions[i].location for i in found.timing.instructions)
@@ -288,7 +229,7 @@ def _loop(code: _Code, found: LoopTiming) -> LoopPart:
     )
 
 
-def _instruction(code: _Code, instruction: SassInstruction) -> MachineInstruction:
+def _instruction(code: TimedCode, instruction: SassInstruction) -> MachineInstruction:
     control, place = instruction.control, instruction.location
     executed = code.executed.get(instruction.address, Executed())
     return MachineInstruction(
@@ -329,7 +270,7 @@ def _executed(found: Executed) -> ExecutedPart:
     )
 
 
-def _source_lines(code: _Code) -> Iterator[SourceLine]:
+def _source_lines(code: TimedCode) -> Iterator[SourceLine]:
     """Every line of the source from which some instruction was made, in the order of the code."""
     places: dict[Location, None] = {}
     for instruction in code.instructions:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from kernelcast.execution.address_map import WARP_LANES
 from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share

@@ -47,8 +47,8 @@ def render(document: CalibrateDocument, *, brief: bool) -> RenderableType:
 def _repeat(repeat: RepeatPart) -> RenderableType:
     lost = [f"{path}: one measurement has it" for path in repeat.missing]
     head = (
-        f"{len(repeat.ratios) - len(repeat.apart)} of {len(repeat.ratios)} numbers have come back "
-        f"within {repeat.tolerance:.0%}"
+        f"{repeat.came_back} of {len(repeat.ratios)} numbers have come back within "
+        f"{repeat.tolerance:.0%}"
     )
     lines = [
         f"{one.path}: x {_finite(one.ratio):.3f}, {one.first:.4g} {one.unit} before"
