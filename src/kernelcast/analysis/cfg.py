@@ -96,6 +96,7 @@ def _components(edges: dict[int, list[int]], start: int) -> list[set[int]]:
     path = [start]
     on_path = {start}
     components: list[set[int]] = []
+    # The recursion as a stack of its own: a kernel may have thousands of blocks in a row.
     calls = [(start, iter(edges[start]))]
     while calls:
         block, rest = calls[-1]
@@ -113,6 +114,7 @@ def _components(edges: dict[int, list[int]], start: int) -> list[set[int]]:
             if calls:
                 caller = calls[-1][0]
                 low[caller] = min(low[caller], low[block])
+            # Nothing below reaches further up: what lies above `block` on the path is a component.
             if low[block] == number[block]:
                 part = set()
                 while block not in part:

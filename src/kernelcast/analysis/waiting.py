@@ -156,6 +156,7 @@ def _deciding_branches(kernel: Kernel, loop: Loop) -> set[int]:
         for i in kernel.instructions[kernel.blocks[block].start : kernel.blocks[block].end]
         for register in i.writes
     }
+    # Fixed point over the blocks: registers that hold such values where each begins.
     known: dict[int, set[Register]] = {block: set() for block in loop.blocks}
     found: set[int] = set()
     pending = set(loop.blocks)
@@ -169,6 +170,7 @@ def _deciding_branches(kernel: Kernel, loop: Loop) -> set[int]:
                 found.add(block.index)
             if depends or _may_change(instruction, written):
                 tainted.update(instruction.writes)
+            # Overwritten by something else, in all lanes.
             elif instruction.guard is None:
                 tainted.difference_update(instruction.writes)
         for successor in loop.blocks.intersection(block.successors):

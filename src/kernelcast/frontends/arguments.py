@@ -108,6 +108,7 @@ def _fill(text: str, names: Mapping[str, Number], where: str) -> Fill:
         return Fill("file", path=path[1] or path[2] or "")
     if kind not in FILLS:
         raise NotFoundError("fill", kind, [*FILLS, "file"], where=where)
+    # All others take numbers, which may be expressions.
     wanted = FILLS[kind]
     given = split_expressions(inside) if inside and inside.strip() else []
     if len(given) != len(wanted):
@@ -117,6 +118,7 @@ def _fill(text: str, names: Mapping[str, Number], where: str) -> Fill:
             hint=f"write {kind}({', '.join(wanted)})" if wanted else f"write {kind} alone",
         )
     numbers = [evaluate(number, names, where=where) for number in given]
+    # A seed is a whole number from 0 on, all others are whole numbers.
     for name, number in zip(wanted, numbers, strict=True):
         if not isinstance(number, int) or (name == "seed" and number < 0):
             raise InputError(

@@ -128,6 +128,7 @@ def _kernel(
     threads = by_kind.get(_REQUIRED_THREADS) or by_kind.get(_MAX_THREADS)
     # The first KiB is the system's on sm_90 and later; the section counts it.
     reserved = _RESERVED_SHARED_BYTES if architecture >= _RESERVED_SHARED_FROM else 0
+    # The least stack counts called functions too; where it is missing, the frame is the stack.
     stack = module.get(_MIN_STACK_BYTES, module.get(_FRAME_BYTES, {}))
     resources = Resources(
         registers=module[_REGISTERS][kernel],

@@ -177,6 +177,7 @@ def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
             hint="add a __global__ function; name a template with its arguments, "
             "for example --kernel 'tiled<16>'",
         )
+    # From the strictest reading of the name to the loosest; the first that finds any decides.
     wanted = _without_spaces(name)
     tests: tuple[Callable[[str, str], bool], ...] = (
         lambda key, label: not wanted or key == wanted or _without_spaces(label) == wanted,
@@ -227,6 +228,7 @@ def _load_cuda(
         note = target.note
         try:
             compiled = compiled_for(target.architecture)
+        # Some code needs the features of one architecture alone, `sm_90a` beside `sm_90`.
         except CompileError as error:
             if _OTHER_TARGET not in error.log:
                 raise

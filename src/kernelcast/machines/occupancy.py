@@ -368,6 +368,7 @@ def _greatest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
 
 def _misfit(rules: _Rules, request: _Request) -> LaunchError:
     """Why no block fits."""
+    # The first reason that applies; what none of them explains is the registers of the block.
     limits = _limits(rules, request)
     on = f"on {rules.name}"
     if request.threads > rules.threads_per_block:

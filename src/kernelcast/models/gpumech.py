@@ -236,6 +236,7 @@ class GpuMech:
                 f"the memory is asked for {float(r.rho):.3g} times what it delivers",
                 hint="use bandwidth=false or fewer warps",
             )
+        # Without contention; what that adds is a part of its own.
         base = float(given.work.instructions * r.cpi_multithreading)
         base *= float(_cycle(given.work) / _slots(given.work))
         doubtful = self.bandwidth and float(r.bandwidth_delay) < 0

@@ -395,6 +395,7 @@ def _constants(
     machine, by = case.machine, "model mwp-cwp"
     notes: list[str] = []
 
+    # A number of the machine file where it has one; else it is derived, and a note says so.
     def constant(name: str, derived: Callable[[], float], meaning: str) -> float:
         value = machine.get(f"mwp_cwp.{name}")
         if value is None:
@@ -431,6 +432,7 @@ def _constants(
         ),
         load_bytes_per_warp=memory.bytes_per_request,
     )
+    # With caches, not every byte that a request asks for is moved.
     if caches_memory(machine):
         requests = memory.coalesced + memory.uncoalesced
         moved = case.traffic.dram.at(estimate) / requests if requests else 0.0

@@ -57,6 +57,7 @@ class Roofline:
         tail = Part(str(Bottleneck.TAIL), sheet.cycles(binding) - even)
         parts = (Part(str(binding.resource), even), tail, start)
         cycles = sum(part.cycles for part in parts)
+        # The same with the least and the most traffic.
         low, high = (
             self._cycles(case, estimate) + start.cycles
             for estimate in (Estimate.LOW, Estimate.HIGH)

@@ -185,6 +185,7 @@ class Sim:
         r = solve(inputs)
         t_comp, t_mem, exposed = float(r.t_comp), float(r.t_mem), float(r.t_mem - r.t_overlap)
         bottleneck = given.arithmetic_resource
+        # Memory binds: at its peak by bandwidth, else by latency. Else computation, alike.
         if t_mem > t_comp:
             at_peak = t_mem <= float(inputs.mem_insts * inputs.mem_cycles) * (1 + 1e-9)
             bottleneck = given.memory_resource if at_peak else Bottleneck.MEMORY_LATENCY

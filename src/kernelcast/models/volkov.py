@@ -180,6 +180,7 @@ class Volkov:
             start,
         )
         cycles = sum(part.cycles for part in parts)
+        # The same with the least and the most traffic.
         others = [
             self.view(case, estimate).waves.cycles + start.cycles
             for estimate in (Estimate.LOW, Estimate.HIGH)
@@ -302,11 +303,13 @@ def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Pa
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
     timed = timing(case, unloaded, by)
     walked = lone_warp(case, timed)
+    # Loads that are waited for together share one wait: walk again with their latency.
     together = _loads_per_wait(case, walked)
     if together > 1:
         unloaded, notes = _unloaded_latency(case, estimate, law, by, together)
         timed = timing(case, unloaded, by)
         walked = lone_warp(case, timed)
+    # From the representative warp to the mean one, and what that waits for slower ones.
     spread = warp_spread(case, timed, walked)
     replacement = case.machine.get("latency.block_replacement")
     missing = () if replacement else ("replacing a block: no latency.block_replacement",)

@@ -58,6 +58,7 @@ def _ways() -> Mapping[str, Sequence[_Way]]:
     plateau = "plateau over footprints of reads of all SMs"
     streams = "plateau over occupancies"
     chase, stream = partial(_Way, "gpu-latency"), partial(_Way, "gpu-stream")
+    # Of several programs that tell a number, the first that ran decides.
     return {
         "latency.l1": [chase(f"first {level}", _l1)],
         "latency.l2": [chase(f"second {level}", partial(_l2, place=0))],

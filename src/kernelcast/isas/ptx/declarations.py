@@ -92,6 +92,7 @@ def parse_variables(text: str, line: int, where: str) -> list[Declaration]:
         values = _initial_values(initialiser, where) if initialiser else []
         initial = _encode(values, qualifiers.type, where)
         size_bytes = element_bytes * _length(dimensions, where)
+        # `a[] = {...}` is as long as its values.
         if dimensions and not size_bytes:
             size_bytes = len(values) * _SIZES[qualifiers.type]
         if initial:

@@ -273,6 +273,7 @@ class _Flattener:
 
     def _call(self, pieces: list[str], guard: Guard | None, scope: Scope, line: int) -> None:
         """Inline one call: `(results), name, (arguments)`."""
+        # What the call names, and whether it fits the function.
         where = self._where(line)
         results = _bracketed(pieces.pop(0)) if pieces and pieces[0].startswith("(") else []
         target = pieces.pop(0) if pieces else ""
@@ -285,12 +286,14 @@ class _Flattener:
             return
         callee = self._new_scope(self.globals)
         end = Label(callee.number, _FUNCTION_END)
+        # A guarded call becomes a branch around the inlined body.
         if guard is not None:
             skip = Guard(guard.register, not guard.negated)
             self._emit(known_form("bra"), (Target(callee, _FUNCTION_END),), skip, line)
         if function.body is None:
             self._external(function, results, scope, line)
         else:
+            # Arguments go in, the body follows, results come out.
             after = self.location
             returned = [
                 self._bind(formal, actual, scope, callee, line, is_result=True)

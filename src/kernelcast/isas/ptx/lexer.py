@@ -55,6 +55,7 @@ def scan(text: str, source: str) -> list[Statement]:
     count = text.count
     position = counted = 0
     line = 1
+    # Lines are counted from one statement to the next, so that every character is seen once.
     while found := match(text, position):
         guard, name, operands, label, brace, directive, rest, header, keyword, body = found.groups()
         if name is not None:
@@ -76,12 +77,14 @@ def scan(text: str, source: str) -> list[Statement]:
                 head, arguments = keyword, body
                 start = found.start(9)
             else:
+                # A section of debugging data.
                 position = found.end()
                 continue
             line += count("\n", counted, start)
             statements.append(Statement(line, head, arguments))
         counted = start
         position = found.end()
+    # Text is left over: the pattern stopped at what is no statement.
     if rest := text[position:].lstrip():
         line += count("\n", counted, len(text) - len(rest))
         raise ParseError(_expectation(rest), where=f"{source}:{line}")

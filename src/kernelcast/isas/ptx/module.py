@@ -150,6 +150,7 @@ def _read_function(builder: _Builder, statements: list[Statement], at: int) -> i
         max_threads=_product(_THREADS, found["directives"]),
         cluster_blocks=_product(_CLUSTER, found["directives"]) or 1,
     )
+    # A prototype may stand before or after its definition.
     known = builder.functions.get(function.name)
     if known is None or known.body is None:
         builder.functions[function.name] = function

@@ -210,11 +210,13 @@ def form(name: str) -> Form | None:
     )
     if rule is None:
         return None
+    # The first type decides on the class, for those that differ by type.
     type_ = next((m for m in modifiers if m in TYPE_BYTES), "")
     op_class = rule.classes if isinstance(rule.classes, OpClass) else rule.classes.get(type_)
     if op_class is None:
         return None
     space, elements, access_bytes = None, 1, 0
+    # The last modifier is the type that memory holds.
     if op_class.is_memory:
         space = _space(modifiers)
         elements = _elements(modifiers)

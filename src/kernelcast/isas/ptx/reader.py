@@ -91,6 +91,7 @@ def _kernel(module: Module, function: Function, source: str) -> Kernel:
             where=module.source,
             hint="compile for 64 bits",
         )
+    # Calls are inlined, frames become registers, and what is left is cut into basic blocks.
     flat = flatten(module, function)
     stream, copies = lower_frames(flat.stream, flat.frames)
     code = lay_out(stream, module.source)

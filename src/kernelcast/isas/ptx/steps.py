@@ -121,6 +121,7 @@ def instruction(
     writes: list[Register] = []
     addresses: list[Register] = []
     is_bulk = form.opcode == BULK
+    # Destinations come first; some are read as well.
     for position, operand in enumerate(operands):
         registers = writes if position < form.destinations else reads
         if position == 0 and form.is_in_place and isinstance(operand, Vector) and _keeps(operands):

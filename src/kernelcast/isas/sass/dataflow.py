@@ -49,6 +49,7 @@ def effects(instruction: SassInstruction) -> Effects:
     if instruction.opcode in _GROUP_PRODUCTS:
         return _of_group_product(instruction)
     row = opcode(instruction.opcode)
+    # The first `count` operands are written; `words` says how many registers each of them names.
     count = _written(instruction, row) if row else 0
     words = list(row.words_of(instruction.modifiers)) if row else []
     if _has_two_results(instruction, row):
@@ -63,6 +64,7 @@ def effects(instruction: SassInstruction) -> Effects:
     if row and row.writes in (Writes.RESULT, Writes.VOTE) and not has_register:
         words = words[1:]
     wide_address = "E" in instruction.modifiers
+    # Predicates take no entry of `words`, and addresses are read even where the operand is written.
     for place, operand in enumerate(instruction.operands):
         size = 1 if _is_predicate(operand) or not words else words.pop(0)
         into = writes if place < count else reads

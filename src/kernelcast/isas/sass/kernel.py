@@ -45,6 +45,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     """
     architecture = int(function.target.removeprefix("sm_").rstrip("af"))
     block = parameter_block(architecture, shell.parameters, banks)
+    # Basic blocks as the machine code has them, then in the order in which lanes reconverge.
     graph = flow_graph(function, cut_after=_waits)
     returns = return_addresses(function, graph)
     starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
@@ -64,12 +65,14 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     for old in order:
         start = len(instructions)
         for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
+            # One machine instruction may become several: each has its own steps and its own index.
             for steps in parts(meaning_of(native, len(instructions), code)):
                 index = len(instructions)
                 meanings.append(
                     tuple(s if s.index == index else replace(s, index=index) for s in steps)
                 )
                 instructions.append(_instruction(native, index, steps))
+        # Successors that nothing reaches have no place.
         after = tuple(place[s] for s in successors[old] if s in place)
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
     kernel = replace(

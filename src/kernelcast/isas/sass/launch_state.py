@@ -105,6 +105,7 @@ def parameter_block(
     layout = launch_layout(architecture)
     placed = tuple(replace(p, offset_bytes=p.offset_bytes + layout.parameters) for p in parameters)
     end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
+    # Bank 0 holds the parameters; the other banks follow them, each aligned.
     offsets = {0: 0}
     data = _cluster_words(layout)
     for bank, content in sorted(banks.data.items()):
@@ -112,6 +113,7 @@ def parameter_block(
         offsets[bank] = end
         data.append((end, content))
         end += len(content)
+    # Words that only the launch knows: its extents, its stack, and where windows begin.
     vectors = [("ntid", layout.block), ("nctaid", layout.grid)]
     if layout.cluster is not None:
         vectors.append(("nctaid", layout.clusters))

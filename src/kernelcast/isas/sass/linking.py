@@ -86,6 +86,7 @@ def linked(
     banks = _with_functions(banks, function)
     addresses: dict[str, int] = {}
 
+    # A symbol is an address in this code, or that of a variable, which a bank of its own will hold.
     def resolved(operand: Operand) -> Operand:
         found = isinstance(operand, SymbolOperand) and _SYMBOL.fullmatch(operand.text)
         if not found:
@@ -102,6 +103,7 @@ def linked(
     instructions = tuple(_mapped(i, resolved) for i in function.instructions)
     if not addresses:
         return LinkedCode(replace(function, instructions=instructions), banks)
+    # The addresses are known at the launch: the bank is zeros and a list of what goes where.
     data = {**banks.data, ADDRESS_BANK: bytes(_ADDRESS_BYTES * len(addresses))}
     words = tuple((ADDRESS_BANK, at, symbol, 0) for symbol, at in addresses.items())
     return LinkedCode(

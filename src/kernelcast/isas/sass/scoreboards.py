@@ -66,6 +66,7 @@ def waits(function: SassFunction, graph: FlowGraph) -> Mapping[int, tuple[Wait, 
     A scoreboard may be held on some path to the wait only (a forward may-analysis over the graph;
     a called function starts with all free).
     """
+    # Fixed point: which instructions may hold each scoreboard where a block begins.
     before: list[_State | None] = [None] * len(graph.blocks)
     pending = list(graph.entries)
     for entry in pending:
@@ -83,6 +84,7 @@ def waits(function: SassFunction, graph: FlowGraph) -> Mapping[int, tuple[Wait, 
             if merged != known:
                 before[successor] = merged
                 pending.append(successor)
+    # Once more through every block, noting what each wait waits for.
     found: dict[int, tuple[Wait, ...]] = {}
     for block, state in zip(graph.blocks, before, strict=True):
         state = _FREE if state is None else state

@@ -171,9 +171,11 @@ def mix_work(
     a = np.asarray(mix.alpha if alpha is None else alpha, np.float64)
     check_alphas(a)
     chip = mix_chip(machine, mix)
+    # Per slow instruction; without any, per addition.
     endless = np.isinf(a)
     additions, slow = np.where(endless, 1.0, a), np.where(endless, 0.0, 1.0)
     slow_lat = chip.mem_lat - np.minimum(a, 1.0) * _sooner(machine, mix)
+    # Independent chains share the latency, but no instruction issues before its interval is over.
     interval = issue_interval(machine, _NEEDED_BY)
     alu_path = max(chip.alu_lat / mix.ilp, interval)
     slow_path = np.maximum(slow_lat / _in_flight(machine, mix), interval)

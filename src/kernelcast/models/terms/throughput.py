@@ -132,6 +132,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     counts = executed_per_warp(case)
     uses: list[Use] = []
     left_out: list[str] = []
+    # Resources that a machine file may lack numbers for: what is missing is left out and said.
     for rows, missing in (
         _pipes(case, counts),
         _issue(case, counts, needed_by),
@@ -142,6 +143,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
         uses += rows
         left_out += missing
     left_out += _fetching(case)
+    # DRAM always counts, atomics where there are some.
     dram, notes = _dram(case, estimate, sms, needed_by)
     uses.append(dram)
     if (atomics := _atomics(case, sms, needed_by)) is not None:

@@ -148,6 +148,7 @@ def case_work(case: Case, needed_by: str) -> CaseWork:
     """
     estimate = Estimate.CENTRAL
     sheet = worksheet(case, estimate, needed_by)
+    # The warps of one busy SM, and what a mean one of them executes.
     sms = min(sheet.sms, case.launch.blocks)
     per_sm = min(case.occupancy.blocks_per_sm, -(-case.launch.blocks // sms))
     warps = float(per_sm * case.launch.warps_per_block)
@@ -156,6 +157,7 @@ def case_work(case: Case, needed_by: str) -> CaseWork:
     requests = [a for a in case.profile.accesses if a.space in _MEMORY_SPACES]
     memory = min(sum(a.requests for a in requests) / case.profile.warps, instructions)
     arithmetic = instructions - memory
+    # Latency, then throughput: the walk along the path, and the worksheet per warp.
     mem_lat = 0.0
     notes: tuple[str, ...] = ()
     if memory:

@@ -128,15 +128,18 @@ def _group_product(x: Lift, known: Sequence[str], sums: str, a: str, b: str) -> 
     if shape is None:
         raise x.refuse("the shape")
     x.only(x.native.modifiers[0], *known)
+    # The shape says how many registers the sums take.
     columns, depth = map(int, shape.groups())
     kind = Product(16, columns, depth, a, b, sums)
     results = x.words(x.take(), kind.sum_registers)
     if results is None or depth * NUMBER_BYTES[a] != 32 or columns % 8:
         raise x.refuse("this form of product")
+    # The left matrix lies in registers or in shared memory, the right one in shared memory.
     left, scales = _left(x, kind)
     right, suffixes = _descriptors(x)
     if not isinstance(left, Vector):
         left, scales = right[0], (-1 if "negA" in suffixes else 1,)
+    # The old sums are the results' own registers, or RZ for none.
     old = x.take()
     if not isinstance(old, sass.RegisterOperand) or old.decoration.prefix:
         raise x.refuse(f"operand {old}")
@@ -147,6 +150,7 @@ def _group_product(x: Lift, known: Sequence[str], sums: str, a: str, b: str) -> 
     if x.operands and str(x.operands[0]) == _GROUP:
         x.take()
     x.done()
+    # PTX names the signs and the transpositions as immediates.
     immediates = (*scales, -1 if "negB" in suffixes else 1) if sums != "s32" else ()
     if NUMBER_BYTES[a] == 2:
         across = ("tnspB",) if isinstance(left, Vector) else ("tnspA", "tnspB")
