@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import Needed
@@ -96,9 +97,8 @@ def execute(
     if executor != "reference":
         # What an instruction means is the reference's to say, and the engine's to do faster.
         _check_defined_once(kernel, launch, memory, needed)
-        if count > 1 and consumers:
-            is_ordered = depends_on_order(kernel, needed, memory.pointers(kernel))
-            count = 1 if is_ordered or not are_splittable(consumers) else count
+        if count > 1 and consumers and not _can_share(kernel, memory, needed, consumers):
+            count = 1
         try:
             return _with_engine(
                 kernel, launch, memory, chosen, most, consumers, count, needed, cache, progress
@@ -164,6 +164,22 @@ def _check_defined_once(
     if _checked is None or any(a is not b for a, b in zip(asked, _checked, strict=True)):
         check_defined(*asked[:2], memory, needed)
         _checked = asked
+
+
+def _can_share(
+    kernel: Kernel, memory: Memory, needed: Needed | None, consumers: Sequence[Consumer]
+) -> bool:
+    """Whether several threads give consumers what one does."""
+    if not are_splittable(consumers):
+        return False
+    return not _depends_on_order(kernel, needed, tuple(memory.pointers(kernel).items()))
+
+
+@lru_cache(maxsize=8)
+def _depends_on_order(
+    kernel: Kernel, needed: Needed | None, pointers: tuple[tuple[int, str], ...]
+) -> bool:
+    return depends_on_order(kernel, needed, dict(pointers))
 
 
 def _with_engine(
