@@ -12,14 +12,14 @@ import pytest
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
 from kernelcast.ir.kernel import Resources
-from kernelcast.machines.machine import Kind, Machine, Quantity
+from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import (
     AccessProfile,
+    BlockSample,
     Count,
     Footprint,
     Profile,
-    Sample,
     WarpPath,
 )
 from tests import kept
@@ -93,7 +93,7 @@ def make_case() -> MakeCase:
         profile = Profile(
             kernel=kernel,
             launch=launch,
-            sample=Sample(blocks, blocks, 0.0),
+            sample=BlockSample(blocks, blocks, 0.0),
             counts=counts,
             accesses=tuple(_access(i, op, warps) for i, op in enumerate(ops) if op.space),
             footprints=tuple(footprints),
@@ -155,7 +155,7 @@ def set_numbers() -> Callable[..., Machine]:
         quantities = {p: q for p, q in machine.quantities.items() if numbers.get(p, 0) is not None}
         for path, value in numbers.items():
             if value is not None:
-                quantities[path] = Quantity(value, "", Kind.ASSUMED, "this test")
+                quantities[path] = Quantity(value, "", Provenance.ASSUMED, "this test")
         return replace(machine, quantities=quantities)
 
     return change

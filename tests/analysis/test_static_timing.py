@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.analysis.static_timing import Step, loop_cycles, schedule
+from kernelcast.analysis.static_timing import TimedInstruction, loop_cycles, schedule
 
 
 def cycles(*steps):
@@ -20,7 +20,11 @@ def test_nothing_takes_no_time():
 
 
 def test_a_counter_is_waited_for_until_its_last_release():
-    steps = [Step(1, raises=((0, 50),)), Step(1, raises=((0, 20),)), Step(4, waits=((0, 0),))]
+    steps = [
+        TimedInstruction(1, raises=((0, 50),)),
+        TimedInstruction(1, raises=((0, 20),)),
+        TimedInstruction(4, waits=((0, 0),)),
+    ]
     found = schedule(steps)
     assert [issue.cycle for issue in found.issues] == [0, 1, 50]
     assert found.issues[2].held_by == 0
@@ -28,35 +32,43 @@ def test_a_counter_is_waited_for_until_its_last_release():
 
 
 def test_a_wait_may_leave_some_outstanding():
-    loads = [Step(1, raises=((0, 50),)), Step(1, raises=((0, 90),))]
-    assert cycles(*loads, Step(1, waits=((0, 1),)))[-1] == 50
-    assert cycles(*loads, Step(1, waits=((0, 2),)))[-1] == 2
+    loads = [TimedInstruction(1, raises=((0, 50),)), TimedInstruction(1, raises=((0, 90),))]
+    assert cycles(*loads, TimedInstruction(1, waits=((0, 1),)))[-1] == 50
+    assert cycles(*loads, TimedInstruction(1, waits=((0, 2),)))[-1] == 2
 
 
 def test_a_release_that_has_passed_holds_nobody():
-    assert cycles(Step(30, raises=((0, 20),)), Step(1, waits=((0, 0),))) == [0, 30]
+    assert cycles(
+        TimedInstruction(30, raises=((0, 20),)), TimedInstruction(1, waits=((0, 0),))
+    ) == [0, 30]
 
 
 def test_the_critical_path_goes_through_what_was_waited_for():
     steps = [
-        Step(1),
-        Step(1, raises=((0, 40),)),
-        Step(9),
-        Step(9),
-        Step(1, waits=((0, 0),)),
-        Step(1),
+        TimedInstruction(1),
+        TimedInstruction(1, raises=((0, 40),)),
+        TimedInstruction(9),
+        TimedInstruction(9),
+        TimedInstruction(1, waits=((0, 0),)),
+        TimedInstruction(1),
     ]
     assert schedule(steps).critical_path == (0, 1, 4, 5)
 
 
 def test_a_loop_carried_wait_sets_the_period():
-    assert loop_cycles([Step(2, raises=((0, 30),), waits=((0, 0),)), Step(3)]) == 30
-    assert loop_cycles([Step(2, raises=((0, 30),), waits=((0, 1),)), Step(3)]) == 15
+    assert (
+        loop_cycles([TimedInstruction(2, raises=((0, 30),), waits=((0, 0),)), TimedInstruction(3)])
+        == 30
+    )
+    assert (
+        loop_cycles([TimedInstruction(2, raises=((0, 30),), waits=((0, 1),)), TimedInstruction(3)])
+        == 15
+    )
 
 
 STEPS = st.lists(
     st.builds(
-        Step,
+        TimedInstruction,
         st.integers(1, 15),
         st.lists(st.tuples(st.integers(0, 5), st.integers(1, 60)), max_size=2).map(tuple),
         st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), max_size=2).map(tuple),
@@ -85,7 +97,8 @@ def test_a_round_takes_at_least_its_stalls_and_never_more_than_one_alone(steps):
 @given(STEPS, st.integers(1, 40))
 def test_longer_latencies_never_make_anything_earlier(steps, more):
     slower = [
-        Step(s.issue_cycles, tuple((k, c + more) for k, c in s.raises), s.waits) for s in steps
+        TimedInstruction(s.issue_cycles, tuple((k, c + more) for k, c in s.raises), s.waits)
+        for s in steps
     ]
     for fast, slow in zip(schedule(steps).issues, schedule(slower).issues, strict=True):
         assert slow.cycle >= fast.cycle
@@ -93,4 +106,4 @@ def test_longer_latencies_never_make_anything_earlier(steps, more):
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_a_loop_without_waits_takes_the_sum_of_its_stalls(rounds):
-    assert loop_cycles([Step(3)] * rounds) == 3 * rounds
+    assert loop_cycles([TimedInstruction(3)] * rounds) == 3 * rounds

@@ -15,7 +15,7 @@ from kernelcast.calibration.rules import rules
 from kernelcast.calibration.rules.arithmetic import OPERATION_OF
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.machines.loader import load_machine
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.measuring.raw import read_raw
 from kernelcast.measuring.samples import sample_type
 
@@ -179,8 +179,8 @@ def test_the_machine_file_loads_with_every_finding(raw_file, tmp_path):
     source = machine.quantities["latency.dram"].source
     for part in ("microbenchmarks 1", "chase", "Synthetic GPU at 1500 MHz", "driver 12.8", "20"):
         assert part in source
-    assert machine.quantities["volkov.latency_base"].kind is Kind.FITTED
-    assert machine.quantities["latency.dram"].kind is Kind.MEASURED
+    assert machine.quantities["volkov.latency_base"].kind is Provenance.FITTED
+    assert machine.quantities["latency.dram"].kind is Provenance.MEASURED
 
 
 def calibrated(document, folder):
@@ -257,7 +257,9 @@ def test_a_fit_with_too_large_a_residual_is_refused(document, tmp_path):
 
 def test_every_fit_has_a_picture_and_so_has_one_that_was_refused(document, raw_file, tmp_path):
     found = calibrate(read_raw(str(raw_file)))
-    assert all((f.picture is None) == (f.quantity.kind is Kind.STATED) for f in found.findings)
+    assert all(
+        (f.picture is None) == (f.quantity.kind is Provenance.STATED) for f in found.findings
+    )
     for finding in found.findings:
         if finding.picture:
             assert any(c.is_fit for c in finding.picture.curves), finding.path
@@ -299,11 +301,11 @@ def test_the_clock_is_the_one_that_was_measured_unless_it_moved(document, tmp_pa
     for entry in document["benchmarks"].values():
         entry["clock_before_hz"] = entry["clock_after_hz"] = 1.2e9
     clock = {f.path: f.quantity for f in calibrated(document, tmp_path).findings}["clock.sm"]
-    assert (clock.value, clock.kind) == (1.2e9, Kind.MEASURED)
+    assert (clock.value, clock.kind) == (1.2e9, Provenance.MEASURED)
     for at, entry in enumerate(document["benchmarks"].values()):
         entry["clock_before_hz"] = entry["clock_after_hz"] = 1e9 + 1e7 * at
     clock = {f.path: f.quantity for f in calibrated(document, tmp_path).findings}["clock.sm"]
-    assert (clock.value, clock.kind) == (1.5e9, Kind.STATED)
+    assert (clock.value, clock.kind) == (1.5e9, Provenance.STATED)
 
 
 def test_without_nvml_it_is_said_that_nobody_looked(document, tmp_path):

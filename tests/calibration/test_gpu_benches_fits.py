@@ -18,7 +18,7 @@ from kernelcast.calibration.gpu_benches import calibrate_tables
 from kernelcast.calibration.rules import latency
 from kernelcast.errors import InputError
 from kernelcast.machines.loader import load_machine
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.measurements.gpu_benches import read_table
 
 TABLES = (
@@ -131,7 +131,7 @@ def test_the_numbers_say_their_table_and_make_a_machine_file(tmp_path):
     machine = load_machine(path)
     assert machine.compute_capability == A100.compute_capability
     quantity = machine.quantities["latency.dram"]
-    assert quantity.kind is Kind.MEASURED
+    assert quantity.kind is Provenance.MEASURED
     assert quantity.source.startswith(
         "RRZE gpu-benches, gpu-latency (gpu-latency.txt) on A100 PCIe 80GB at 1400 MHz: last level"
     )

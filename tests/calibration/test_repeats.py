@@ -10,7 +10,7 @@ import pytest
 from kernelcast.calibration.calibrate import calibrate
 from kernelcast.calibration.repeats import Repeat, compare
 from kernelcast.errors import InputError
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.measuring.raw import read_raw
 
 
@@ -35,7 +35,7 @@ def changed(document, tmp_path):
 def test_all_that_was_measured_comes_back_and_nothing_that_was_stated(first):
     found = compare(first, first)
     paths = [one.path for one in found.numbers]
-    assert paths == [f.path for f in first.findings if f.quantity.kind is not Kind.STATED]
+    assert paths == [f.path for f in first.findings if f.quantity.kind is not Provenance.STATED]
     assert "latency.dram" in paths and "sm.count" not in paths
     assert {one.ratio for one in found.numbers} == {1.0}
     assert (found.apart(), found.only_first, found.only_second) == ((), (), ())

@@ -13,7 +13,7 @@ import pytest
 import kernelcast.machines
 from kernelcast.calibration.rules import rules
 from kernelcast.machines.loader import load_machine, machine_names
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.machines.schema import ENTRIES
 
 MACHINES = Path(kernelcast.machines.__file__).parent
@@ -116,7 +116,7 @@ def test_every_source_that_files_share_or_keep_is_cited() -> None:
 def test_numbers_borrowed_from_another_chip_are_assumed(name: str) -> None:
     for path, quantity in machine(name).quantities.items():
         if quantity.source.startswith(("as ", "middle of")):
-            assert quantity.kind is Kind.ASSUMED, path
+            assert quantity.kind is Provenance.ASSUMED, path
 
 
 @everything
@@ -234,7 +234,7 @@ def test_hong_kim_table_6(name: str, mem_ld: int, uncoalesced: int, coalesced: i
     }
     for path, value in values.items():
         quantity = m.quantities[f"mwp_cwp.{path}"]
-        assert (quantity.value, quantity.kind) == (value, Kind.FITTED)
+        assert (quantity.value, quantity.kind) == (value, Provenance.FITTED)
     assert machine("h100-sxm").get("mwp_cwp.mem_ld") is None
 
 

@@ -1,8 +1,9 @@
 """Lanes, warps and blocks that wait for each other get to run: the code ends, with known results.
 
 Since Volta every lane of a warp makes progress (CUDA C++ Programming Guide, "Independent Thread
-Scheduling"). Were one starved, the budget would stop the run; were a lane to run ahead of a meeting
-point, sums and exchanges would be wrong. Both executors must run the same blocks in the same order.
+Scheduling"). Were one starved, the budget would stop the run; were a lane to run ahead of a
+reconvergence point point, sums and exchanges would be wrong. Both executors must run the same
+blocks in the same order.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ extern "C" __global__ void hand_on(int* lock, int* count, int* out) {
   flag[t] = 1;
 }
 
-// After the lock all lanes meet: who was first must not read the count before the last has written.
+// All lanes reconverge after the lock: who was first must not read the count before the last has
+// written.
 extern "C" __global__ void meet_after(int* lock, int* count, int* out) {
   while (atomicCAS(lock + threadIdx.x / 32, 0, 1)) {}
   add_one(count + threadIdx.x / 32);

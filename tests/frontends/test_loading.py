@@ -11,7 +11,7 @@ from kernelcast.errors import (
     ParseError,
     UnsupportedError,
 )
-from kernelcast.frontends import Kind, kernel_names, load
+from kernelcast.frontends import FileKind, kernel_names, load
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.loading import choose_kernel
 from kernelcast.toolchain.nvrtc import CompileOptions, compile_cuda
@@ -37,7 +37,7 @@ def source(tmp_path: Path) -> Path:
 
 def test_cuda_gives_code_resources_and_the_sources_names(source: Path) -> None:
     module = load(source, compute_capability=(8, 0), kernels=["lib::scale<float, 32>"])
-    assert module.kind is Kind.CUDA
+    assert module.kind is FileKind.CUDA
     assert module.architecture == "sm_80"
     assert module.notes == ()
     assert set(module.kernel_names) == {"lib::scale<float, 32>", "plain"}
@@ -100,7 +100,7 @@ def ptx(tmp_path: Path) -> Path:
 def test_ptx_is_assembled_for_the_chip(ptx: Path) -> None:
     """As the driver would: registers and machine code are those of the source compiled for it."""
     module = load(ptx, compute_capability=(9, 0))
-    assert module.kind is Kind.PTX
+    assert module.kind is FileKind.PTX
     assert (module.architecture, module.notes) == ("sm_90", ())
     assert module.has_machine_code
     kernel, machine = module.kernel(), module.machine_kernel()

@@ -7,7 +7,7 @@ import pytest
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.rules import access_rules
 from kernelcast.machines.loader import load_machine
-from kernelcast.machines.machine import Kind, Quantity
+from kernelcast.machines.machine import Provenance, Quantity
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 
@@ -25,7 +25,7 @@ def test_machines_ask_for_the_rules_that_hold_for_them(gpu, rules):
 
 
 def test_more_parities_than_can_be_counted_are_refused():
-    three = Quantity((1.0, 2.0, 4.0), "1", Kind.ASSUMED, "a test")
+    three = Quantity((1.0, 2.0, 4.0), "1", Provenance.ASSUMED, "a test")
     chip = load_machine("a100-pcie-40gb").with_quantities({"l1.tag_bank_bits": three})
     with pytest.raises(InputError, match="has 3 masks"):
         access_rules(chip)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError, ParseError
 from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.machines.schema import ENTRIES
 
 MINIMAL = """
@@ -145,7 +145,7 @@ def test_overrides_replace_and_add_and_are_remembered() -> None:
     changed = apply_overrides(machine, ["dram.bandwidth=2.0e12", " latency.l2 = 300 "])
     quantity = changed.quantities["dram.bandwidth"]
     assert (quantity.value, quantity.unit) == (2.0e12, "byte/s")
-    assert (quantity.kind, quantity.source) == (Kind.ASSUMED, "--set")
+    assert (quantity.kind, quantity.source) == (Provenance.ASSUMED, "--set")
     assert changed.number("latency.l2") == 300
     assert changed.overrides == ("dram.bandwidth", "latency.l2")
     assert machine.number("dram.bandwidth") == 141.7e9

@@ -11,7 +11,7 @@ from kernelcast.errors import InputError, ParseError
 from kernelcast.measurements.gpu_benches import (
     FORMATS,
     CacheRead,
-    Chase,
+    ChaseRow,
     Intensity,
     SharedRead,
     ShortStreams,
@@ -32,7 +32,7 @@ STREAM_HEAD = "block smBlocks   threads    occ%   |                init       re
 EXAMPLES = {
     "gpu-latency": (
         "clock: 900 1100 1200 \n  1000000  1200      4.5     25.0    30.1 30.0 29.9 30.4\n\n",
-        Chase(1_000_000, 1.2e9, 4608.0, 30.0),
+        ChaseRow(1_000_000, 1.2e9, 4608.0, 30.0),
     ),
     "gpu-cache": (
         f"{CACHE_HEAD}\n"

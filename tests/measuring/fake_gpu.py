@@ -17,7 +17,7 @@ import numpy as np
 from tests.measuring.fake_kernels import SIGNATURE_OF_MORE, Kernels, MoreTruth, family_of
 from tests.measuring.fake_kernels import known_numbers as more_known_numbers
 
-from kernelcast.measuring.harness.archive import Code
+from kernelcast.measuring.harness.archive import CompiledCode
 from kernelcast.measuring.harness.gpu import ATTRIBUTES
 from kernelcast.measuring.harness.microbenchmarks.arithmetic import OPERATIONS
 from kernelcast.measuring.pack import source_files
@@ -448,5 +448,5 @@ def known_chip(capability: tuple[int, int] = (8, 0)) -> Truth:
     )
 
 
-EMPTY_CODE = Code("sm_80", {file.stem: file.stem.encode() for file in source_files()})
+EMPTY_CODE = CompiledCode("sm_80", {file.stem: file.stem.encode() for file in source_files()})
 """Cubins that hold only their names."""

@@ -24,7 +24,7 @@ def measured(
         patch.setattr(session, "_HELD_NS", 1 << 40)
         runner.measure(
             out,
-            runner.Target(gpu.properties, {}),
+            runner.MeasuredDevice(gpu.properties, {}),
             [name for name in BENCHMARKS if name.startswith(only)],
             lambda name: measure.run_benchmark(one, name),
             quick=quick,

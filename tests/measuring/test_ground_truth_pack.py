@@ -33,10 +33,10 @@ from kernelcast.measuring.harness import measure as m
 from kernelcast.measuring.harness import runner as processes
 from kernelcast.measuring.harness.archive import Archive
 from kernelcast.measuring.harness.gpu import Gpu
-from kernelcast.measuring.harness.ground_truth_arrays import Arguments, Starts, Table
+from kernelcast.measuring.harness.ground_truth_arrays import Arguments, GroundTruthTable, Starts
 from kernelcast.measuring.pack import make_pack
 from kernelcast.measuring.starts import PIECE_ELEMENTS, start_of
-from kernelcast.suite.expected import Expected, expected_result
+from kernelcast.suite.expected import ExpectedResult, expected_result
 from kernelcast.suite.registry import families, kernels
 from kernelcast.suite.table import Scale
 
@@ -120,12 +120,12 @@ STARTS = (
 def test_an_array_starts_on_the_gpu_bit_for_bit_as_it_does_here(array, tmp_path):
     """Else the GPU would time other data than is predicted for."""
     support = compiled(gp.SUPPORT_FILE)
-    table = gp.Table()
+    table = gp.TableBuilder()
     number = table.start(array)
     files = {f"ground_truth/{name}": data for name, data in table.files({}).items()}
     cubin = support.compilation.cubin
     gpu = device(fake := ExecutingGpu({cubin: support}))
-    starts = Starts(gpu, Table(written_pack(tmp_path, files)), cubin)
+    starts = Starts(gpu, GroundTruthTable(written_pack(tmp_path, files)), cubin)
     pointer = gpu.allocate(array.size_bytes)
     starts.put(number, pointer)
     found = gpu.read_bytes(pointer, array.size_bytes)
@@ -161,7 +161,7 @@ def test_what_is_expected_is_judged_right_and_anything_else_wrong():
     for kernel in kernels().values():
         for launch in kernel.launches(Scale.SMALL):
             result = expected_result(kernel, launch)
-            table = gp.Table()
+            table = gp.TableBuilder()
             for label, values in result.arrays.items():
                 argument = launch.args[label]
                 assert isinstance(argument, Array)
@@ -181,8 +181,8 @@ def test_what_is_expected_is_judged_right_and_anything_else_wrong():
 
 def test_zeros_of_both_signs_are_equal_and_no_number_is_never_right():
     zeros = np.zeros(3)
-    for result in (Expected({"y": zeros}), Expected({"y": zeros}, absolute=1.0)):
-        table = gp.Table()
+    for result in (ExpectedResult({"y": zeros}), ExpectedResult({"y": zeros}, absolute=1.0)):
+        table = gp.TableBuilder()
         wanted = table.wanted("y", "f32", result)
         expected = bytes(table.expected)
         assert runner.judge("y", (-zeros).astype(np.float32).tobytes(), wanted, expected) == 0
@@ -245,7 +245,7 @@ def test_memory_is_given_back_after_every_launch(small):
     archive, code = small
     fake = ExecutingGpu(code)
     gpu = device(fake)
-    table = Table(archive)
+    table = GroundTruthTable(archive)
     starts = Starts(gpu, table, table.code(gpu.properties).cubins["support"])
     launch = table.kernels["spmv_csr_scalar"]["configurations"][0]["small"]
     Arguments(gpu, starts, launch).release()
@@ -396,7 +396,7 @@ def test_the_pack_runs_by_itself_and_says_in_one_line_what_is_missing(made, tmp_
 
 
 def test_the_quick_run_takes_kernels_of_every_family(made):
-    table = Table(made[0])
+    table = GroundTruthTable(made[0])
     taken = [table.kernels[name]["family"] for name in table.names(quick=True)]
     assert {taken.count(family) for family in FAMILIES} == {2}
     assert table.names(quick=False) == [k.name for f in sorted(FAMILIES) for k in families()[f]]

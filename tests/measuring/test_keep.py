@@ -10,7 +10,7 @@ import pytest
 from kernelcast.errors import InputError, KernelcastError, ToolError
 from kernelcast.measuring import keep as kept
 from kernelcast.measuring.harness import measure
-from kernelcast.measuring.harness.archive import Code
+from kernelcast.measuring.harness.archive import CompiledCode
 from kernelcast.measuring.keep import keep
 from kernelcast.measuring.pack import compile_benchmark, source_files
 from kernelcast.toolchain.cache import Cache
@@ -33,7 +33,7 @@ def cache(tmp_path) -> Cache:
 def document() -> dict:
     """A raw file of one benchmark's code."""
     file = next(f for f in source_files() if f.stem == "launch")
-    code = Code("sm_90", {"launch": compile_benchmark(file, "sm_90").cubin})
+    code = CompiledCode("sm_90", {"launch": compile_benchmark(file, "sm_90").cubin})
     return {
         "schema": measure.SCHEMA,
         "suite": measure.SUITE,

@@ -184,7 +184,7 @@ def test_launches_that_the_gpu_waited_for_are_counted(tmp_path, monkeypatch):
 
 
 def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(tmp_path):
-    out, target = tmp_path / "nowhere" / "raw.json", runner.Target({"name": "x"}, {})
+    out, target = tmp_path / "nowhere" / "raw.json", runner.MeasuredDevice({"name": "x"}, {})
     with pytest.raises(OSError, match="nowhere"):
         runner.measure(out, target, ["chase"], None, quick=True, kind=m.MICROBENCHMARKS)
 
@@ -211,7 +211,7 @@ def test_a_copy_is_not_timed_while_it_is_still_being_handed_over(tmp_path):
 
 
 def test_a_failure_costs_one_entry_and_is_tried_again(tmp_path):
-    out, target = tmp_path / "raw.json", runner.Target({"name": "x"}, {})
+    out, target = tmp_path / "raw.json", runner.MeasuredDevice({"name": "x"}, {})
     calls = []
 
     def entry(name):
@@ -250,7 +250,7 @@ def test_a_run_ends_early_only_where_no_other_benchmark_can_run(tmp_path, errors
         names.append(name)
         return {"status": "failed" if name in errors else "done", "error": errors.get(name)}
 
-    target = runner.Target({"name": "x"}, {})
+    target = runner.MeasuredDevice({"name": "x"}, {})
     runner.measure(
         tmp_path / "raw.json",
         target,
@@ -277,7 +277,7 @@ def test_a_file_of_another_measurement_is_not_added_to(tmp_path, change):
     old["code"] = {"a.cubin": "1"}
     out.write_text(json.dumps({**old, **change, "benchmarks": {}}))
     with pytest.raises(d.GpuError, match=next(iter(change))):
-        target = runner.Target({"name": "x"}, {"a.cubin": "1"})
+        target = runner.MeasuredDevice({"name": "x"}, {"a.cubin": "1"})
         runner.measure(out, target, [], dict, quick=True, kind=m.MICROBENCHMARKS)
 
 

@@ -16,7 +16,7 @@ from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register, Sp
 from kernelcast.ir.kernel import Resources
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
-from kernelcast.models.terms.latency_hiding import Contention
+from kernelcast.models.terms.latency_hiding import MemoryContention
 from kernelcast.models.volkov import Volkov, Waves
 from kernelcast.profiling.critical_path import walk_warp
 from kernelcast.profiling.profile import Footprint, WarpPath
@@ -80,7 +80,7 @@ def kepler_vadd(warps_per_sm: int) -> Waves:
         warps_per_block=1,
         sms=8,
         blocks_per_sm=warps_per_sm,
-        latency=Contention(listing_cycles(11) + BLOCK_REPLACEMENT, ()),
+        latency=MemoryContention(listing_cycles(11) + BLOCK_REPLACEMENT, ()),
         sm_cycles=8 / 4,
         chip_cycles=3 * 128 / (154e9 / 8 / 1.124e9),
     )
@@ -114,7 +114,7 @@ WAVES = st.builds(
     sms=st.integers(1, 150),
     blocks_per_sm=st.integers(1, 32),
     latency=st.builds(
-        lambda a, b, c: Contention(a, ((b, c),) if b else ()),
+        lambda a, b, c: MemoryContention(a, ((b, c),) if b else ()),
         st.floats(1, 1e5),
         st.floats(0, 1e3),
         st.floats(1e-3, 10),

@@ -134,7 +134,7 @@ def divergent_walks(draw):
     agreeing = draw(st.floats(0, 1))
     pending = {0: draw(st.integers(1, FULL))}
     records: list[Any] = []
-    parted = 0
+    diverged = 0
     while pending and len(records) < 40:
         block = min(pending)
         mask = pending.pop(block)
@@ -149,18 +149,18 @@ def divergent_walks(draw):
                 target = choice.choice(targets) if common is None else common
                 pending[target] = pending.get(target, 0) | 1 << lane
                 reached.add(target)
-        parted += len(reached) > 1
+        diverged += len(reached) > 1
     complete = not pending
     listed = [instruction(i) for i in range(length * size)]
-    return kernel(listed, blocks), records, parted, complete
+    return kernel(listed, blocks), records, diverged, complete
 
 
 @given(divergent_walks())
 def test_divergence_is_found_in_any_flow_of_control(walk):
-    of, records, parted, complete = walk
+    of, records, diverged, complete = walk
     found = profile(of, warp(0, 0), *records)
     # The last branch of a walk cut short cannot be judged.
-    assert parted - (not complete) <= found.divergent_branches <= parted
+    assert diverged - (not complete) <= found.divergent_branches <= diverged
     branching = {b.index for b in of.blocks if len(b.successors) > 1}
     assert found.branches == sum(r[0] >> 32 & 0xFFFFFF in branching for r in records)
 

@@ -192,7 +192,7 @@ def _statement(w: UniqueWriter, depth: int, functions: int) -> None:
     elif choice == 3 and functions:
         _call(w, w.below(functions))
     elif choice in (4, 5) and w.together and w.everyone:
-        _meeting(w)
+        _reconvergence(w)
     elif choice == 6 and w.below(6) == 0:
         _effect(w)
     elif choice == 7 and depth == 0 and w.below(6) == 0:
@@ -202,7 +202,7 @@ def _statement(w: UniqueWriter, depth: int, functions: int) -> None:
         w.pick(_SIMPLE)(w)
 
 
-def _meeting(w: UniqueWriter) -> None:
+def _reconvergence(w: UniqueWriter) -> None:
     choice = w.below(10)
     if choice < 6 and w.full_warps:
         warp_operation(w)

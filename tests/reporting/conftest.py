@@ -24,11 +24,11 @@ from kernelcast.models.roofline import Roofline
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.profiling.profile import (
     AccessProfile,
+    BlockSample,
     Count,
     Footprint,
     LineProfile,
     Profile,
-    Sample,
     WarpPath,
 )
 
@@ -103,7 +103,7 @@ def profile(kernel: Kernel, launch: Launch) -> Profile:
     return Profile(
         kernel=kernel,
         launch=launch,
-        sample=Sample(64, launch.blocks, 0.0),
+        sample=BlockSample(64, launch.blocks, 0.0),
         counts={
             OpClass.LOAD: each + each,
             OpClass.FP32: each,

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from kernelcast.models.mwp_cwp import MwpCwp
-from kernelcast.profiling.profile import Sample
+from kernelcast.profiling.profile import BlockSample
 from kernelcast.reporting.documents.base import as_json
 from kernelcast.reporting.documents.predict import predict_document, predict_schema
 from kernelcast.reporting.documents.result import result
@@ -72,7 +72,7 @@ def test_values(prediction):
 
 
 def test_what_has_no_figure_is_null(prediction):
-    profile = replace(prediction.case.profile, sample=Sample(1, 4096, math.nan))
+    profile = replace(prediction.case.profile, sample=BlockSample(1, 4096, math.nan))
     case = replace(prediction.case, profile=profile)
     unknown = replace(prediction, case=case, high_s=math.inf, terms={"x": math.nan})
     document = as_json(predict_document([unknown]))

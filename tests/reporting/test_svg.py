@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast.errors import InputError
-from kernelcast.reporting.svg import Chart, Line, Mark, svg, ticks, write_svg
+from kernelcast.reporting.svg import Chart, Mark, Polyline, svg, ticks, write_svg
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 CHART = Chart(
     "a<b> & c",
     "warps",
     "rate",
-    (Line("x<y>", ((0.0, 0.0), (10.0, 5.0), (20.0, 10.0))), Line("bound", ((0.0, 10.0),), True)),
+    (
+        Polyline("x<y>", ((0.0, 0.0), (10.0, 5.0), (20.0, 10.0))),
+        Polyline("bound", ((0.0, 10.0),), True),
+    ),
     (Mark("here", 10.0),),
 )
 
@@ -43,7 +46,7 @@ def test_a_straight_line_is_drawn_straight_and_upwards():
 
 
 def test_equal_factors_are_equal_steps_on_a_logarithmic_axis():
-    line = Line("a", tuple((2.0**k, 1.0) for k in range(5)))
+    line = Polyline("a", tuple((2.0**k, 1.0) for k in range(5)))
     (points,) = coordinates(svg([Chart("t", "x", "y", (line,), logarithmic=True)]))
     steps = [b[0] - a[0] for a, b in pairwise(points)]
     assert steps == pytest.approx([steps[0]] * 4, abs=0.11)
@@ -78,7 +81,7 @@ def test_ticks_are_few_and_cover_the_highest(highest):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_that_cannot_be_drawn_is_refused(value):
     with pytest.raises(AssertionError):
-        Chart("t", "x", "y", (Line("a", ((0.0, value),)),))
+        Chart("t", "x", "y", (Polyline("a", ((0.0, value),)),))
 
 
 def test_a_file_is_replaced_whole(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from kernelcast.models.mwp_cwp import MwpCwp
 from kernelcast.models.terms.base import Bottleneck
-from kernelcast.profiling.profile import Sample
+from kernelcast.profiling.profile import BlockSample
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.predict import predict_document
 from kernelcast.reporting.plain_words import MEANING
@@ -72,14 +72,14 @@ def test_what_was_set_by_hand_is_said(prediction):
 
 
 def test_a_grid_executed_whole_is_not_called_a_sample(prediction):
-    profile = replace(prediction.case.profile, sample=Sample(4096, 4096, 0.0))
+    profile = replace(prediction.case.profile, sample=BlockSample(4096, 4096, 0.0))
     exact = replace(prediction, case=replace(prediction.case, profile=profile))
     assert "all 4 096 blocks" in text_of(exact)
     assert "drawn at random" not in text_of(exact)
 
 
 def test_a_spread_that_cannot_be_told_is_not_shown_as_a_number(prediction):
-    profile = replace(prediction.case.profile, sample=Sample(1, 4096, float("nan")))
+    profile = replace(prediction.case.profile, sample=BlockSample(1, 4096, float("nan")))
     one = replace(prediction, case=replace(prediction.case, profile=profile))
     assert "unknown" in text_of(one)
     assert "nan" not in text_of(one)

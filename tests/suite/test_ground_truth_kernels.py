@@ -30,8 +30,8 @@ from kernelcast.suite.registry import (
 from kernelcast.suite.table import (
     MATRIX_CODE,
     NVIDIA_HEADERS,
-    GroundTruthKernel,
     Scale,
+    SuiteKernel,
 )
 
 TARGET = "sm_90"
@@ -62,7 +62,7 @@ def read(family: str, name: str) -> Kernel:
     return compiled(family).kernel(name)
 
 
-def code(kernel: GroundTruthKernel, launch: Launch) -> Kernel:
+def code(kernel: SuiteKernel, launch: Launch) -> Kernel:
     try:
         return read(kernel.family, launch.kernel)
     except CompileError as error:
@@ -71,7 +71,7 @@ def code(kernel: GroundTruthKernel, launch: Launch) -> Kernel:
         raise
 
 
-def check(kernel: GroundTruthKernel, launch: Launch) -> None:
+def check(kernel: SuiteKernel, launch: Launch) -> None:
     """Execute one launch and compare what it leaves behind."""
     made = code(kernel, launch)
     if MATRIX_CODE in kernel.needs:
@@ -87,7 +87,7 @@ def check(kernel: GroundTruthKernel, launch: Launch) -> None:
 
 
 @every_kernel
-def test_a_kernel_computes_what_it_should(kernel: GroundTruthKernel) -> None:
+def test_a_kernel_computes_what_it_should(kernel: SuiteKernel) -> None:
     """At the first small configuration and all others that run the same code."""
     first, *others = kernel.launches(Scale.SMALL)
     for launch in (first, *(other for other in others if other.kernel == first.kernel)):
@@ -95,14 +95,14 @@ def test_a_kernel_computes_what_it_should(kernel: GroundTruthKernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", TEMPLATES, ids=lambda k: k.name)
-def test_another_instance_of_a_template_computes_the_same(kernel: GroundTruthKernel) -> None:
+def test_another_instance_of_a_template_computes_the_same(kernel: SuiteKernel) -> None:
     """The last one that differs from the first: all of them would take too long."""
     first, *others = kernel.launches(Scale.SMALL)
     check(kernel, [other for other in others if other.kernel != first.kernel][-1])
 
 
 @every_kernel
-def test_a_full_launch_fits_kernel_and_chip(kernel: GroundTruthKernel) -> None:
+def test_a_full_launch_fits_kernel_and_chip(kernel: SuiteKernel) -> None:
     chip = load_machine(CHIP)
     for launch in kernel.launches(Scale.FULL):
         made = code(kernel, launch)
@@ -118,7 +118,7 @@ def test_a_full_launch_fits_kernel_and_chip(kernel: GroundTruthKernel) -> None:
 
 @every_kernel
 def test_configurations_differ_and_keep_their_code_at_both_scales(
-    kernel: GroundTruthKernel,
+    kernel: SuiteKernel,
 ) -> None:
     small, full = kernel.launches(Scale.SMALL), kernel.launches(Scale.FULL)
     for launches in (small, full):

@@ -1,4 +1,4 @@
-"""Addresses in Accel-Sim's three ways: what is written is read, and what is no address is told."""
+"""Addresses in Accel-Sim's three forms: what is written is read, and what is no address is told."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_written_addresses_are_read_back(mask, addresses):
         (0, [0] * 32, "1 0x0 0"),
     ],
 )
-def test_the_way_of_writing_is_the_tracers(mask, addresses, text):
+def test_the_form_of_addresses_is_the_tracers(mask, addresses, text):
     assert write_addresses(mask, addresses) == text
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.traces.machine_code import HEAD, stream
 
 from kernelcast.errors import InputError
-from kernelcast.execution.trace import Record, RecordKind, decode
+from kernelcast.execution.trace import RecordKind, TraceRecord, decode
 from kernelcast.ir import Launch, Location, OpClass, Space
 from kernelcast.profiling.profile import Count, Profile
 from kernelcast.profiling.stored import builder_for, profile_of
@@ -122,7 +122,7 @@ def test_words_say_what_the_lines_said(imported):
         (5, 0x0000_000F),
         (9, 0xFFFF_FFFF),
     ]
-    assert accesses[1] == Record(
+    assert accesses[1] == TraceRecord(
         2, 0, RecordKind.AFFINE, 1, 0xFFFF_FFFF, tuple(0x7F2B_0000_0000 + 8 * n for n in range(32))
     )
     assert accesses[7].addresses[4:] == tuple(0x10 + 4 * n for n in range(28))  # an offset

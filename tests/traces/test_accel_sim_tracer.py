@@ -58,7 +58,7 @@ def lines(warp: int, addresses: str) -> list[str]:
     ]
 
 
-def ways(base: int) -> tuple[str, str, str]:
+def address_forms(base: int) -> tuple[str, str, str]:
     """The same 32 addresses, 8 bytes apart, as a stride, as differences and as a list."""
     return (
         f"1 {base:#x} 8 ",
@@ -75,11 +75,15 @@ def folder(path: Path, text: str, name: str = "kernel-1.traceg") -> Path:
     return path / "kernelslist.g"
 
 
-@pytest.mark.parametrize("way", range(3))
+@pytest.mark.parametrize("form", range(3))
 @pytest.mark.parametrize(("version", "cluster"), [(3, False), (4, False), (5, False), (5, True)])
-def test_every_way_and_version_says_the_same(tmp_path, version, cluster, way):
+def test_every_way_and_version_says_the_same(tmp_path, version, cluster, form):
     text = head(version) + "".join(
-        block(x, [lines(w, ways(0x7F63_C000_0000 + 256 * w)[way]) for w in range(2)], cluster)
+        block(
+            x,
+            [lines(w, address_forms(0x7F63_C000_0000 + 256 * w)[form]) for w in range(2)],
+            cluster,
+        )
         for x in range(2)
     )
     trace = open_trace(folder(tmp_path, text))
@@ -100,7 +104,9 @@ def test_every_way_and_version_says_the_same(tmp_path, version, cluster, way):
 def test_numbers_of_block_and_warp_stand_before_old_lines(tmp_path):
     old = "".join(
         block(
-            x, [[f"{x} 0 0 {w} {n}" for n in lines(w, ways(1 << 40)[0])] for w in range(2)], False
+            x,
+            [[f"{x} 0 0 {w} {n}" for n in lines(w, address_forms(1 << 40)[0])] for w in range(2)],
+            False,
         )
         for x in range(2)
     )
@@ -109,7 +115,7 @@ def test_numbers_of_block_and_warp_stand_before_old_lines(tmp_path):
 
 
 def test_a_trace_of_a_context_is_found_packed(tmp_path):
-    text = head(5) + block(0, [lines(0, ways(1 << 40)[0]), []])
+    text = head(5) + block(0, [lines(0, address_forms(1 << 40)[0]), []])
     name = "kernel-1-ctx_0x6165bdd7ec90.traceg.xz"
     (tmp_path / name).write_bytes(lzma.compress(text.encode(), preset=1))
     (tmp_path / "kernelslist.g").write_text(f"{name}\n")
@@ -146,7 +152,7 @@ def test_registers_and_words_of_version_6_are_read(tmp_path):
 
 
 def test_a_trace_that_is_not_grouped_by_blocks_is_told(tmp_path):
-    raw = "".join(f"0 0 0 0 {line}\n" for line in lines(0, ways(1 << 40)[0]))
+    raw = "".join(f"0 0 0 0 {line}\n" for line in lines(0, address_forms(1 << 40)[0]))
     (tmp_path / "kernel-1.trace").write_text(head(5) + raw)
     (tmp_path / "kernelslist").write_text("kernel-1.trace\n")
     for name in ("kernel-1.trace", "kernelslist"):

@@ -66,14 +66,14 @@ def test_the_columns_of_a_chunk_are_the_documented_ones():
         warp(6, 0),
         affine(2, 50, 8),
     )
-    headers, record, grid_block, base, stride, ways, way = unpack_columns(encode_chunk(stream))
+    headers, record, grid_block, base, stride, deltas, delta = unpack_columns(encode_chunk(stream))
     assert len(headers) == 4  # warp 0, warp 1, affine 2, scattered 3
     assert record.tolist() == [1, 2, 3, 2, 3, 0, 2]
     assert grid_block.tolist() == [5, 1]
     assert base.tolist() == [50, 1000, 100]  # warp 0 before warp 1
     assert stride.tolist() == [8, 4, 0]
-    assert ways.reshape(32, 2).T.tolist() == [lanes, [1] * 32]
-    assert way.tolist() == [0, 1]
+    assert deltas.reshape(32, 2).T.tolist() == [lanes, [1] * 32]
+    assert delta.tolist() == [0, 1]
 
 
 def test_rows_of_one_hash_are_told_apart(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from kernelcast.errors import InputError, MissingNumberError
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.terms.latency_hiding import Chip, Contention, memory_throughput
+from kernelcast.models.terms.latency_hiding import Chip, MemoryContention, memory_throughput
 from kernelcast.validation.arena import (
     ALPHAS,
     GPUS,
@@ -45,7 +45,7 @@ def test_alphas_are_the_powers_of_the_root_of_two_as_whole_additions():
 def test_the_observed_side_is_section_6_5_on_kepler():
     """x = min(n / (300 + 32 x / (0.1477 - x) + 9 alpha), 0.1338, 4 / (alpha + 1))."""
     on = field(load_machine("gtx-680"))
-    law = Contention(300, ((32, 170e9),)).in_units_of(128 * 8 * 1.124e9)
+    law = MemoryContention(300, ((32, 170e9),)).in_units_of(128 * 8 * 1.124e9)
     chip = Chip(301, 154e9 / (128 * 8 * 1.124e9), 9, 4, 4)
     expected = memory_throughput(chip, on.warps[None, :], on.alphas[:, None], law)
     np.testing.assert_allclose(on.observed, expected, rtol=1e-12)

@@ -23,7 +23,7 @@ from kernelcast.reporting.text import view
 from kernelcast.validation.counter_scores import Counted, CounterScore, counter_scores
 from kernelcast.validation.counters import (
     COUNTERS,
-    Expected,
+    ExpectedCount,
     expectations,
 )
 from kernelcast.validation.profiler_classes import (
@@ -163,7 +163,7 @@ def test_every_opcode_is_in_one_table() -> None:
 
 def score(*pairs: tuple[float, float]) -> CounterScore:
     counted = [
-        Counted(str(at), Expected(value, value, value, True), read)
+        Counted(str(at), ExpectedCount(value, value, value, True), read)
         for at, (value, read) in enumerate(pairs)
     ]
     return CounterScore("some.sum", tuple(counted))
@@ -188,7 +188,7 @@ def test_nothing_expected_and_nothing_counted_agree() -> None:
 
 
 def test_bounds_are_held_to_what_was_counted() -> None:
-    estimate = Expected(10, 5, math.inf)
+    estimate = ExpectedCount(10, 5, math.inf)
     inside, below = Counted("a", estimate, 5), Counted("b", estimate, 4)
     found = CounterScore("some.sum", (inside, below))
     assert not found.is_count

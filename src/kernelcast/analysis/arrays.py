@@ -36,13 +36,13 @@ def arrays_of_accesses(kernel: Kernel, pointers: Mapping[int, str]) -> Mapping[i
     `pointers` names the array of a pointer among the parameters, by its offset in their block.
     """
     origins = _Origins(kernel, pointers)
-    at_start = {0: _State()}
+    at_start = {0: _KnownRegisters()}
     pending = {0}
     while pending:
         block = kernel.blocks[min(pending)]
         pending.remove(block.index)
         state = origins.after(block, at_start[block.index])
-        for successor, known in _on_each_way(kernel, block, state):
+        for successor, known in _on_each_edge(kernel, block, state):
             before = at_start.get(successor)
             merged = known if before is None else before.merged(known)
             if merged != before:
@@ -54,7 +54,7 @@ def arrays_of_accesses(kernel: Kernel, pointers: Mapping[int, str]) -> Mapping[i
 
 
 @dataclass
-class _State:
+class _KnownRegisters:
     """What is known of registers; one of which nothing is known holds a number.
 
     `some` says more of a register in the lanes in which a predicate holds, or does not hold.
@@ -63,8 +63,8 @@ class _State:
     all: dict[Register, _Origin] = field(default_factory=dict)
     some: dict[tuple[Register, Guard], _Origin] = field(default_factory=dict)
 
-    def copy(self) -> _State:
-        return _State(dict(self.all), dict(self.some))
+    def copy(self) -> _KnownRegisters:
+        return _KnownRegisters(dict(self.all), dict(self.some))
 
     def of(self, register: Register, guard: Guard | None) -> _Origin:
         """What a register holds in the lanes of a guard."""
@@ -91,7 +91,7 @@ class _State:
         for place in list(places):
             del self.some[place]
 
-    def where(self, guard: Guard) -> _State:
+    def where(self, guard: Guard) -> _KnownRegisters:
         """What is known if the guard holds in all lanes."""
         found = self.copy()
         for (register, lanes), origin in self.some.items():
@@ -99,9 +99,9 @@ class _State:
                 found.write(register, origin, None)
         return found
 
-    def merged(self, other: _State) -> _State:
-        """What is known where two ways meet."""
-        found = _State()
+    def merged(self, other: _KnownRegisters) -> _KnownRegisters:
+        """What is known where two paths join."""
+        found = _KnownRegisters()
         for register in self.all.keys() | other.all:
             one, two = self.all.get(register, _NUMBER), other.all.get(register, _NUMBER)
             found.all[register] = one if one == two else _either((one, two))
@@ -116,7 +116,9 @@ def _others(guard: Guard) -> Guard:
     return replace(guard, negated=not guard.negated)
 
 
-def _on_each_way(kernel: Kernel, block: BasicBlock, state: _State) -> Iterator[tuple[int, _State]]:
+def _on_each_edge(
+    kernel: Kernel, block: BasicBlock, state: _KnownRegisters
+) -> Iterator[tuple[int, _KnownRegisters]]:
     """The blocks that follow, and what is known there: a branch tells of its predicate."""
     steps = kernel.steps(block.end - 1) if block.end > block.start else ()
     guard = steps[-1].guard if steps and steps[-1].op_class is OpClass.BRANCH else None
@@ -163,7 +165,9 @@ class _Origins:
         self._pointers |= {w.offset_bytes: name_of_variable(w.variable) for w in words}
         self.found: dict[int, _Origin] = {}
 
-    def after(self, block: BasicBlock, state: _State, *, note: bool = False) -> _State:
+    def after(
+        self, block: BasicBlock, state: _KnownRegisters, *, note: bool = False
+    ) -> _KnownRegisters:
         """What is known of the registers behind a block."""
         state = state.copy()
         for index in range(block.start, block.end):
@@ -176,7 +180,7 @@ class _Origins:
                     state.write(register, result, step.guard)
         return state
 
-    def _note(self, step: Instruction, state: _State, guard: Guard | None) -> None:
+    def _note(self, step: Instruction, state: _KnownRegisters, guard: Guard | None) -> None:
         is_tile = "tile" in step.modifiers  # its address is that of a map
         found = self._of_operands(step, state, guard, step.address_reads)
         origin = None if is_tile else found or None
@@ -184,7 +188,7 @@ class _Origins:
             origin = _together((origin, self.found[step.index]))
         self.found[step.index] = origin
 
-    def _result(self, step: Instruction, state: _State, guard: Guard | None) -> _Origin:
+    def _result(self, step: Instruction, state: _KnownRegisters, guard: Guard | None) -> _Origin:
         if step.op_class.is_memory:
             return self._parameter(step) if step.space is Space.PARAM else _NUMBER
         if step.op_class is OpClass.OTHER:
@@ -197,7 +201,7 @@ class _Origins:
     def _of_operands(
         self,
         step: Instruction,
-        state: _State,
+        state: _KnownRegisters,
         guard: Guard | None,
         registers: Iterable[Register],
     ) -> _Origin:

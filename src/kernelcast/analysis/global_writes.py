@@ -12,7 +12,7 @@ _COMMUTING = {"add", "and", "or", "xor", "min", "max"}
 _FLOATS = {"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"}
 
 
-def writes_global(kernel: Kernel, needed: Needed | None) -> bool:
+def _writes_global(kernel: Kernel, needed: Needed | None) -> bool:
     """Whether a kernel, or what is needed of it, may change global memory."""
     return any(True for _ in _global_writes(kernel, needed))
 
@@ -42,7 +42,7 @@ def depends_on_order(
     `needed_for_trace`. Memory may where atomics do not commute, or tell what was there before.
     Plain stores of several blocks to one place are no matter of order but a mistake of the kernel.
     """
-    if not writes_global(kernel, needed):
+    if not _writes_global(kernel, needed):
         return False
     read = {r for i in kernel.instructions for s in kernel.steps(i.index) for r in s.reads}
     for instruction in _global_writes(kernel, needed):
@@ -51,7 +51,7 @@ def depends_on_order(
                 _commutes(step) and read.isdisjoint(step.writes)
             ):
                 return True
-    return writes_global(kernel, needed_for_trace(kernel, pointers=pointers))
+    return _writes_global(kernel, needed_for_trace(kernel, pointers=pointers))
 
 
 def _global_writes(kernel: Kernel, needed: Needed | None) -> Iterator[Instruction]:

@@ -1,9 +1,9 @@
 """What a trace needs: the instructions that must be computed to know where a kernel goes.
 
 A trace says which blocks ran in which lanes and where accesses went. It depends on the guards of
-accesses, on their addresses, and on what branches, exits, barriers and meetings read. All else a
-kernel computes, most of its arithmetic often, may be left out. This is a backward slice (Weiser
-1984) whose criterion is the trace.
+accesses, on their addresses, and on what branches, exits, barriers and reconvergence points read.
+All else a kernel computes, most of its arithmetic often, may be left out. This is a backward slice
+(Weiser 1984) whose criterion is the trace.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kernelcast.analysis.arrays import arrays_of_accesses
-from kernelcast.analysis.waiting import waits_of
+from kernelcast.analysis.spin_loops import waits_of
 from kernelcast.ir import Guard, Instruction, Kernel, OpClass, Register, Space
 
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
@@ -29,13 +29,13 @@ _CARRY = Register("", "pred")
 
 
 @dataclass(frozen=True, slots=True)
-class _Array:
+class _GlobalArray:
     """An array in global memory."""
 
     name: str
 
 
-_Place = Space | str | _Array
+_Storage = Space | str | _GlobalArray
 """A state space, the barriers, or an array."""
 
 
@@ -95,7 +95,7 @@ def needed_for_trace(
     search = _Search(kernel, pointers)
     for instruction in kernel.instructions:
         search.add_root(instruction)
-    for block, lanes in waits_of(kernel).meetings.items():
+    for block, lanes in waits_of(kernel).reconvergence.items():
         if isinstance(lanes, Register):
             search.need_register(kernel.blocks[block].start, lanes)
     if keeps_global:
@@ -121,7 +121,7 @@ class _Search:
         self.in_full: set[int] = set()
         self.users: dict[int, int] = {}
         self.last_links: set[int] = set()
-        self._needed: set[_Place] = set()
+        self._needed: set[_Storage] = set()
         self._barriers = {i.index for i in kernel.instructions if _is_on_barrier(kernel, i.index)}
         self._roots: list[tuple[int, Sequence[Register]]] = []
         self._pending: deque[int] = deque()
@@ -139,7 +139,7 @@ class _Search:
         """Note that the trace depends on a register that an instruction reads."""
         self._roots.append((index, (register,)))
 
-    def need_memory(self, place: _Place, user: int | None) -> None:
+    def need_memory(self, place: _Storage, user: int | None) -> None:
         """Take in all that may write to a place, as `user` needs."""
         if place not in self._needed:
             self._needed.add(place)
@@ -161,14 +161,14 @@ class _Search:
                 for place in self._places(instruction):
                     self.need_memory(place, index)
 
-    def _places(self, instruction: Instruction) -> tuple[_Place, ...]:
+    def _places(self, instruction: Instruction) -> tuple[_Storage, ...]:
         """Where its address may lead to. The words of barriers are a place of their own, since
         nothing else reads or writes them."""
         if instruction.index in self._barriers:
             return (_BARRIERS,)
         spaces = reachable_spaces(instruction)
         if self._pointers and Space.GLOBAL in spaces and instruction.index in self._arrays:
-            return tuple(map(_Array, sorted(self._arrays[instruction.index])))
+            return tuple(map(_GlobalArray, sorted(self._arrays[instruction.index])))
         return spaces
 
     @cached_property
@@ -286,10 +286,10 @@ def _is_traced(instruction: Instruction) -> bool:
     return _is_access(instruction) and instruction.space is not Space.PARAM
 
 
-def _overlap(one: _Place, other: _Place) -> bool:
+def _overlap(one: _Storage, other: _Storage) -> bool:
     if one == other:
         return True
-    return Space.GLOBAL in (one, other) and any(isinstance(p, _Array) for p in (one, other))
+    return Space.GLOBAL in (one, other) and any(isinstance(p, _GlobalArray) for p in (one, other))
 
 
 def _is_on_barrier(kernel: Kernel, index: int) -> bool:

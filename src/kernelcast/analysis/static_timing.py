@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MAX_ROUNDS = 64
+_MAX_ROUNDS = 64
 """Rounds of a loop after which its period is taken as the mean of the last half."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimedInstruction:
     """One instruction.
 
     `issue_cycles` passes before the next one may issue. `raises` pairs a counter with the cycles
@@ -62,35 +62,35 @@ class Schedule:
         return tuple(reversed(path))
 
 
-def schedule(steps: Sequence[Step]) -> Schedule:
+def schedule(steps: Sequence[TimedInstruction]) -> Schedule:
     """Issue the steps one after the other, beginning at cycle 0 with all counters free."""
-    clock = _Clock()
+    clock = _IssueClock()
     return Schedule(
         tuple(clock.issue(number, step) for number, step in enumerate(steps)), clock.now
     )
 
 
-def loop_cycles(steps: Sequence[Step]) -> float:
+def loop_cycles(steps: Sequence[TimedInstruction]) -> float:
     """Cycles per round of a loop over the steps, once it runs steadily."""
     if not steps:
         return 0.0
-    clock = _Clock()
+    clock = _IssueClock()
     starts: list[float] = []
-    for _ in range(MAX_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         first = clock.issue(0, steps[0])
         starts.append(first.cycle)
         for number, step in enumerate(steps[1:], 1):
             clock.issue(number, step)
-    half = MAX_ROUNDS // 2
+    half = _MAX_ROUNDS // 2
     return (starts[-1] - starts[half - 1]) / half
 
 
-class _Clock:
+class _IssueClock:
     def __init__(self) -> None:
         self.now = 0.0
         self._outstanding: dict[int, list[tuple[float, int]]] = {}
 
-    def issue(self, number: int, step: Step) -> Issue:
+    def issue(self, number: int, step: TimedInstruction) -> Issue:
         cycle, held_by = self.now, None
         for counter, most in step.waits:
             pending = sorted(self._outstanding.get(counter, ()), reverse=True)

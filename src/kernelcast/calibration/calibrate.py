@@ -16,11 +16,11 @@ from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant
 from kernelcast.errors import InputError
 from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
-from kernelcast.machines.machine import Kind, Quantity
+from kernelcast.machines.machine import Provenance, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
-from kernelcast.measuring.raw import Entry, Raw
+from kernelcast.measuring.raw import Raw, RawEntry
 
-CLOCK_DRIFT = 0.02
+_CLOCK_DRIFT = 0.02
 """Relative change of the clock during a benchmark above which a remark says so."""
 
 
@@ -154,7 +154,7 @@ def _stated(raw: Raw) -> Iterator[Finding]:
     for path, value in numbers.items():
         if value > 0:
             unit = ENTRIES[path].unit
-            yield Finding(path, Quantity(value, unit, Kind.STATED, source), 0.0, "device")
+            yield Finding(path, Quantity(value, unit, Provenance.STATED, source), 0.0, "device")
 
 
 def _clock(raw: Raw) -> Finding | None:
@@ -169,7 +169,7 @@ def _clock(raw: Raw) -> Finding | None:
     path, method = "clock.sm", "median of the clock before every benchmark"
     how = f"{method}; residual {found.residual:.2%}"
     source = _source(f"{raw.origin} on {raw.device['name']}", raw, raw.date, how)
-    quantity = Quantity(found.value, ENTRIES[path].unit, Kind.MEASURED, source)
+    quantity = Quantity(found.value, ENTRIES[path].unit, Provenance.MEASURED, source)
     return Finding(path, quantity, found.residual, "all", method, found.picture)
 
 
@@ -183,10 +183,10 @@ def _remarks(raw: Raw) -> Iterator[str]:
             yield f"{name}: {what}"
 
 
-def _disturbances(entry: Entry[Any]) -> Iterator[str]:
+def _disturbances(entry: RawEntry[Any]) -> Iterator[str]:
     """What may have disturbed one benchmark."""
     before, after = entry.clock_before_hz, entry.clock_after_hz
-    if before and after and abs(after / before - 1) > CLOCK_DRIFT:
+    if before and after and abs(after / before - 1) > _CLOCK_DRIFT:
         yield (
             f"the clock went from {before / 1e6:.0f} to {after / 1e6:.0f} MHz; "
             "fix it with nvidia-smi --lock-gpu-clocks and measure again"
@@ -205,7 +205,7 @@ _NO_REFERENCE = str.maketrans("{}", "()")
 """Braces in the source of a machine file would cite another source."""
 
 
-def machine_toml(calibration: Calibration) -> str:
+def _machine_toml(calibration: Calibration) -> str:
     """The machine file: identity, and every finding with unit, kind and source."""
     device = calibration.raw.device
     capability = (device["major"], device["minor"])
@@ -238,7 +238,7 @@ def write_machine(calibration: Calibration, path: str) -> None:
     """Write the machine file whole; InputError where it cannot be written or does not load."""
     if not path.endswith(".toml"):
         raise InputError("a machine file ends in .toml", where=path, hint="rename it")
-    write_whole(Path(path), machine_toml(calibration).encode())
+    write_whole(Path(path), _machine_toml(calibration).encode())
     load_machine(path)
 
 

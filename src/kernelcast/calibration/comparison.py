@@ -12,7 +12,7 @@ DIFFERS = 0.10
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LiteratureComparison:
     """A number twice; `ratio` is that of `measured` to `stated`."""
 
     path: str
@@ -26,7 +26,7 @@ class Comparison:
         return max(self.ratio, 1 / self.ratio) > 1 + DIFFERS
 
 
-def compare_with(calibration: Calibration, machine: Machine) -> dict[str, Comparison]:
+def compare_with(calibration: Calibration, machine: Machine) -> dict[str, LiteratureComparison]:
     """Every finding that the machine has a number for, by path, in the order of the findings."""
     compared = {}
     for finding in calibration.findings:
@@ -36,5 +36,7 @@ def compare_with(calibration: Calibration, machine: Machine) -> dict[str, Compar
         measured = finding.quantity.value
         if not isinstance(measured, tuple) and measured > 0:
             ratio = measured / stated.value
-            compared[finding.path] = Comparison(finding.path, finding.quantity, stated, ratio)
+            compared[finding.path] = LiteratureComparison(
+                finding.path, finding.quantity, stated, ratio
+            )
     return compared

@@ -26,7 +26,7 @@ class UnfitError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StraightLine:
     """y = intercept + slope x. `residual` is the root mean square error over the mean |y|.
 
     `slope_error` and `intercept_error` are standard errors, in the units of what they are of.
@@ -89,7 +89,7 @@ class LoadedLatency:
         return self.base + self.slope * throughput / (self.capacity - throughput)
 
 
-def line(x: Values, y: Values) -> Line:
+def line(x: Values, y: Values) -> StraightLine:
     """Least squares: latency as the slope of cycles over dependent instructions.
 
     Volkov 2016, section 3.4: what is outside the chain falls into the intercept.
@@ -102,7 +102,7 @@ def line(x: Values, y: Values) -> Line:
     # Standard errors of least squares; two parameters leave n - 2 degrees of freedom.
     variance = float(np.sum(error**2)) / max(1, len(xs) - 2)
     spread = float(np.sum((xs - xs.mean()) ** 2))
-    return Line(
+    return StraightLine(
         float(intercept),
         float(slope),
         _relative(error, ys),

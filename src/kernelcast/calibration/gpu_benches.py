@@ -10,15 +10,15 @@ from kernelcast.calibration.rules.gpu_benches import rules
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
 from kernelcast.measurements.gpu_benches import (
-    Chase,
+    BenchmarkTable,
+    ChaseRow,
     ShortStreams,
     Streams,
-    Table,
     read_table,
 )
-from kernelcast.measuring.raw import Entry, Raw
+from kernelcast.measuring.raw import Raw, RawEntry
 
-ORIGIN = "RRZE gpu-benches"
+_ORIGIN = "RRZE gpu-benches"
 
 
 def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
@@ -28,7 +28,7 @@ def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
     it has: these are the machine's. InputError where a table says other SMs, or two are of one
     program.
     """
-    tables: dict[str, Table[object]] = {}
+    tables: dict[str, BenchmarkTable[object]] = {}
     for path in paths:
         table = read_table(path)
         if table.program in tables:
@@ -39,11 +39,11 @@ def calibrate_tables(paths: Sequence[str], machine: Machine) -> Calibration:
         _check_sms(table, path, machine)
         tables[table.program] = table
     clocks_hz = {name: hz for name, t in tables.items() if (hz := _clock_hz(t)) is not None}
-    raw = Raw(_device(machine, clocks_hz.values()), ORIGIN, "", _entries(tables, clocks_hz))
+    raw = Raw(_device(machine, clocks_hz.values()), _ORIGIN, "", _entries(tables, clocks_hz))
     return fitted(raw, rules(tables))
 
 
-def _check_sms(table: Table[object], path: str, machine: Machine) -> None:
+def _check_sms(table: BenchmarkTable[object], path: str, machine: Machine) -> None:
     first = next(iter(table.rows), None)
     known = int(_number(machine, "sm.count"))
     if isinstance(first, (Streams, ShortStreams)) and first.sms != known:
@@ -61,10 +61,10 @@ def _number(machine: Machine, path: str) -> float:
     return value
 
 
-def _clock_hz(table: Table[object]) -> float | None:
+def _clock_hz(table: BenchmarkTable[object]) -> float | None:
     """The clock that a table says; a chase has it in every row."""
     first = next(iter(table.rows), None)
-    return first.clock_hz if isinstance(first, Chase) else table.clock_hz
+    return first.clock_hz if isinstance(first, ChaseRow) else table.clock_hz
 
 
 def _device(machine: Machine, clocks_hz: Iterable[float]) -> Mapping[str, object]:
@@ -82,10 +82,10 @@ def _device(machine: Machine, clocks_hz: Iterable[float]) -> Mapping[str, object
 
 
 def _entries(
-    tables: Mapping[str, Table[object]], clocks_hz: Mapping[str, float]
-) -> Mapping[str, Entry[object]]:
+    tables: Mapping[str, BenchmarkTable[object]], clocks_hz: Mapping[str, float]
+) -> Mapping[str, RawEntry[object]]:
     return {
-        name: Entry(
+        name: RawEntry(
             status="done",
             file=table.file,
             samples=table.rows,

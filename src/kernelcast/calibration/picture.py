@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-Sample = TypeVar("Sample")
+PictureSample = TypeVar("PictureSample")
 Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PlottedCurve:
     """Points in ascending order of x: measured ones, or those of the fit."""
 
     label: str
@@ -25,25 +25,25 @@ class Picture:
 
     x_label: str
     y_label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlottedCurve, ...]
     mark: tuple[str, float] | None = None
     is_logarithmic: bool = False
 
 
 def measured(
-    samples: Iterable[Sample],
-    label: Callable[[Sample], str],
-    x: Callable[[Sample], float],
-    y: Callable[[Sample], float],
-) -> tuple[Curve, ...]:
+    samples: Iterable[PictureSample],
+    label: Callable[[PictureSample], str],
+    x: Callable[[PictureSample], float],
+    y: Callable[[PictureSample], float],
+) -> tuple[PlottedCurve, ...]:
     """One curve for every label, in the order in which the labels come."""
     by_label: dict[str, list[tuple[float, float]]] = {}
     for sample in samples:
         by_label.setdefault(label(sample), []).append((x(sample), y(sample)))
-    return tuple(Curve(name, tuple(sorted(points))) for name, points in by_label.items())
+    return tuple(PlottedCurve(name, tuple(sorted(points))) for name, points in by_label.items())
 
 
-def level_curve(label: str, value: float, others: Sequence[Curve]) -> Curve:
+def level_curve(label: str, value: float, others: Sequence[PlottedCurve]) -> PlottedCurve:
     """A fitted level over the width of what was measured."""
     xs = [x for curve in others for x, _ in curve.points]
-    return Curve(label, ((min(xs), value), (max(xs), value)), is_fit=True)
+    return PlottedCurve(label, ((min(xs), value), (max(xs), value)), is_fit=True)

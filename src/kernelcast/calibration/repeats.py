@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernelcast.calibration.calibrate import Calibration
 from kernelcast.errors import InputError
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.measuring.raw import Raw
 
 TOLERANCE = 0.02
@@ -80,7 +80,7 @@ def _numbers(calibration: Calibration) -> Mapping[str, tuple[float, str]]:
     return {
         finding.path: (float(finding.quantity.value), finding.quantity.unit)
         for finding in calibration.findings
-        if finding.quantity.kind is not Kind.STATED
+        if finding.quantity.kind is not Provenance.STATED
         and not isinstance(finding.quantity.value, tuple)
     }
 

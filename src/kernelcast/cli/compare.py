@@ -23,7 +23,7 @@ from kernelcast.cli.options import (
 from kernelcast.errors import InputError
 from kernelcast.machines import DEFAULT_GPU
 
-SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
+_SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
 """What one file is compared on where no GPU is named."""
 
 
@@ -52,7 +52,7 @@ def command(
     if len(files) > 2:
         raise InputError(f"{len(files)} files", hint="compare takes one or two")
     if gpus.gpu == ("default",):
-        gpus = replace(gpus, gpu=SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
+        gpus = replace(gpus, gpu=_SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
     if len(files) == 1:
         found = forecasts(study(files[0], gpus, source, launch, sampling, output), models, output)
         output.show(predict_document(found))

@@ -8,13 +8,13 @@ from click.shell_completion import CompletionItem
 from kernelcast.cli.options import Output, known_gpus, output_options
 
 
-def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+def _complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Shell completion of a GPU's name."""
     return [CompletionItem(name) for name in known_gpus() if name.startswith(typed)]
 
 
 @click.command("gpus")
-@click.argument("name", default="", shell_complete=complete)
+@click.argument("name", default="", shell_complete=_complete)
 @click.option("--arch", metavar="NAME", default="", help="List one architecture, e.g. hopper.")
 @click.option(
     "--set",

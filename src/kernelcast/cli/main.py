@@ -18,20 +18,20 @@ from kernelcast.errors import (
     UnsupportedError,
 )
 
-PROGRAM = "kernelcast"
-COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
+_PROGRAM = "kernelcast"
+_COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
 
-EXIT_DONE = 0
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
+_EXIT_DONE = 0
+_EXIT_BAD_INPUT = 2
+_EXIT_INTERRUPTED = 130
 
 
-def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
         from importlib.metadata import version
 
-        click.echo(f"{PROGRAM} {version(PROGRAM)}")
+        click.echo(f"{_PROGRAM} {version(_PROGRAM)}")
         ctx.exit()
 
 
@@ -46,7 +46,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=show_version,
+    callback=_show_version,
     help="Show the version and exit.",
 )
 @click.pass_context
@@ -62,13 +62,13 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """All of a message on one line, without control characters."""
     printable = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(printable.split())
 
 
-def usage_message(error: click.ClickException) -> str:
+def _usage_message(error: click.ClickException) -> str:
     """What click found wrong, and where to read on."""
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
@@ -77,7 +77,7 @@ def usage_message(error: click.ClickException) -> str:
     return f"{message}; see {context.command_path} --help"
 
 
-def message(error: KernelcastError) -> str:
+def _message(error: KernelcastError) -> str:
     """What is wrong, where, and what to do; a general step where the error knows none."""
     if error.hint:
         return str(error)
@@ -85,22 +85,22 @@ def message(error: KernelcastError) -> str:
         (CompileError, "correct the source; --debug shows all that the compiler said"),
         (ParseError, "correct the text there"),
         (UnsupportedError, "use a kernel without it"),
-        (ToolError, f"see {PROGRAM} doctor"),
-        (KernelcastError, f"see {PROGRAM} COMMAND --help"),
+        (ToolError, f"see {_PROGRAM} doctor"),
+        (KernelcastError, f"see {_PROGRAM} COMMAND --help"),
     )
     return f"{error}; {next(step for kind, step in steps if isinstance(error, kind))}"
 
 
-def complain(text: str) -> int:
+def _complain(text: str) -> int:
     """Write one line to standard error; the exit status of bad input."""
-    click.echo(one_line(text), err=True)
-    return EXIT_BAD_INPUT
+    click.echo(_one_line(text), err=True)
+    return _EXIT_BAD_INPUT
 
 
-def run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit status. Every error but the last two kinds passes through."""
     try:
-        with cli.make_context(PROGRAM, list(arguments)) as ctx:
+        with cli.make_context(_PROGRAM, list(arguments)) as ctx:
             cli.invoke(ctx)
             sys.stdout.flush()
     except click.exceptions.Exit as leave:
@@ -108,33 +108,35 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         # Whoever read the output has seen enough; Python must not flush into the pipe again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_DONE
+    return _EXIT_DONE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: exit status 0 done, 1 a bound is broken, 2 bad input, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if instruction := os.environ.get(COMPLETION_VARIABLE):
+    if instruction := os.environ.get(_COMPLETION_VARIABLE):
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+        return shell_complete(cli, {}, _PROGRAM, _COMPLETION_VARIABLE, instruction)
     try:
-        return run(arguments)
+        return _run(arguments)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
-        return EXIT_INTERRUPTED
+        return _EXIT_INTERRUPTED
     except Exception as error:
         if "--debug" in arguments:
             traceback.print_exc()
             if isinstance(error, CompileError):
                 click.echo(error.log, err=True)
         if isinstance(error, click.ClickException):
-            return complain(f"error: {usage_message(error)}")
+            return _complain(f"error: {_usage_message(error)}")
         if isinstance(error, KernelcastError):
-            return complain(f"error: {message(error)}")
+            return _complain(f"error: {_message(error)}")
         if isinstance(error, MemoryError):
-            return complain("error: not enough memory; use smaller arrays or --sample fewer blocks")
-        return complain(
+            return _complain(
+                "error: not enough memory; use smaller arrays or --sample fewer blocks"
+            )
+        return _complain(
             f"internal error: {type(error).__name__}: {error}; run again with --debug and report it"
         )
 

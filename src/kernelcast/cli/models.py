@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+def _complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Shell completion of a model's name."""
     from click.shell_completion import CompletionItem
 
@@ -20,7 +20,7 @@ def complete(_: click.Context, __: click.Parameter, typed: str) -> list[Completi
 
 
 @click.command("models")
-@click.argument("name", default="", shell_complete=complete)
+@click.argument("name", default="", shell_complete=_complete)
 @output_options
 def command(name: str, output: Output) -> None:
     """List the performance models, or show one: its source, parameters and gaps."""

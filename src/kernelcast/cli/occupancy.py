@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from kernelcast.ir import Dim3
 
 
-def parse_dimensions(_: click.Context, parameter: click.Parameter, text: str | None) -> Dim3 | None:
+def _parse_dimensions(
+    _: click.Context, parameter: click.Parameter, text: str | None
+) -> Dim3 | None:
     """`x`, `x,y` or `x,y,z` as three positive whole numbers."""
     if text is None:
         return None
@@ -31,7 +33,7 @@ def parse_dimensions(_: click.Context, parameter: click.Parameter, text: str | N
     "--block",
     metavar="X[,Y[,Z]]",
     required=True,
-    callback=parse_dimensions,
+    callback=_parse_dimensions,
     help="Threads in a block.",
 )
 @click.option("--regs", "registers", type=click.IntRange(0), help="Registers per thread.")
@@ -46,7 +48,7 @@ def parse_dimensions(_: click.Context, parameter: click.Parameter, text: str | N
 @click.option(
     "--grid",
     metavar="X[,Y[,Z]]",
-    callback=parse_dimensions,
+    callback=_parse_dimensions,
     help="Blocks in the grid, for waves and tail.",
 )
 @click.option(

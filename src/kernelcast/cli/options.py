@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from kernelcast.machines.machine import Machine
     from kernelcast.models.terms.base import Model
 
-Command = Callable[..., None]
-Decorator = Callable[[Command], Command]
+CommandFunction = Callable[..., None]
+Decorator = Callable[[CommandFunction], CommandFunction]
 
 
-def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
+def _gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
     """A decorator that adds options and passes their values on as one `kind`, called `name`."""
     names = [field.name for field in fields(kind)]
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: CommandFunction) -> CommandFunction:
         @functools.wraps(command)
         def call(*args: Any, **values: Any) -> None:
             group = kind(**{n: values.pop(n) for n in names})
             command(*args, **{name: group}, **values)
 
-        wrapped: Command = call
+        wrapped: CommandFunction = call
         for option in reversed(options):
             wrapped = option(wrapped)
         return wrapped
@@ -99,12 +99,12 @@ def complete_models(_: click.Context, __: click.Parameter, typed: str) -> list[C
     if not colon:
         offered = [name for name in known_models() if name.startswith(last)]
     else:
-        named = known_parameters(head.partition(":")[0])
+        named = _known_parameters(head.partition(":")[0])
         offered = [f"{head}:{name}=" for name in named if name.startswith(begun)]
     return [CompletionItem(before + comma + text) for text in offered]
 
 
-def known_parameters(model: str) -> tuple[str, ...]:
+def _known_parameters(model: str) -> tuple[str, ...]:
     """Names of a model's parameters; none where there is no such model."""
     from kernelcast.models import load_model, model_names
     from kernelcast.models.terms.parameters import parameters
@@ -114,7 +114,7 @@ def known_parameters(model: str) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters(load_model(model)))
 
 
-def complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+def _complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """Shell completion of kernels in the file already typed."""
     from kernelcast.frontends.declarations import declared_kernels
     from kernelcast.frontends.loading import read_file
@@ -165,7 +165,7 @@ def gpu_options(default: str = DEFAULT_GPU, *, required: bool = False) -> Decora
 
     `required` is for commands that no GPU of ours can be assumed for.
     """
-    return gathered(
+    return _gathered(
         "gpus",
         GpuFlags,
         click.option(
@@ -212,7 +212,7 @@ class ModelFlags:
 
 def model_options(default: str = "default") -> Decorator:
     """`--model NAME[:PARAMETER=VALUE...][,NAME...]|all`, as `models: ModelFlags`."""
-    return gathered(
+    return _gathered(
         "models",
         ModelFlags,
         click.option(
@@ -252,14 +252,14 @@ class SourceFlags:
         return Build(options, self.registers, cache, self.isa)
 
 
-source_options = gathered(
+source_options = _gathered(
     "source",
     SourceFlags,
     click.option(
         "--kernel",
         metavar="NAME",
         default="",
-        shell_complete=complete_kernel,
+        shell_complete=_complete_kernel,
         help="The kernel to take, where FILE holds several; templates as 'tiled<16>'.",
     ),
     click.option(
@@ -309,7 +309,7 @@ class LaunchOptions:
 
 NO_LAUNCH = LaunchOptions()
 
-launch_options = gathered(
+launch_options = _gathered(
     "launch",
     LaunchOptions,
     click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks in the grid."),
@@ -344,7 +344,7 @@ class SamplingFlags:
         return Sampling(self.exact, self.sample, self.budget, self.threads)
 
 
-sampling_options = gathered(
+sampling_options = _gathered(
     "sampling",
     SamplingFlags,
     click.option("--exact", is_flag=True, help="Execute every block of the grid."),
@@ -399,7 +399,7 @@ class Output:
             click.echo(text, err=True)
 
 
-output_options = gathered(
+output_options = _gathered(
     "output",
     Output,
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),

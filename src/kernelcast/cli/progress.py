@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-PATIENCE_S = 2.0
+_DELAY_S = 2.0
 """What is done by then shows no bar."""
 
 
@@ -29,7 +29,7 @@ def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[float], None] | 
 
 
 class _Bar:
-    """A bar that appears when the work has taken longer than `PATIENCE_S`."""
+    """A bar that appears when the work has taken longer than `_DELAY_S`."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -39,7 +39,7 @@ class _Bar:
     def show(self, share: float) -> None:
         """Draw the bar at `share`, 0 to 1; it starts anew with the next execution."""
         if self._progress is None:
-            if time.monotonic() - self._started < PATIENCE_S:
+            if time.monotonic() - self._started < _DELAY_S:
                 return
             self._progress = self._open()
         self._progress.update(self._progress.task_ids[0], completed=share)

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from kernelcast.execution.run import Run
     from kernelcast.traces.stored import TraceHead
 
-    Feed = Callable[[Sequence[Consumer]], None]
+    _Feed = Callable[[Sequence[Consumer]], None]
 
-OWN, ACCEL_SIM = "own", "accel-sim"
-MAKER = "kernelcast"
+_OWN, _ACCEL_SIM = "own", "accel-sim"
+_MAKER = "kernelcast"
 
 
 @click.command("trace")
@@ -43,8 +43,8 @@ MAKER = "kernelcast"
 @click.option(
     "--format",
     "form",
-    type=click.Choice([OWN, ACCEL_SIM]),
-    default=OWN,
+    type=click.Choice([_OWN, _ACCEL_SIM]),
+    default=_OWN,
     show_default=True,
     help="How to write it.",
 )
@@ -82,7 +82,7 @@ def command(
     from kernelcast.reporting.documents.trace import trace_document
     from kernelcast.traces.open import is_trace
 
-    if form == ACCEL_SIM and not out:
+    if form == _ACCEL_SIM and not out:
         raise InputError(f"--format {form} without a place", hint="name a new folder with --out")
     if is_trace(Path(file)):
         refuse_execution_options(file, "gpu", "settings")
@@ -97,7 +97,7 @@ def command(
     output.show(trace_document(profile, maker, out, form, size))
 
 
-def _stored(file: str, number: int | None) -> tuple[TraceHead, str, Feed]:
+def _stored(file: str, number: int | None) -> tuple[TraceHead, str, _Feed]:
     """A trace to be read."""
     from kernelcast.traces.open import open_trace
 
@@ -119,7 +119,7 @@ def _executed(
     launch: LaunchOptions,
     sampling: SamplingFlags,
     output: Output,
-) -> tuple[TraceHead, str, Feed]:
+) -> tuple[TraceHead, str, _Feed]:
     """A launch to be executed."""
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
@@ -159,7 +159,7 @@ def _executed(
         with progress_bar("executing", output.quiet) as progress:
             run.execute(*consumers, progress=progress)
 
-    return head_of(run), MAKER, feed
+    return head_of(run), _MAKER, feed
 
 
 def _writer(
@@ -168,7 +168,7 @@ def _writer(
     """What takes the words; None where nothing is to be written."""
     if out is None:
         return nullcontext()
-    if form == ACCEL_SIM:
+    if form == _ACCEL_SIM:
         from kernelcast.traces.accel_sim.export import export_trace
 
         return export_trace(Path(out), head, output.remark)

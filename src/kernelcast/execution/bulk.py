@@ -28,7 +28,7 @@ Bytes = NDArray[np.uint8]
 
 _WORD, _SIGN = 0xFFFF_FFFF, 0x8000_0000
 
-TILE_ALIGN_BYTES = 128
+_TILE_ALIGN_BYTES = 128
 """Alignment of a tile in shared memory (PTX ISA 9.0, section 5.5)."""
 
 
@@ -210,7 +210,7 @@ class _Tile(_Copy):
         """The step's own accesses."""
         if self.own is Space.SHARED:
             size_bytes = self.layout.box_bytes
-            self.check_shared(self.shared, self.shared + size_bytes, TILE_ALIGN_BYTES)
+            self.check_shared(self.shared, self.shared + size_bytes, _TILE_ALIGN_BYTES)
             return consecutive(size_bytes // UNIT_BYTES).at(self.step.index, self.shared)
         if self.box is None:
             return np.empty(0, np.uint64)

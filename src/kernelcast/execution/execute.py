@@ -18,7 +18,7 @@ from kernelcast.execution.trace import Progress, Trace
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
-DEFAULT_BUDGET = 100_000_000
+_DEFAULT_BUDGET = 100_000_000
 """Warp instructions after which a block is taken to be endless: some seconds of the engine."""
 
 
@@ -63,7 +63,7 @@ def execute(
         process. One does where a consumer cannot be split, and where what the consumers see
         depends on the order of blocks.
     budget:
-        Most warp instructions that a block may execute; `DEFAULT_BUDGET` by default.
+        Most warp instructions that a block may execute; `_DEFAULT_BUDGET` by default.
     needed:
         Where only the trace counts: what the engine has to compute for it. `memory` then holds no
         results, and instructions that nobody can execute do no harm where they are not needed.
@@ -82,7 +82,7 @@ def execute(
         If the kernel goes wrong: a bad access, a deadlock, or a block runs past the budget.
     """
     chosen = tuple(sorted(range(launch.blocks) if blocks is None else blocks))
-    most = DEFAULT_BUDGET if budget is None else budget
+    most = _DEFAULT_BUDGET if budget is None else budget
     if executor not in ("auto", "engine", "reference"):
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
     if kernel.cluster_blocks > 1:
@@ -91,7 +91,7 @@ def execute(
             where=f"kernel {kernel.label or kernel.name}",
             hint="ask for clusters of one block: every block is executed on its own",
         )
-    count = cores() if threads is None else threads
+    count = _cores() if threads is None else threads
     if count < 1:
         raise InputError(f"{count} threads", where="threads", hint="give 1 or more")
     if executor != "reference":
@@ -144,7 +144,7 @@ def traced(
     )
 
 
-def cores() -> int:
+def _cores() -> int:
     """Cores of the CPU that this process may use."""
     try:
         return len(os.sched_getaffinity(0))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernelcast.errors import LaunchError, NotFoundError
 from kernelcast.ir import Array, Fill
 
-View = NDArray[Any]
+ArrayView = NDArray[Any]
 
 _CHUNK_ELEMENTS = 1 << 20
 """Values that need a wider temporary are made in pieces of this size."""
@@ -40,7 +40,7 @@ def bf16_bits(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     return np.where(np.isnan(values), quiet, rounded).astype(np.uint16)
 
 
-def fill_array(view: View, array: Array, base_dir: Path | None = None) -> None:
+def fill_array(view: ArrayView, array: Array, base_dir: Path | None = None) -> None:
     """Write the starting values of `array` to `view`, its flat memory, zero so far.
 
     Raises `LaunchError` where a file cannot be used and `NotFoundError` for an unknown fill.
@@ -52,20 +52,20 @@ def fill_array(view: View, array: Array, base_dir: Path | None = None) -> None:
     write(view, array, base_dir)
 
 
-def _zeros(view: View, array: Array, base_dir: Path | None) -> None:
+def _zeros(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """Nothing to write: fresh memory is zero and stays untouched."""
 
 
-def _ones(view: View, array: Array, base_dir: Path | None) -> None:
+def _ones(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     view[:] = _converted(np.ones(1), array.type)[0]
 
 
-def _arange(view: View, array: Array, base_dir: Path | None) -> None:
+def _arange(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     for start, stop in _chunks(view):
         view[start:stop] = _converted(np.arange(start, stop), array.type)
 
 
-def _random(view: View, array: Array, base_dir: Path | None) -> None:
+def _random(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """Floats uniform in [0, 1); integers uniform over the whole range of their type."""
     generator = _generator(array.fill, 0)
     if array.type in ("f32", "f64"):
@@ -84,7 +84,7 @@ def _random(view: View, array: Array, base_dir: Path | None) -> None:
             )
 
 
-def _randint(view: View, array: Array, base_dir: Path | None) -> None:
+def _randint(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """Integers uniform in [lo, hi)."""
     numbers = array.fill.numbers
     if len(numbers) < 2 or numbers[0] >= numbers[1]:
@@ -106,7 +106,7 @@ def _randint(view: View, array: Array, base_dir: Path | None) -> None:
         view[start:stop] = _converted(drawn, array.type)
 
 
-def _permutation(view: View, array: Array, base_dir: Path | None) -> None:
+def _permutation(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """The numbers 0 to n-1 in random order."""
     order = np.arange(view.size, dtype=np.uint32 if view.size < 1 << 32 else np.uint64)
     _generator(array.fill, 0).shuffle(order)
@@ -114,7 +114,7 @@ def _permutation(view: View, array: Array, base_dir: Path | None) -> None:
         view[start:stop] = _converted(order[start:stop], array.type)
 
 
-def _file(view: View, array: Array, base_dir: Path | None) -> None:
+def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """An .npy file of the declared shape and type; its path is relative to `base_dir`."""
     path = Path(base_dir or ".", array.fill.path)
     try:
@@ -147,7 +147,7 @@ def _file(view: View, array: Array, base_dir: Path | None) -> None:
     view.reshape(array.shape)[...] = loaded.view(view.dtype) if untyped else loaded
 
 
-_FILLS: dict[str, Callable[[View, Array, Path | None], None]] = {
+_FILLS: dict[str, Callable[[ArrayView, Array, Path | None], None]] = {
     "zeros": _zeros,
     "ones": _ones,
     "arange": _arange,
@@ -158,14 +158,14 @@ _FILLS: dict[str, Callable[[View, Array, Path | None], None]] = {
 }
 
 
-def _converted(values: View, type_name: str) -> View:
+def _converted(values: ArrayView, type_name: str) -> ArrayView:
     if type_name == "bf16":
         return bf16_bits(values.astype(np.float32))
     with np.errstate(over="ignore"):
         return values.astype(ELEMENT_TYPES[type_name])
 
 
-def _chunks(view: View) -> Iterator[tuple[int, int]]:
+def _chunks(view: ArrayView) -> Iterator[tuple[int, int]]:
     for start in range(0, view.size, _CHUNK_ELEMENTS):
         yield start, min(start + _CHUNK_ELEMENTS, view.size)
 

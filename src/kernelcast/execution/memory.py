@@ -39,7 +39,7 @@ from kernelcast.ir import Array, Kernel, Launch, Parameter, Space, TensorMap, Va
 _RESERVED_BYTES = 1 << 40
 """Room for the arrays of later launches; where the system refuses it, a launch's own need."""
 
-POINTER_BYTES = 8
+_POINTER_BYTES = 8
 
 _HUGE_BYTES = 1 << 21
 """Size of a huge page."""
@@ -175,9 +175,9 @@ class Memory:
         """The array of every parameter that points to one, by the parameter's offset."""
         found = {}
         for parameter in kernel.parameters:
-            if parameter.size_bytes == POINTER_BYTES:
+            if parameter.size_bytes == _POINTER_BYTES:
                 start = parameter.offset_bytes
-                address = int(self.parameters[start : start + POINTER_BYTES].view(np.uint64)[0])
+                address = int(self.parameters[start : start + _POINTER_BYTES].view(np.uint64)[0])
                 region = self.region_at(address)
                 if region is not None and region.address == address and region.is_argument:
                     found[start] = region.label

@@ -74,13 +74,13 @@ class Trace:
     warp_instructions: int = 0
     thread_instructions: int = 0
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[TraceRecord]:
         """The stream decoded, addresses of inactive lanes as 0: equal for equal behaviour."""
         return decode(self.words)
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TraceRecord:
     """One decoded record; `addresses` is empty unless it is an access."""
 
     block: int
@@ -91,7 +91,7 @@ class Record:
     addresses: tuple[int, ...] = ()
 
 
-def decode(words: Words) -> Iterator[Record]:
+def decode(words: Words) -> Iterator[TraceRecord]:
     """Decode a stream into BLOCK and access records, each with the warp it belongs to."""
     stream = [int(w) for w in words]
     block = warp = -1
@@ -104,7 +104,7 @@ def decode(words: Words) -> Iterator[Record]:
         if kind is RecordKind.WARP:
             warp, block = ident, stream[at + 1]
         elif kind is RecordKind.BLOCK:
-            yield Record(block, warp, kind, ident, mask)
+            yield TraceRecord(block, warp, kind, ident, mask)
         else:
             if kind is RecordKind.AFFINE:
                 base, stride = stream[at + 1], stream[at + 2]
@@ -112,12 +112,12 @@ def decode(words: Words) -> Iterator[Record]:
             else:
                 lanes = stream[at + 1 : at + 1 + WARP_LANES]
             active = tuple(a if mask >> lane & 1 else 0 for lane, a in enumerate(lanes))
-            yield Record(block, warp, kind, ident, mask, active)
+            yield TraceRecord(block, warp, kind, ident, mask, active)
         at += RECORD_WORDS[kind]
 
 
 def by_warp(
-    records: Iterator[Record],
+    records: Iterator[TraceRecord],
 ) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
     """Group decoded records by (block, warp); an access is the same however it was encoded."""
     streams: dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]] = {}

@@ -13,8 +13,9 @@ import numpy as np
 
 from kernelcast.errors import InputError
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.latency_hiding import Floats, needed_warps
+from kernelcast.models.terms.latency_hiding import needed_warps
 from kernelcast.models.terms.mix import Mix, check_alphas, mix_chip
+from kernelcast.profiling.profile import Floats
 
 _STEPS_PER_OCTAVE = 8
 _LAST_OCTAVE = 9

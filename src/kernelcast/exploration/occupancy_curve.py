@@ -21,7 +21,7 @@ from kernelcast.machines.occupancy import most_for_blocks
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.volkov import Volkov
 
-LOADED_SHARE = 0.9
+_LOADED_SHARE = 0.9
 """Of the throughput bound, where memory latency grows with load."""
 
 
@@ -51,7 +51,7 @@ class OccupancyCurve:
         The two bounds: cycles of one warp alone, without load on memory, and warps per cycle and
         SM.
     waits_for, busiest:
-        What a lone warp mostly waits for, and the resource behind the throughput bound.
+        What a single warp mostly waits for, and the resource behind the throughput bound.
     needed_warps:
         Where the curve reaches `needed_share` of the throughput bound; infinite where never.
     resident_warps:
@@ -126,7 +126,7 @@ def occupancy_curve(case: Case, model: Volkov | None = None) -> OccupancyCurve:
         for blocks in counts
     )
     bound = 1 / waves.cycles_per_warp
-    share = LOADED_SHARE if waves.latency.terms else 1.0
+    share = _LOADED_SHARE if waves.latency.terms else 1.0
     needed = float(waves.latency.latency(share * bound)) * share * bound
     wanted = next((p for p in points if p.warps >= needed), points[-1])
     return OccupancyCurve(

@@ -10,7 +10,7 @@ from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.containers import embedded_code
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
-from kernelcast.frontends.recognise import Kind
+from kernelcast.frontends.recognise import FileKind
 from kernelcast.ir import Kernel
 from kernelcast.machines.machine import Machine
 from kernelcast.toolchain.cache import Cache
@@ -77,7 +77,7 @@ def chosen_isa(module: LoadedModule, chip: Machine, build: Build) -> str:
     if build.isa != "auto":
         return build.isa
     own = module.architecture.removeprefix("sm_").rstrip("af") == _target_of(chip)
-    is_only_code = module.kind is Kind.CUBIN
+    is_only_code = module.kind is FileKind.CUBIN
     return "sass" if module.has_machine_code and (own or is_only_code) else "ptx"
 
 

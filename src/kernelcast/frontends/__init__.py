@@ -3,11 +3,11 @@
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.frontends.loading import LoadedModule, kernel_names, load, load_bytes
-from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.workloads import LaunchFlags, Workload, parse_workload, read_workload
 
 __all__ = [
-    "Kind",
+    "FileKind",
     "LaunchFlags",
     "LoadedModule",
     "Workload",

@@ -10,10 +10,10 @@ from kernelcast.frontends.expressions import Number, evaluate, split_expressions
 from kernelcast.frontends.tensor_maps import BOX, parse_tensor_map
 from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Fill, TensorMap
 
-MAX_ARRAY_BYTES = 1 << 40
+_MAX_ARRAY_BYTES = 1 << 40
 """More than any device has; a larger array is a mistake."""
 
-FILLS: Mapping[str, tuple[str, ...]] = {
+_FILLS: Mapping[str, tuple[str, ...]] = {
     "zeros": (),
     "ones": (),
     "arange": (),
@@ -78,7 +78,7 @@ def parse_array(text: str, names: Mapping[str, Number], *, where: str) -> Array:
         shape=tuple(_length(dim, names, where) for dim in split_expressions(dims)),
         fill=_fill(fill, names, where) if fill.strip() else Fill(),
     )
-    if array.size_bytes > MAX_ARRAY_BYTES:
+    if array.size_bytes > _MAX_ARRAY_BYTES:
         raise InputError(
             f"the array would take {array.size_bytes} bytes", where=where, hint="make it smaller"
         )
@@ -106,10 +106,10 @@ def _fill(text: str, names: Mapping[str, Number], where: str) -> Fill:
         if path is None:
             raise InputError("file needs a path", where=where, hint='write file("path.npy")')
         return Fill("file", path=path[1] or path[2] or "")
-    if kind not in FILLS:
-        raise NotFoundError("fill", kind, [*FILLS, "file"], where=where)
+    if kind not in _FILLS:
+        raise NotFoundError("fill", kind, [*_FILLS, "file"], where=where)
     # All others take numbers, which may be expressions.
-    wanted = FILLS[kind]
+    wanted = _FILLS[kind]
     given = split_expressions(inside) if inside and inside.strip() else []
     if len(given) != len(wanted):
         raise InputError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from kernelcast.ir import Kernel, Parameter
 
-ELEMENT_TYPES: Mapping[str, str] = {
+_ELEMENT_TYPES: Mapping[str, str] = {
     "bool": "u8",
     "char": "s8",
     "signed char": "s8",
@@ -124,7 +124,7 @@ def _label(
     parameter: Parameter, declared: DeclaredParameter, types: Mapping[str, str]
 ) -> Parameter:
     type_ = types.get(declared.type, declared.type)
-    pointee = ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
+    pointee = _ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
     return replace(
         parameter,
         label=declared.name or parameter.label,

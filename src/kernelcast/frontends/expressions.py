@@ -20,8 +20,8 @@ from kernelcast.errors import InputError, NotFoundError
 
 Number = int | float
 
-MAX_LENGTH = 1000
-MAX_DEPTH = 64
+_MAX_LENGTH = 1000
+_MAX_DEPTH = 64
 MAX_BITS = 128
 """Width of the largest integer that any step may give."""
 
@@ -161,7 +161,7 @@ class _Calculation:
     names: Mapping[str, Number]
 
     def value(self, node: ast.expr, depth: int = 0) -> Number:
-        if depth > MAX_DEPTH:
+        if depth > _MAX_DEPTH:
             raise _BadError("the expression is nested too deeply", node.col_offset)
         below = depth + 1
         match node:
@@ -245,8 +245,8 @@ class _Calculation:
 
 def _parsed(text: str) -> ast.expr:
     """The tree of a text; what no tree may be made of is refused before Python's parser sees it."""
-    if len(text) > MAX_LENGTH:
-        raise _BadError(f"an expression of more than {MAX_LENGTH} characters", MAX_LENGTH)
+    if len(text) > _MAX_LENGTH:
+        raise _BadError(f"an expression of more than {_MAX_LENGTH} characters", _MAX_LENGTH)
     if foreign := _FOREIGN.search(text):
         raise _BadError(f"unexpected {foreign[0]!r}", foreign.start())
     for word in _WORD.finditer(text):
@@ -271,7 +271,7 @@ def _check_parentheses(text: str) -> None:
         depth += (character == "(") - (character == ")")
         if depth < 0:
             raise _BadError("unexpected ')'", at)
-        if depth > MAX_DEPTH:
+        if depth > _MAX_DEPTH:
             raise _BadError("the expression is nested too deeply", at)
     if depth:
         what = "a value" if text.endswith(_BEFORE_VALUE) else "')'"

@@ -25,11 +25,11 @@ from kernelcast.frontends.recognise import ELF_MAGIC, EM_CUDA, EXPECTED, FATBIN_
 
 Buffer = bytes | mmap.mmap
 
-SECTIONS = (b".nv_fatbin", b"__nv_relfatbin")
+_SECTIONS = (b".nv_fatbin", b"__nv_relfatbin")
 """Sections of host files that hold fat binaries; the first one that is there counts."""
 ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
-ZSTD_INSTALL = "install a decompressor with: pip install 'kernelcast[zstd]'"
-MAX_MEMBER_BYTES = 1 << 31
+_ZSTD_INSTALL = "install a decompressor with: pip install 'kernelcast[zstd]'"
+_MAX_MEMBER_BYTES = 1 << 31
 
 _HEADER = struct.Struct("<4sHHQ")
 _MEMBER = struct.Struct("<HHIQIIHHIIIQQQ")
@@ -187,7 +187,7 @@ def _member(buffer: Buffer, at: int, stop: int, name: str) -> tuple[Member | Non
         compression = Compression.LZ4
     elif flags & _ZSTD:
         compression = Compression.ZSTD
-    if size > MAX_MEMBER_BYTES:
+    if size > _MAX_MEMBER_BYTES:
         raise _damaged(name, f"a member of {size} bytes")
     is_plain = compression is Compression.NONE
     member = Member(
@@ -221,7 +221,7 @@ def _elf_regions(buffer: Buffer, name: str) -> list[tuple[int, int]]:
         start = names_at + label
         word = bytes(buffer[start : start + 32]).partition(b"\0")[0]
         by_name.setdefault(word, []).append((offset, offset + size))
-    for section in SECTIONS:
+    for section in _SECTIONS:
         if section in by_name:
             regions = by_name[section]
             if any(end > len(buffer) for _, end in regions):
@@ -243,7 +243,7 @@ def _zstd(stored: bytes, size_bytes: int) -> bytes:
         except module.ZstdError as error:
             raise CompressedDataError(str(error)) from error
     raise ToolError(
-        "the fat binary is compressed with Zstandard, which this Python lacks", hint=ZSTD_INSTALL
+        "the fat binary is compressed with Zstandard, which this Python lacks", hint=_ZSTD_INSTALL
     )
 
 

@@ -11,9 +11,9 @@ from kernelcast.frontends.arguments import parse_arguments
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
 from kernelcast.ir import Argument, Array, Dim3, Fill, Launch, TensorMap
 
-MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
-MAX_BLOCK: Dim3 = (1024, 1024, 64)
-MAX_THREADS_PER_BLOCK = 1024
+_MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
+_MAX_BLOCK: Dim3 = (1024, 1024, 64)
+_MAX_THREADS_PER_BLOCK = 1024
 """Limits common to all compute capabilities from 3.0 on (CUDA C++ Programming Guide, technical
 specifications per compute capability); older chips have narrower ones of their own."""
 
@@ -35,16 +35,16 @@ def make_launch(
     """
     at = f"{where}: " if where else ""
     launch = Launch(
-        grid=_extent(grid, names, MAX_GRID, where=f"{at}grid"),
-        block=_extent(block, names, MAX_BLOCK, where=f"{at}block"),
+        grid=_extent(grid, names, _MAX_GRID, where=f"{at}grid"),
+        block=_extent(block, names, _MAX_BLOCK, where=f"{at}block"),
         args=parse_arguments(args, names, where=f"{at}args"),
         smem_bytes=_integer(smem, names, 0, where=f"{at}smem"),
         kernel=kernel,
         repeat=_integer(repeat, names, 1, where=f"{at}repeat"),
     )
-    if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
+    if launch.threads_per_block > _MAX_THREADS_PER_BLOCK:
         raise LaunchError(
-            f"{launch.threads_per_block} threads per block, more than {MAX_THREADS_PER_BLOCK}",
+            f"{launch.threads_per_block} threads per block, more than {_MAX_THREADS_PER_BLOCK}",
             where=f"{at}block",
             hint="make the block smaller and the grid larger",
         )

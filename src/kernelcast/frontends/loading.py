@@ -14,13 +14,13 @@ from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
-from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Kernel
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
 
-H100_COMPUTE_CAPABILITY = (9, 0)
-KERNELS_SHOWN = 20
+_H100_COMPUTE_CAPABILITY = (9, 0)
+_KERNELS_SHOWN = 20
 """Kernels that an error names where there are several to choose from."""
 
 _OTHER_TARGET = "not supported on .target"
@@ -37,7 +37,7 @@ class LoadedModule:
     """
 
     name: str
-    kind: Kind
+    kind: FileKind
     architecture: str
     labels: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class LoadedModule:
 def load(
     path: str | Path,
     *,
-    compute_capability: tuple[int, int] = H100_COMPUTE_CAPABILITY,
+    compute_capability: tuple[int, int] = _H100_COMPUTE_CAPABILITY,
     architecture: str | None = None,
     kernels: Sequence[str] = (),
     options: CompileOptions = NO_OPTIONS,
@@ -115,7 +115,7 @@ def load_bytes(
     data: bytes,
     *,
     name: str,
-    compute_capability: tuple[int, int] = H100_COMPUTE_CAPABILITY,
+    compute_capability: tuple[int, int] = _H100_COMPUTE_CAPABILITY,
     architecture: str | None = None,
     kernels: Sequence[str] = (),
     options: CompileOptions = NO_OPTIONS,
@@ -124,17 +124,17 @@ def load_bytes(
 ) -> LoadedModule:
     """As `load`, for the content of a file called `name`."""
     kind = recognise(data, name=name)
-    if kind is Kind.WORKLOAD:
+    if kind is FileKind.WORKLOAD:
         raise InputError("a workload file holds no kernel", where=name, hint="give its source")
-    if kind is Kind.SASS:
+    if kind is FileKind.SASS:
         raise UnsupportedError(
             "a listing of machine code, which is not executed",
             where=name,
             hint="read it with kernelcast disasm",
         )
-    if kind is Kind.CUBIN:
+    if kind is FileKind.CUBIN:
         module = _load_cubin(data, name, cache)
-    elif kind is Kind.PTX:
+    elif kind is FileKind.PTX:
         module = _load_ptx(data, name, compute_capability, cache)
     else:
         module = _load_cuda(data, name, compute_capability, architecture, kernels, options, cache)
@@ -145,10 +145,10 @@ def kernel_names(path: str | Path) -> tuple[str, ...]:
     """Names of the kernels in a file without compiling it; templates by their bare name."""
     data = read_file(path)
     kind = recognise(data, name=str(path))
-    if kind is Kind.CUBIN:
+    if kind is FileKind.CUBIN:
         return _load_cubin(data, str(path)).kernel_names
     text = data.decode("utf-8", "replace")
-    if kind is Kind.PTX:
+    if kind is FileKind.PTX:
         return tuple(read_ptx(text, name=str(path)).labels.values())
     return tuple(dict.fromkeys(kernel.name for kernel in declared_kernels(text)))
 
@@ -193,7 +193,7 @@ def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
             shown = [
                 key if names.count(label) > 1 else label
                 for key, label in zip(found, names, strict=True)
-            ][:KERNELS_SHOWN]
+            ][:_KERNELS_SHOWN]
             more = f" and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
             raise InputError(
                 f"{len(found)} kernels to choose from: {', '.join(shown)}{more}",
@@ -240,7 +240,7 @@ def _load_cuda(
         compiled = compiled_for(architecture)
     return LoadedModule(
         name=name,
-        kind=Kind.CUDA,
+        kind=FileKind.CUDA,
         architecture=compiled.compilation.architecture,
         labels=compiled.labels,
         notes=(note,) if note else (),
@@ -258,7 +258,7 @@ def _load_ptx(
     target = read.module.module.target
     chip = f"sm_{compute_capability[0] * 10 + compute_capability[1]}"
     module = LoadedModule(
-        name=name, kind=Kind.PTX, architecture=chip, labels=read.labels, _make=read.kernel
+        name=name, kind=FileKind.PTX, architecture=chip, labels=read.labels, _make=read.kernel
     )
     found = assembled_ptx(text, read, chip, cache=cache)
     if isinstance(found, AssembledPtx):
@@ -290,7 +290,7 @@ def _load_cubin(data: bytes, name: str, cache: Cache | None = None) -> LoadedMod
 
     return LoadedModule(
         name=name,
-        kind=Kind.CUBIN,
+        kind=FileKind.CUBIN,
         architecture=cubin.architecture,
         labels=labels,
         _make=make,

@@ -37,12 +37,12 @@ def source_name(mangled: str) -> str:
     if not mangled.startswith("_Z"):
         return mangled
     try:
-        return _Reader(mangled).name()
+        return _NameReader(mangled).name()
     except _UnreadableError:
         return mangled
 
 
-class _Reader:
+class _NameReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = len("_Z")

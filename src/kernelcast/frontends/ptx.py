@@ -14,7 +14,7 @@ from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.ptxas import assemble
 
-LIVE_REGISTERS = "estimate from live PTX registers"
+_LIVE_REGISTERS = "estimate from live PTX registers"
 """`Resources.source` of kernels that no compiler has allocated."""
 
 
@@ -30,7 +30,7 @@ class PtxText:
         """One kernel, with as many registers as its code has alive at once."""
         kernel = self.module.kernel(mangled, source=self.name)
         resources = replace(
-            kernel.resources, registers=live_registers(kernel), source=LIVE_REGISTERS
+            kernel.resources, registers=live_registers(kernel), source=_LIVE_REGISTERS
         )
         return replace(kernel, label=self.labels[mangled], resources=resources)
 

@@ -19,7 +19,7 @@ _WORKLOAD = re.compile(r"^\s*\[\[\s*launch\s*\]\]", re.MULTILINE)
 _CUDA = re.compile(r"\b__(?:global|device)__\b|^\s*#\s*include\b", re.MULTILINE)
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """The kinds of input a file can be."""
 
     CUDA = "cuda"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
     WORKLOAD = "workload"
 
 
-def recognise(data: bytes, *, name: str) -> Kind:
+def recognise(data: bytes, *, name: str) -> FileKind:
     """What `data` is; InputError, naming what it is instead, where it is nothing we read."""
     if data.startswith(ELF_MAGIC):
         return _recognise_elf(data, name)
@@ -41,15 +41,15 @@ def recognise(data: bytes, *, name: str) -> Kind:
         raise InputError("a binary file of unknown format", where=name, hint=EXPECTED)
     text = data.decode("utf-8", "replace")
     if _PTX.match(text):
-        return Kind.PTX
+        return FileKind.PTX
     if _WORKLOAD.search(text) and not _CUDA.search(text):
-        return Kind.WORKLOAD
+        return FileKind.WORKLOAD
     if _CUDA.search(text):
-        return Kind.CUDA
+        return FileKind.CUDA
     if _LISTING.search(text):
-        return Kind.SASS
+        return FileKind.SASS
     if _PTX_ANYWHERE.search(text):
-        return Kind.PTX  # the reader of PTX says what is wrong with its head
+        return FileKind.PTX  # the reader of PTX says what is wrong with its head
     raise InputError("no kernel found in this text", where=name, hint=EXPECTED)
 
 
@@ -57,9 +57,9 @@ _LOOK_INSIDE = "see its kernels with kernelcast kernels FILE, one with kernelcas
 EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
 
 
-def _recognise_elf(data: bytes, name: str) -> Kind:
+def _recognise_elf(data: bytes, name: str) -> FileKind:
     if int.from_bytes(data[_E_MACHINE], "little") == EM_CUDA:
-        return Kind.CUBIN
+        return FileKind.CUBIN
     if b".nv_fatbin" in data:
         raise InputError(
             "a host program with GPU code inside, which is not executed",

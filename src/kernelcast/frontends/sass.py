@@ -15,7 +15,7 @@ from kernelcast.frontends.loading import choose_kernel, read_file
 from kernelcast.frontends.machine_kernel import listed
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.ptx import assembled_ptx, read_ptx
-from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Kernel, Resources
 from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
 from kernelcast.toolchain.cache import Cache
@@ -57,15 +57,15 @@ def machine_code(
     name = str(path)
     data = read_file(path)
     kind = recognise(data, name=name)
-    if kind is Kind.CUBIN:
+    if kind is FileKind.CUBIN:
         cubin = read_cubin(data, name=name)
         return _from_cubin(data, cubin, _labels(cubin.kernels), kernel, name, cache)
     text = data.decode("utf-8", "replace")
-    if kind is Kind.SASS:
+    if kind is FileKind.SASS:
         return _from_listing(parse_sass(text, name), kernel, name)
-    if kind is Kind.CUDA:
+    if kind is FileKind.CUDA:
         return _from_cuda(text, name, compute_capability, kernel, options, cache)
-    if kind is Kind.PTX:
+    if kind is FileKind.PTX:
         return _from_ptx(text, name, compute_capability, kernel, cache)
     raise InputError(
         f"{kind} holds no machine code", where=name, hint="give CUDA C++, PTX, a cubin or a program"

@@ -16,9 +16,9 @@ from kernelcast.frontends.expressions import Number, evaluate, split_expressions
 from kernelcast.ir import ELEMENT_BYTES, Array, TensorMap
 from kernelcast.ir.tensor_map import MAX_RANK
 
-MAX_BOX = 256
-STRIDE_BYTES = 16
-SWIZZLES_BYTES = (32, 64, 128)
+_MAX_BOX = 256
+_STRIDE_BYTES = 16
+_SWIZZLES_BYTES = (32, 64, 128)
 """What `cuTensorMapEncodeTiled` accepts (CUDA driver API, tensor map object management): elements
 of a box in a dimension, and what rows of the box and strides of the tensor are multiples of."""
 
@@ -73,25 +73,25 @@ def _check(map_: TensorMap, where: str) -> None:
         wrong, hint = f"{rank} dimensions", f"a tensor map has at most {MAX_RANK}"
     elif len(map_.box) != rank:
         wrong, hint = f"a box of {len(map_.box)} dimensions", f"give it {rank}, like the array"
-    elif not all(1 <= length <= MAX_BOX for length in map_.box):
-        wrong, hint = f"a box of {_product(map_.box)}", f"its lengths are 1 to {MAX_BOX}"
+    elif not all(1 <= length <= _MAX_BOX for length in map_.box):
+        wrong, hint = f"a box of {_product(map_.box)}", f"its lengths are 1 to {_MAX_BOX}"
     elif sorted(map_.order) != list(range(rank)) or map_.order[-1] != rank - 1:
         wrong = f"the order {list(map_.order)}"
         hint = f"it names the dimensions 0 to {rank - 1} once, {rank - 1} at the end"
-    elif map_.swizzle_bytes not in (0, *SWIZZLES_BYTES):
+    elif map_.swizzle_bytes not in (0, *_SWIZZLES_BYTES):
         wrong, hint = f"a swizzle of {map_.swizzle_bytes} bytes", "it is 32, 64 or 128"
     elif map_.swizzle_bytes and row_bytes != map_.swizzle_bytes:
         wrong = f"rows of {row_bytes} bytes in a box with a swizzle of {map_.swizzle_bytes}"
         hint = "make them as long"
-    elif row_bytes % STRIDE_BYTES:
+    elif row_bytes % _STRIDE_BYTES:
         wrong = f"rows of {row_bytes} bytes in the box"
-        hint = f"make them a multiple of {STRIDE_BYTES} bytes"
+        hint = f"make them a multiple of {_STRIDE_BYTES} bytes"
     else:
         layout = map_.layout(0)
-        if all(stride % STRIDE_BYTES == 0 for stride in layout.strides_bytes):
+        if all(stride % _STRIDE_BYTES == 0 for stride in layout.strides_bytes):
             return
         wrong = f"strides of {', '.join(map(str, layout.strides_bytes))} bytes"
-        hint = f"make the rows of the array a multiple of {STRIDE_BYTES} bytes"
+        hint = f"make the rows of the array a multiple of {_STRIDE_BYTES} bytes"
     raise InputError(f"{wrong} in a tensor map", where=where, hint=hint)
 
 

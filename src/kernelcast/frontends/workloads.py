@@ -31,10 +31,10 @@ from kernelcast.frontends.launches import (
     split_assignments,
 )
 from kernelcast.frontends.loading import read_file
-from kernelcast.frontends.recognise import Kind, recognise
+from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Launch
 
-LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
+_LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
 
 _BLOCK = re.compile(r"/\*\s*kernelcast\b(.*?)\*/", re.DOTALL)
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -80,10 +80,10 @@ def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
         return _from_flags(path, {}, flags)
     data = read_file(path)
     kind = recognise(data, name=str(path))
-    if kind is Kind.CUBIN:
+    if kind is FileKind.CUBIN:
         return _from_flags(path, {}, flags)
     text = data.decode("utf-8", "replace")
-    if kind is Kind.WORKLOAD:
+    if kind is FileKind.WORKLOAD:
         return parse_workload(text, file=str(path), base_dir=path.parent, flags=flags)
     block = _BLOCK.search(text)
     if block is None:
@@ -130,7 +130,7 @@ def parse_workload(
 
 
 @dataclass
-class _Table:
+class _LaunchTable:
     """A `[[launch]]` table with its place in the file."""
 
     number: int
@@ -176,7 +176,7 @@ class _Written:
         return f"{self.file}:{self.first_line + found}"
 
 
-def _launch_tables(document: Mapping[str, Any], written: _Written) -> list[_Table]:
+def _launch_tables(document: Mapping[str, Any], written: _Written) -> list[_LaunchTable]:
     launches = document.get("launch", [])
     if not isinstance(launches, list) or not all(isinstance(t, dict) for t in launches):
         raise InputError(
@@ -184,10 +184,10 @@ def _launch_tables(document: Mapping[str, Any], written: _Written) -> list[_Tabl
         )
     for number, table in enumerate(launches):
         for key in table:
-            if key not in LAUNCH_KEYS:
+            if key not in _LAUNCH_KEYS:
                 where = written.line(key, number)
-                raise NotFoundError("launch key", key, LAUNCH_KEYS, where=where)
-    return [_Table(number, dict(table)) for number, table in enumerate(launches)]
+                raise NotFoundError("launch key", key, _LAUNCH_KEYS, where=where)
+    return [_LaunchTable(number, dict(table)) for number, table in enumerate(launches)]
 
 
 def _source(document: Mapping[str, Any], base_dir: Path, file: str) -> Path:
@@ -199,7 +199,7 @@ def _source(document: Mapping[str, Any], base_dir: Path, file: str) -> Path:
     return base_dir / source
 
 
-def _chosen(launches: list[_Table], kernel: str, file: str) -> list[_Table]:
+def _chosen(launches: list[_LaunchTable], kernel: str, file: str) -> list[_LaunchTable]:
     """The launches of the kernel asked for; the only launch takes another kernel's name."""
     if not kernel or not launches:
         return launches
@@ -213,7 +213,7 @@ def _chosen(launches: list[_Table], kernel: str, file: str) -> list[_Table]:
 
 
 def _override(
-    names: dict[str, Any], launches: list[_Table], flags: LaunchFlags, file: str
+    names: dict[str, Any], launches: list[_LaunchTable], flags: LaunchFlags, file: str
 ) -> set[str]:
     """Put what the flags say in place of what is written; returns the names they replaced."""
     geometry = {"grid": flags.grid, "block": flags.block, "smem": flags.smem}
@@ -243,7 +243,7 @@ def _override(
     return replaced
 
 
-def _arguments(table: _Table, where: str) -> Mapping[str, Any]:
+def _arguments(table: _LaunchTable, where: str) -> Mapping[str, Any]:
     arguments = table.values.get("args", {})
     if not isinstance(arguments, dict):
         raise InputError("args is not a table", where=where, hint='write args = { n = "n" }')
@@ -276,7 +276,7 @@ def _names(
 
 
 def _launch(
-    table: _Table, names: Mapping[str, Number], written: _Written, replaced: set[str]
+    table: _LaunchTable, names: Mapping[str, Number], written: _Written, replaced: set[str]
 ) -> Launch:
     values = table.values
     where = f"{written.line('[launch', table.number)}"

@@ -39,7 +39,7 @@ class Estimate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class BoundedBytes:
     """Bytes moved by the whole launch: at the least, as estimated, at the most."""
 
     low: float
@@ -56,8 +56,10 @@ class Bytes:
             case Estimate.HIGH:
                 return self.high
 
-    def __add__(self, other: Bytes) -> Bytes:
-        return Bytes(self.low + other.low, self.central + other.central, self.high + other.high)
+    def __add__(self, other: BoundedBytes) -> BoundedBytes:
+        return BoundedBytes(
+            self.low + other.low, self.central + other.central, self.high + other.high
+        )
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,9 @@ class Traffic:
     neither: there all three levels are the transactions that reach memory.
     """
 
-    l1: Bytes
-    l2: Bytes
-    dram: Bytes
+    l1: BoundedBytes
+    l2: BoundedBytes
+    dram: BoundedBytes
     assumptions: tuple[str, ...] = ()
 
     def shares(self, estimate: Estimate) -> tuple[float, float, float]:
@@ -87,7 +89,7 @@ def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
     """The traffic of a launch on a machine; see the head of this file for the rules."""
     if not caches_memory(machine):
         moved = uncached_bytes(profile.accesses, in_order=merges_in_order(machine))
-        exact = Bytes(moved, moved, moved)
+        exact = BoundedBytes(moved, moved, moved)
         return Traffic(exact, exact, exact, (_NO_CACHE,))
     occupancy = occupancy_of_launch(machine, profile.kernel.resources, profile.launch)
     requested = _bytes_of(profile.accesses, Space.GLOBAL)
@@ -97,7 +99,7 @@ def bound_traffic(profile: Profile, machine: Machine) -> Traffic:
     dram, dram_notes = _dram(profile, machine, l2, resident)
     asked = requested + _bytes_of(profile.accesses, Space.LOCAL)
     return Traffic(
-        Bytes(asked, asked, asked),
+        BoundedBytes(asked, asked, asked),
         l2 + local_l2,
         dram + local_dram,
         (*l2_notes, *local_notes, *dram_notes),
@@ -119,21 +121,23 @@ def _bytes_of(accesses: Iterable[AccessProfile], space: Space, *classes: OpClass
 
 def _global_l2(
     profile: Profile, machine: Machine, requested: float
-) -> tuple[Bytes, tuple[str, ...]]:
+) -> tuple[BoundedBytes, tuple[str, ...]]:
     if not caches_loads_in_l1(machine):
-        return Bytes(requested, requested, requested), ("the SM does not cache global loads",)
+        return BoundedBytes(requested, requested, requested), (
+            "the SM does not cache global loads",
+        )
     passed = _bytes_of(profile.accesses, Space.GLOBAL, OpClass.STORE, OpClass.ATOMIC)
     read = SECTOR_BYTES * sum(f.block_sectors for f in profile.footprints if f.read)
     least = min(requested, read + passed)
     if least == requested:
-        return Bytes(requested, requested, requested), ()
+        return BoundedBytes(requested, requested, requested), ()
     note = "a block reads every sector into the L1 cache once; stores and atomics pass through it"
-    return Bytes(least, least, requested), (note,)
+    return BoundedBytes(least, least, requested), (note,)
 
 
 def _local(
     profile: Profile, machine: Machine, blocks_per_sm: int, resident_blocks: int
-) -> tuple[Bytes, Bytes, tuple[str, ...]]:
+) -> tuple[BoundedBytes, BoundedBytes, tuple[str, ...]]:
     """Local memory at the L2 cache and at the DRAM.
 
     Loads leave the SM where its L1 cache cannot hold the local memory of all its threads. Stores
@@ -142,7 +146,7 @@ def _local(
     the local memory of all threads that run at once, stores go on to the DRAM, and of the loads
     the share that it cannot hold.
     """
-    none = Bytes(0.0, 0.0, 0.0)
+    none = BoundedBytes(0.0, 0.0, 0.0)
     loads = _bytes_of(profile.accesses, Space.LOCAL, OpClass.LOAD)
     stores = _bytes_of(profile.accesses, Space.LOCAL) - loads
     if not loads + stores:
@@ -164,12 +168,12 @@ def _local(
     elif loads:
         notes.append("local memory goes to the L2 cache; none of it to the DRAM")
     most = _bytes_of(profile.accesses, Space.LOCAL)
-    return Bytes(0.0, loads + stores, most), Bytes(0.0, to_dram, most), tuple(notes)
+    return BoundedBytes(0.0, loads + stores, most), BoundedBytes(0.0, to_dram, most), tuple(notes)
 
 
 def _dram(
-    profile: Profile, machine: Machine, l2: Bytes, resident_blocks: int
-) -> tuple[Bytes, tuple[str, ...]]:
+    profile: Profile, machine: Machine, l2: BoundedBytes, resident_blocks: int
+) -> tuple[BoundedBytes, tuple[str, ...]]:
     arrays = profile.footprints
     written = sum(f.distinct_written_sectors for f in arrays)
     least = SECTOR_BYTES * (written + sum(f.distinct_sectors for f in arrays if f.read))
@@ -179,7 +183,7 @@ def _dram(
     shared = shared_reads(arrays, profile.launch, capacity, resident_blocks)
     again = sum(reads.sectors - reads.array.distinct_sectors for reads in shared)
     central = min(least + SECTOR_BYTES * again, most)
-    return Bytes(least, central, most), (_COLD, *_reuse_notes(shared))
+    return BoundedBytes(least, central, most), (_COLD, *_reuse_notes(shared))
 
 
 _REUSE = {

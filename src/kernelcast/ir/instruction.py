@@ -161,7 +161,7 @@ class Traits:
     sleeps:
         It suspends its warp for a time.
     reconverges:
-        Lanes that have parted wait at it for each other.
+        Lanes that have diverged wait at it for each other.
     member_mask:
         The lanes of a warp that execute it together; None where each may on its own.
     is_volatile:

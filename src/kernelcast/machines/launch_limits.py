@@ -10,14 +10,14 @@ from kernelcast.ir import Dim3, Launch
 from kernelcast.machines.machine import Machine
 
 
-def largest_grid(capability: tuple[int, int]) -> Dim3:
+def _largest_grid(capability: tuple[int, int]) -> Dim3:
     """Most blocks in x, y and z; grids have two dimensions before compute capability 2.0."""
     if capability < (2, 0):
         return (65535, 65535, 1)
     return (65535 if capability < (3, 0) else 2**31 - 1, 65535, 65535)
 
 
-def largest_block(capability: tuple[int, int]) -> Dim3:
+def _largest_block(capability: tuple[int, int]) -> Dim3:
     """Most threads in x, y and z."""
     return (512, 512, 64) if capability < (2, 0) else (1024, 1024, 64)
 
@@ -33,8 +33,8 @@ def check_launch(machine: Machine, launch: Launch) -> None:
             hint=f"use at most {threads} threads per block",
         )
     for what, size, largest in (
-        ("grid", launch.grid, largest_grid(capability)),
-        ("block", launch.block, largest_block(capability)),
+        ("grid", launch.grid, _largest_grid(capability)),
+        ("block", launch.block, _largest_block(capability)),
     ):
         for axis, value, most in zip("xyz", size, largest, strict=True):
             if not 1 <= value <= most:

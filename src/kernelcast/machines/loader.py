@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelcast.errors import InputError, NotFoundError, ParseError
-from kernelcast.machines.machine import Kind, Machine, Quantity
+from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
 from kernelcast.machines.sources import file_sources, full_source
 
 _DATA = Path(__file__).parent / "data"
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in Provenance}
 _IDENTITY = ("title", "vendor", "chip", "architecture", "compute_capability")
 _KEYS = ("schema", "version", "sources", *_IDENTITY)
 _FIELDS = frozenset(("value", "unit", "kind", "source"))
@@ -76,7 +76,7 @@ def apply_overrides(machine: Machine, overrides: Iterable[str]) -> Machine:
         if len(numbers) > 1 and not entry.is_list:
             raise InputError(f"{path} is one number, not a list", where=where)
         checked = entry.check(numbers if entry.is_list else numbers[0], where)
-        quantities[path] = Quantity(checked, entry.unit, Kind.ASSUMED, "--set")
+        quantities[path] = Quantity(checked, entry.unit, Provenance.ASSUMED, "--set")
     return machine.with_quantities(quantities) if quantities else machine
 
 

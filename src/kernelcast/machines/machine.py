@@ -9,7 +9,7 @@ from enum import StrEnum
 from kernelcast.errors import MissingNumberError
 
 
-class Kind(StrEnum):
+class Provenance(StrEnum):
     """How a number came to be known."""
 
     STATED = "stated"
@@ -24,7 +24,7 @@ class Quantity:
 
     value: float | tuple[float, ...]
     unit: str
-    kind: Kind
+    kind: Provenance
     source: str
 
 

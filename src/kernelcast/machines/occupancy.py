@@ -61,7 +61,7 @@ class Occupancy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _BlockResources:
     """What one block asks for; `registers` 0 stands for unknown or none."""
 
     threads: int
@@ -162,7 +162,7 @@ def occupancy(
     if blocks is not None and blocks < 1:
         raise LaunchError(f"a grid of {blocks} blocks", hint="launch at least 1 block")
     rules = _Rules.of(machine)
-    request = _Request(
+    request = _BlockResources(
         threads, registers or 0, shared_bytes, named_barriers, shared_preference_percent
     )
     limits = _limits(rules, request)
@@ -229,7 +229,7 @@ def most_for_blocks(
     In the units of `Slack`; None where no value does: then the limit is on blocks, or on warps.
     """
     rules = _Rules.of(machine)
-    request = _Request(
+    request = _BlockResources(
         held.threads_per_block,
         held.registers_per_thread or 0,
         held.shared_bytes_per_block,
@@ -271,7 +271,7 @@ def _check_numbers(
         raise InputError(f"shared-memory preference is {percent} %", hint="give 0 to 100")
 
 
-def _limits(rules: _Rules, request: _Request) -> dict[str, int]:
+def _limits(rules: _Rules, request: _BlockResources) -> dict[str, int]:
     """Blocks per SM that each resource alone allows; resources that limit nothing are left out."""
     limits = {
         "warps": 0 if request.threads > rules.threads_per_block else rules.warps // request.warps,
@@ -287,7 +287,7 @@ def _limits(rules: _Rules, request: _Request) -> dict[str, int]:
     return limits
 
 
-def _register_limit(rules: _Rules, request: _Request) -> int:
+def _register_limit(rules: _Rules, request: _BlockResources) -> int:
     if request.registers > rules.registers_per_thread:
         return 0
     if rules.capability < (2, 0):
@@ -301,7 +301,7 @@ def _register_limit(rules: _Rules, request: _Request) -> int:
     return limit
 
 
-def _partitioned_limit(rules: _Rules, request: _Request, partitions: int) -> int:
+def _partitioned_limit(rules: _Rules, request: _BlockResources, partitions: int) -> int:
     """Registers are given to whole warps, and a warp's lie in one partition of the register file.
 
     The check per block counts as many warps in every partition as in the fullest.
@@ -313,7 +313,7 @@ def _partitioned_limit(rules: _Rules, request: _Request, partitions: int) -> int
     return warps // request.warps
 
 
-def _shared_limit(rules: _Rules, request: _Request, allocated: int) -> int:
+def _shared_limit(rules: _Rules, request: _BlockResources, allocated: int) -> int:
     if allocated > rules.shared_per_block_most + rules.shared_reserved:
         return 0
     capacity = rules.shared_per_sm
@@ -330,7 +330,7 @@ def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 
 
-def _slacks(rules: _Rules, request: _Request, blocks: int) -> tuple[Slack, ...]:
+def _slacks(rules: _Rules, request: _BlockResources, blocks: int) -> tuple[Slack, ...]:
     """Every rule allows fewer blocks, or as many, for more of a resource: a bisection is exact."""
     ranges = [
         ("threads per block", "threads", 1, rules.threads_per_block),
@@ -366,7 +366,7 @@ def _greatest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
     return low
 
 
-def _misfit(rules: _Rules, request: _Request) -> LaunchError:
+def _misfit(rules: _Rules, request: _BlockResources) -> LaunchError:
     """Why no block fits."""
     # The first reason that applies; what none of them explains is the registers of the block.
     limits = _limits(rules, request)
@@ -401,7 +401,7 @@ def _misfit(rules: _Rules, request: _Request) -> LaunchError:
     )
 
 
-def _assumptions(rules: _Rules, request: _Request, registers: int | None) -> tuple[str, ...]:
+def _assumptions(rules: _Rules, request: _BlockResources, registers: int | None) -> tuple[str, ...]:
     notes = []
     if registers is None:
         notes.append("registers per thread are unknown and taken as not limiting occupancy")

@@ -12,13 +12,13 @@ from kernelcast.ir import OpClass
 SCHEMA = "kernelcast/machine/1"
 """Value of `schema` in every machine file."""
 
-CYCLES = "cycles"
-RATE = "results/cycle/SM"
-BYTES_PER_CYCLE = "byte/cycle/SM"
+_CYCLES = "cycles"
+_RATE = "results/cycle/SM"
+_BYTES_PER_CYCLE = "byte/cycle/SM"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class QuantityRule:
     """One path: `low` to `high` are allowed, both included."""
 
     unit: str
@@ -50,24 +50,24 @@ class Entry:
         return f"give {number} from {self.low:g}{limit} in the unit {self.unit}"
 
 
-def _count(unit: str, meaning: str, low: float = 1, high: float = 1e9) -> Entry:
-    return Entry(unit, meaning, low, high, is_whole=True)
+def _count(unit: str, meaning: str, low: float = 1, high: float = 1e9) -> QuantityRule:
+    return QuantityRule(unit, meaning, low, high, is_whole=True)
 
 
-def _flag(meaning: str) -> Entry:
+def _flag(meaning: str) -> QuantityRule:
     return _count("1", f"1 where {meaning}, else 0", 0, 1)
 
 
-def _real(unit: str, meaning: str, low: float, high: float) -> Entry:
-    return Entry(unit, meaning, low, high)
+def _real(unit: str, meaning: str, low: float, high: float) -> QuantityRule:
+    return QuantityRule(unit, meaning, low, high)
 
 
-def _throughput(meaning: str) -> Entry:
-    return _real(RATE, f"{meaning}; one result per lane and instruction", 1e-3, 1e5)
+def _throughput(meaning: str) -> QuantityRule:
+    return _real(_RATE, f"{meaning}; one result per lane and instruction", 1e-3, 1e5)
 
 
-def _latency(meaning: str) -> Entry:
-    return _real(CYCLES, meaning, 0.1, 1e6)
+def _latency(meaning: str) -> QuantityRule:
+    return _real(_CYCLES, meaning, 0.1, 1e6)
 
 
 _SM = {
@@ -113,7 +113,7 @@ _OCCUPANCY = {
     "occupancy.shared_per_block_optin": _count("byte", "most shared memory of a block on request"),
     "occupancy.shared_reserved": _count("byte", "shared memory the driver takes per block", 0),
     "occupancy.shared_unit": _count("byte", "allocation unit of a block's shared memory"),
-    "occupancy.shared_carveouts": Entry(
+    "occupancy.shared_carveouts": QuantityRule(
         "byte", "sizes of shared memory an SM can be set to", 0, 1e9, is_whole=True, is_list=True
     ),
     "occupancy.named_barriers": _count("1", "barriers of an SM, where they limit its blocks"),
@@ -179,7 +179,7 @@ _LATENCY = {
     "latency.issue_next": _latency("from an instruction to the next independent one of its warp"),
     "latency.store_next": _latency("from a store to memory to the next one of its warp"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
-    "latency.divergence": _latency("each further way of a branch, beyond its instructions"),
+    "latency.divergence": _latency("each further path of a branch, beyond its instructions"),
     "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),
     "latency.shared_to_alu": _latency("from a load from shared memory to such arithmetic"),
     "latency.bank_conflict": _latency("each further lane that wants the bank of another"),
@@ -198,14 +198,14 @@ _MEMORY = {
     "shared.banks": _count("1", "banks of shared memory", 1, 1024),
     "shared.bank_width": _count("byte", "width of a bank", 1, 1024),
     "shared.lanes_per_request": _count("1", "lanes that a request to shared memory serves", 16, 32),
-    "shared.bandwidth": _real(BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
+    "shared.bandwidth": _real(_BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
     "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
     "l1.reach": _real("byte", "footprint up to which a chase stays in the L1 cache", 1, 1e9),
-    "l1.bandwidth": _real(BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
+    "l1.bandwidth": _real(_BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
     "l1.tags": _real(
         "lines/cycle/SM", "lines that the L1 cache looks up, its banks even", 0.1, 1e3
     ),
-    "l1.tag_bank_bits": Entry(
+    "l1.tag_bank_bits": QuantityRule(
         "1",
         "masks: the parities of a line's number under them name the bank of its tag",
         1,
@@ -238,7 +238,7 @@ _MEMORY = {
     "atomics.same_address_block": _real("s", "the same of scope .cta", 1e-12, 1),
     "atomics.same_address_system": _real("s", "the same of scope .sys", 1e-12, 1),
     "atomics.same_address_cycles": _real(
-        CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
+        _CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
     ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),
@@ -259,5 +259,5 @@ _MODELS = {
     "volkov.latency_capacity_2": _real("byte/s", "c of a second term b T/(c - T)", 1e6, 1e16),
 }
 
-ENTRIES: Mapping[str, Entry] = _SM | _OCCUPANCY | _THROUGHPUT | _LATENCY | _MEMORY | _MODELS
+ENTRIES: Mapping[str, QuantityRule] = _SM | _OCCUPANCY | _THROUGHPUT | _LATENCY | _MEMORY | _MODELS
 """Every path that a machine may hold, in the order in which it is shown."""

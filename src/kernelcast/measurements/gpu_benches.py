@@ -24,7 +24,7 @@ _HEAD_LINES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Chase:
+class ChaseRow:
     """gpu-latency: threads that do all the same follow pointers in random order, 128 bytes apart.
 
     `cycles` is the median of the repeats: seconds a hop times `clock_hz`, which the program
@@ -137,7 +137,7 @@ Row = TypeVar("Row", covariant=True)
 
 
 @dataclass(frozen=True)
-class Table(Generic[Row]):
+class BenchmarkTable(Generic[Row]):
     """What a file holds.
 
     `clock_hz` is the clock that the program had measured at last when it began, None where it did
@@ -152,7 +152,7 @@ class Table(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Format:
+class LineFormat:
     """A program's lines: those with numbers, how a match becomes rows, and those without."""
 
     line: re.Pattern[str]
@@ -168,7 +168,7 @@ def is_table(path: str) -> bool:
         return False
 
 
-def read_table(path: str) -> Table[object]:
+def read_table(path: str) -> BenchmarkTable[object]:
     """Read a table. InputError where the file is none, ParseError for a damaged line."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -196,7 +196,7 @@ def read_table(path: str) -> Table[object]:
             is_cut = i == last
             if not is_cut:
                 raise _damaged(path, i, program)
-    return Table(program, Path(path).name, tuple(rows), clock_hz, is_cut)
+    return BenchmarkTable(program, Path(path).name, tuple(rows), clock_hz, is_cut)
 
 
 def _damaged(path: str, index: int, program: str) -> ParseError:
@@ -211,9 +211,9 @@ def _program(lines: list[str]) -> str | None:
     return None
 
 
-def _chase(m: re.Match[str]) -> Iterable[Chase]:
+def _chase(m: re.Match[str]) -> Iterable[ChaseRow]:
     hops, mhz, kib, cycles = int(m[1]), float(m[2]), float(m[3]), float(m[4])
-    yield Chase(hops, mhz * _MEGA, kib * _KB, cycles)
+    yield ChaseRow(hops, mhz * _MEGA, kib * _KB, cycles)
 
 
 def _cache_read(m: re.Match[str]) -> Iterable[CacheRead]:
@@ -263,19 +263,19 @@ def _line(pattern: str) -> re.Pattern[str]:
 
 
 _CLOCK = _line("clock:(?: N)* (?P<last>N)")
-FORMATS: Mapping[str, Format] = {
-    "gpu-latency": Format(_line(r"(\d+) (N) (N) N N (N) N N"), _chase),
-    "gpu-cache": Format(
+FORMATS: Mapping[str, LineFormat] = {
+    "gpu-latency": LineFormat(_line(r"(\d+) (N) (N) N N (N) N N"), _chase),
+    "gpu-cache": LineFormat(
         _line("(N) kB N  ms N  % (N) GB/s N GB/s N GB/s N GB/s N GB/s"),
         _cache_read,
         re.compile(r"\s+data set.*DRAM"),
     ),
-    "gpu-l2-cache": Format(
+    "gpu-l2-cache": LineFormat(
         _line("(N) kB (N) kB N  ms N  % (N) GB/s N GB/s N GB/s N GB/s N GB/s"),
         _shared_read,
         re.compile(r"\s+data set"),
     ),
-    "gpu-stream": Format(
+    "gpu-stream": LineFormat(
         _line(
             r"(?P<block>\d+) (?P<threads>\d+)(?: (?P<blocks>\d+))? N  % \| "
             r"GB/s:(?P<rates>(?: N){6})"
@@ -283,22 +283,22 @@ FORMATS: Mapping[str, Format] = {
         _streams,
         re.compile(r"block"),
     ),
-    "gpu-l2-stream": Format(
+    "gpu-l2-stream": LineFormat(
         _line(
             r"(?P<block>\d+) (?P<blocks>\d+) (?P<threads>\d+) (?P<length>\d+) N  % \| "
             r"GB/s:(?P<rates>(?: N){12})"
         ),
         _short_streams,
     ),
-    "gpu-small-kernels": Format(
+    "gpu-small-kernels": LineFormat(
         _line(r"(?P<elements>\d+) \d+kB(?P<rates>(?: N)+)"), _small_kernels
     ),
-    "gpu-roofline": Format(
+    "gpu-roofline": LineFormat(
         _line(r"(\d+) \d+ blocks (\d+) its N Fl/B (\d+) GB/s (\d+) GF/s (\d+) Mhz (\d+) W \d+°C"),
         _intensity,
         re.compile(r"\d+$|-- "),
     ),
-    "gpu-strides": Format(
+    "gpu-strides": LineFormat(
         _line(r"(float|double) (block|stride) (\d+) \d+ (N) (N) N N N"), _strided
     ),
 }

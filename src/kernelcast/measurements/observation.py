@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-Parameter = int | float | str
+ParameterValue = int | float | str
 Extent = tuple[int, int, int]
 
 
@@ -21,7 +21,7 @@ class Observation:
     """
 
     kernel: str
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, ParameterValue]
     seconds: tuple[float, ...]
     grid: Extent | None = None
     block: Extent | None = None

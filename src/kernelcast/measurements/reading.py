@@ -17,7 +17,7 @@ _GZIP = b"\x1f\x8b"
 _HEAD = 4096
 
 
-class Format(Protocol):
+class _Format(Protocol):
     """A module of `formats`."""
 
     def recognises(self, head: str) -> bool:
@@ -62,8 +62,8 @@ def _text(path: Path) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _formats() -> dict[str, Format]:
+def _formats() -> dict[str, _Format]:
     names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
     return {
-        name: cast(Format, importlib.import_module(f"{formats.__name__}.{name}")) for name in names
+        name: cast(_Format, importlib.import_module(f"{formats.__name__}.{name}")) for name in names
     }

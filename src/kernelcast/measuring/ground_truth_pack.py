@@ -27,12 +27,12 @@ from kernelcast.ir import Array, Launch, TensorMap
 from kernelcast.measuring.harness.ground_truth import TYPE_CODES, exact_bytes
 from kernelcast.measuring.harness.ground_truth_arrays import FOLDER, SUPPORT
 from kernelcast.measuring.starts import start_of
-from kernelcast.suite.expected import Expected, expected_result
+from kernelcast.suite.expected import ExpectedResult, expected_result
 from kernelcast.suite.registry import families
 from kernelcast.suite.table import (
     NVIDIA_HEADERS,
-    GroundTruthKernel,
     Scale,
+    SuiteKernel,
     argument_text,
 )
 from kernelcast.toolchain.cache import Cache
@@ -60,7 +60,7 @@ def ground_truth_part(
     Kernels that need NVIDIA's headers are left out where those are not installed. CompileError and
     ToolError as `compile_source` raises them.
     """
-    table = Table()
+    table = TableBuilder()
     contents = {f"{FOLDER}/{SUPPORT_FILE.name}": SUPPORT_FILE.read_bytes()}
     support = SUPPORT_FILE.read_text(encoding="utf-8")
     for target in targets:
@@ -84,7 +84,7 @@ def ground_truth_part(
 
 
 def _family_code(
-    kernels: Sequence[GroundTruthKernel], targets: Sequence[str], cache: Cache | None
+    kernels: Sequence[SuiteKernel], targets: Sequence[str], cache: Cache | None
 ) -> dict[str, CompiledSource] | None:
     """The family's code for every target; None where NVIDIA's headers are missing."""
     names = [launch.kernel for k in kernels for scale in Scale for launch in k.launches(scale)]
@@ -109,7 +109,7 @@ def compiled(
 
 
 @dataclass
-class Table:
+class TableBuilder:
     """The table while it grows, and the files that it points into."""
 
     kernels: dict[str, Any] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Table:
     expected: bytearray = field(default_factory=bytearray)
     _numbers: dict[str, int] = field(default_factory=dict)
 
-    def add(self, kernel: GroundTruthKernel, code: CompiledSource) -> None:
+    def add(self, kernel: SuiteKernel, code: CompiledSource) -> None:
         """A kernel with all its configurations."""
         symbols = {label: mangled for mangled, label in code.labels.items()}
         pairs = zip(kernel.launches(Scale.SMALL), kernel.launches(Scale.FULL), strict=True)
@@ -132,7 +132,7 @@ class Table:
 
     def _configuration(
         self,
-        kernel: GroundTruthKernel,
+        kernel: SuiteKernel,
         small: Launch,
         full: Launch,
         code: CompiledSource,
@@ -188,7 +188,7 @@ class Table:
             self.states += start.states
         return self._numbers[key]
 
-    def wanted(self, label: str, type_name: str, result: Expected) -> dict[str, Any]:
+    def wanted(self, label: str, type_name: str, result: ExpectedResult) -> dict[str, Any]:
         """What an array must be: a hash where results are exact, else values and tolerances."""
         values = np.ravel(result.arrays[label])
         unordered = label in result.unordered

@@ -38,7 +38,7 @@ class GroundTruthProfile:
     missing: tuple[str, ...]
 
 
-class Counted(Launched, frozen=True, kw_only=True):
+class _ProfiledSample(Launched, frozen=True, kw_only=True):
     """A sample: the launch, and the numbers by the profiler's names."""
 
     metrics: Annotated[dict[str, float], msgspec.Meta(min_length=1)]
@@ -49,9 +49,9 @@ def read_profile(path: str) -> GroundTruthProfile:
 
     A configuration counts as missing where the suite of this version launches it differently.
     """
-    found = read_samples(path, SCHEMA, KernelEntry[Counted], _profiled)
+    found = read_samples(path, SCHEMA, KernelEntry[_ProfiledSample], _profiled)
     return GroundTruthProfile(found.device, found.date, found.records, found.missing)
 
 
-def _profiled(name: str, _: KernelEntry[Counted], sample: Counted) -> Profiled:
+def _profiled(name: str, _: KernelEntry[_ProfiledSample], sample: _ProfiledSample) -> Profiled:
     return Profiled(name, sample.configuration, launch_of(name, sample), sample.metrics)

@@ -19,8 +19,8 @@ from kernelcast.measuring.ground_truth_samples import (
 )
 from kernelcast.measuring.harness.ground_truth import FAILED, RIGHT, SCHEMA, WRONG
 
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
-Series = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
+_PositiveSeconds = Annotated[float, msgspec.Meta(gt=0)]
+_Series = Annotated[tuple[_PositiveSeconds, ...], msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,38 +64,38 @@ class GroundTruth:
     missing: tuple[str, ...]
 
 
-class Right(Launched, frozen=True, kw_only=True, tag_field="result", tag=RIGHT):
+class _Right(Launched, frozen=True, kw_only=True, tag_field="result", tag=RIGHT):
     """A configuration whose result was right: seconds of every launch, and its occupancy."""
 
-    cold_s: Series
-    warm_s: Series
+    cold_s: _Series
+    warm_s: _Series
     clock_hz: float
     registers: int
     blocks_per_sm: int
 
 
-class Wrong(Launched, frozen=True, kw_only=True, tag_field="result", tag=WRONG):
+class _Wrong(Launched, frozen=True, kw_only=True, tag_field="result", tag=WRONG):
     """A configuration whose result was wrong, which was not timed."""
 
     error: str
 
 
-class Failed(Launched, frozen=True, kw_only=True, tag_field="result", tag=FAILED):
+class _Failed(Launched, frozen=True, kw_only=True, tag_field="result", tag=FAILED):
     """A configuration that could not be launched."""
 
     error: str
 
 
-Sample = Right | Wrong | Failed
+_RawSample = _Right | _Wrong | _Failed
 
 
-class TimedKernel(KernelEntry[Sample], frozen=True, kw_only=True):
+class _TimedKernel(KernelEntry[_RawSample], frozen=True, kw_only=True):
     """A kernel's configurations; `empty_s` are the seconds of launches that do nothing."""
 
-    empty_s: tuple[Seconds, ...] = ()
+    empty_s: tuple[_PositiveSeconds, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.empty_s and any(isinstance(sample, Right) for sample in self.samples):
+        if not self.empty_s and any(isinstance(sample, _Right) for sample in self.samples):
             raise ValueError("Object missing required field `empty_s`")
 
 
@@ -105,12 +105,12 @@ def read_ground_truth(path: str) -> GroundTruth:
     A configuration counts as missing where its result was wrong, or where the suite of this
     version launches it differently.
     """
-    found = read_samples(path, SCHEMA, TimedKernel, _measured)
+    found = read_samples(path, SCHEMA, _TimedKernel, _measured)
     return GroundTruth(found.device, found.date, found.records, found.missing)
 
 
-def _measured(name: str, entry: TimedKernel, sample: Sample) -> Measured:
-    if not isinstance(sample, Right):
+def _measured(name: str, entry: _TimedKernel, sample: _RawSample) -> Measured:
+    if not isinstance(sample, _Right):
         raise MissingError(f"{sample.__struct_config__.tag}: {sample.error}")
     return Measured(
         kernel=name,

@@ -10,11 +10,11 @@ import msgspec
 
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.ir import Launch
-from kernelcast.measuring.raw import Count, decoded, device_of, read_document
+from kernelcast.measuring.raw import RawCount, decoded, device_of, read_document
 from kernelcast.suite.registry import kernels
 from kernelcast.suite.table import Scale, argument_text
 
-Extents = tuple[int, int, int]
+GridExtents = tuple[int, int, int]
 Record = TypeVar("Record")
 Held = TypeVar("Held", bound="KernelEntry[Any]")
 
@@ -22,23 +22,23 @@ Held = TypeVar("Held", bound="KernelEntry[Any]")
 class Launched(msgspec.Struct, frozen=True, kw_only=True):
     """The launch of a sample: its configuration's number, and how the suite writes it."""
 
-    configuration: Count
+    configuration: RawCount
     kernel: str
-    grid: Extents
-    block: Extents
+    grid: GridExtents
+    block: GridExtents
     smem_bytes: int
     args: dict[str, str]
 
 
-Sample = TypeVar("Sample", bound=Launched)
+LaunchedSample = TypeVar("LaunchedSample", bound=Launched)
 
 
-class KernelEntry(msgspec.Struct, Generic[Sample], frozen=True, kw_only=True):
+class KernelEntry(msgspec.Struct, Generic[LaunchedSample], frozen=True, kw_only=True):
     """What was recorded of one kernel."""
 
     status: str = ""
     error: str = "no samples"
-    samples: Sequence[Sample] = ()
+    samples: Sequence[LaunchedSample] = ()
 
 
 class MissingError(KernelcastError):
@@ -46,7 +46,7 @@ class MissingError(KernelcastError):
 
 
 @dataclass(frozen=True)
-class Samples(Generic[Record]):
+class GroundTruthSamples(Generic[Record]):
     """One record per configuration, and why others are missing: one line each."""
 
     device: Mapping[str, Any]
@@ -60,7 +60,7 @@ def read_samples(
     schema: str,
     entry_type: type[Held],
     record_of: Callable[[str, Held, Any], Record],
-) -> Samples[Record]:
+) -> GroundTruthSamples[Record]:
     """Read a file of a schema; InputError or ParseError where it is none.
 
     `record_of` makes a record of a kernel's name, its entry and one of its samples. It raises
@@ -80,7 +80,9 @@ def read_samples(
                 records.append(record_of(name, entry, sample))
             except MissingError as error:
                 missing.append(f"{name}, configuration {sample.configuration}: {error.what}")
-    return Samples(device_of(document, path), document.date, tuple(records), tuple(missing))
+    return GroundTruthSamples(
+        device_of(document, path), document.date, tuple(records), tuple(missing)
+    )
 
 
 def launch_of(name: str, sample: Launched) -> Launch:

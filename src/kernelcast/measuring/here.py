@@ -58,7 +58,7 @@ class Wanted:
         return ground_truth_pack.ground_truth_part([target], cache, tuple(only)).contents
 
 
-def probe(ordinal: int = 0) -> dict[str, Any]:
+def _probe(ordinal: int = 0) -> dict[str, Any]:
     """Properties of this machine's GPU; ToolError where it is missing, busy or has no driver."""
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
         pack = make_pack(Path(directory), ())
@@ -79,7 +79,7 @@ def measure_here(out: Path, wanted: Wanted, *, quiet: bool, cache: Cache) -> dic
     for name in wanted.only:
         if name not in wanted.known:
             raise NotFoundError(wanted.kind, name, wanted.known, where="--only")
-    device = probe(wanted.ordinal)
+    device = _probe(wanted.ordinal)
     target = choose_architecture((device["major"], device["minor"])).architecture
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
         pack = make_pack(Path(directory), [target], cache, more=wanted.files(target, cache))

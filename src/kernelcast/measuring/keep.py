@@ -18,11 +18,11 @@ from kernelcast.measuring.raw import Document, read_document, schema_of
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
 
-Cubins = Mapping[str, bytes]
+_Cubins = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _KeptKind:
     """A kind of raw file: its name among what is kept, its code's folder, and that code.
 
     `cubins` compiles files by their names without ending for an architecture.
@@ -30,15 +30,15 @@ class _Kind:
 
     name: str
     folder: str
-    cubins: Callable[[Collection[str], str, Cache], Cubins]
+    cubins: Callable[[Collection[str], str, Cache], _Cubins]
 
 
-def _benchmarks(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
+def _benchmarks(stems: Collection[str], architecture: str, cache: Cache) -> _Cubins:
     files = [file for file in source_files() if file.stem in stems]
     return {f"{f.stem}.cubin": compile_benchmark(f, architecture, cache).cubin for f in files}
 
 
-def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
+def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> _Cubins:
     contents = ground_truth_part([architecture], cache, tuple(stems)).contents
     start = f"{FOLDER}/{architecture}/"
     return {
@@ -46,10 +46,10 @@ def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> Cubins:
     }
 
 
-_KINDS: Mapping[str, _Kind] = {
-    measure.SCHEMA: _Kind("raw.json", "benchmarks", _benchmarks),
-    ground_truth.SCHEMA: _Kind("ground-truth.json", "kernels", _kernels),
-    profile.SCHEMA: _Kind("profiles.json", "kernels", _kernels),
+_KINDS: Mapping[str, _KeptKind] = {
+    measure.SCHEMA: _KeptKind("raw.json", "benchmarks", _benchmarks),
+    ground_truth.SCHEMA: _KeptKind("ground-truth.json", "kernels", _kernels),
+    profile.SCHEMA: _KeptKind("profiles.json", "kernels", _kernels),
 }
 
 

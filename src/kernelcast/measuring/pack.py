@@ -16,7 +16,7 @@ from kernelcast.measuring.harness import compiling, measure
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import Compilation, CompileOptions, compile_cuda
 
-PACK = "pack.pyz"
+_PACK = "pack.pyz"
 HARNESS = Path(str(harness.__file__)).parent
 SOURCES = HARNESS / measure.FOLDER
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -60,7 +60,7 @@ def make_pack(
         for target in targets:
             cubin = compile_benchmark(file, target, cache).cubin
             contents[f"{measure.FOLDER}/{target}/{file.stem}.cubin"] = cubin
-    (path,) = write_into(directory, {PACK: zipped({**contents, **(more or {})})})
+    (path,) = write_into(directory, {_PACK: zipped({**contents, **(more or {})})})
     return path
 
 

@@ -13,22 +13,22 @@ from kernelcast.errors import InputError, ParseError
 from kernelcast.measuring.harness.measure import SCHEMA, SUITE
 from kernelcast.measuring.samples import sample_type
 
-T = TypeVar("T")
-Sample = TypeVar("Sample")
-Count = Annotated[int, msgspec.Meta(ge=0)]
+_T = TypeVar("_T")
+TypedSample = TypeVar("TypedSample")
+RawCount = Annotated[int, msgspec.Meta(ge=0)]
 Hz = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Device(msgspec.Struct, frozen=True):
+class _RawDevice(msgspec.Struct, frozen=True):
     """What every raw file must say of the GPU; the driver says more."""
 
     name: str
-    major: Count
-    minor: Count
-    sm_count: Count
-    clock_khz: Count
-    memory_bytes: Count
-    l2_bytes: Count
+    major: RawCount
+    minor: RawCount
+    sm_count: RawCount
+    clock_khz: RawCount
+    memory_bytes: RawCount
+    l2_bytes: RawCount
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -47,14 +47,14 @@ class _Schema(msgspec.Struct, frozen=True):
     schema: str = ""
 
 
-class Entry(msgspec.Struct, Generic[Sample], frozen=True, kw_only=True):
+class RawEntry(msgspec.Struct, Generic[TypedSample], frozen=True, kw_only=True):
     """What was measured by one benchmark, and what may have disturbed it.
 
     `file` and `is_cut` are those of a table that somebody else's program has printed.
     """
 
     status: str
-    samples: Sequence[Sample] = ()
+    samples: Sequence[TypedSample] = ()
     error: str = "no reason recorded"
     date: str = ""
     clock_before_hz: Hz | None = None
@@ -76,7 +76,7 @@ class Raw:
     device: Mapping[str, Any]
     origin: str
     date: str
-    benchmarks: Mapping[str, Entry[Any]]
+    benchmarks: Mapping[str, RawEntry[Any]]
 
 
 def read_raw(path: str) -> Raw:
@@ -94,7 +94,7 @@ def read_raw(path: str) -> Raw:
     if document.benchmarks is None:
         raise InputError("no benchmarks", where=path, hint="measure again")
     benchmarks = {
-        name: decoded(entry, Entry[kind], f"benchmarks.{name}", path)  # type: ignore[valid-type]
+        name: decoded(entry, RawEntry[kind], f"benchmarks.{name}", path)  # type: ignore[valid-type]
         for name, entry in document.benchmarks.items()
         if (kind := sample_type(name)) is not None
     }
@@ -129,12 +129,12 @@ def schema_of(data: bytes, path: str) -> str:
 
 def device_of(document: Document, path: str) -> Mapping[str, Any]:
     """The device as the file describes it; InputError where a property is missing."""
-    decoded(document.device, Device, "device", path)
+    decoded(document.device, _RawDevice, "device", path)
     found: dict[str, Any] = msgspec.json.decode(document.device)
     return found
 
 
-def decoded(data: bytes | msgspec.Raw, kind: type[T], place: str, path: str) -> T:
+def decoded(data: bytes | msgspec.Raw, kind: type[_T], place: str, path: str) -> _T:
     """Decode a part of a file, checked; InputError that names the field. `place` is the part's."""
     try:
         return msgspec.json.decode(data, type=kind)

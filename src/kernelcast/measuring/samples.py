@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-Number = int | float
-Level = Literal["l2", "dram"]
+RawNumber = int | float
+StreamLevel = Literal["l2", "dram"]
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +27,8 @@ class Timed(Seconds, frozen=True, kw_only=True):
     and is of use within one SM.
     """
 
-    warp_cycles: list[Number]
-    span_cycles: list[Number]
+    warp_cycles: list[RawNumber]
+    span_cycles: list[RawNumber]
 
 
 class Chains(Timed, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
 
     sm: int
     hops: int
-    line_cycles: list[Number]
+    line_cycles: list[RawNumber]
 
 
 class Stream(Seconds, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class NearStream(Timed, frozen=True, kw_only=True):
     bytes: int
 
 
-class Alignment(Seconds, frozen=True, kw_only=True):
+class _Alignment(Seconds, frozen=True, kw_only=True):
     """Streams that begin some bytes into a line."""
 
     mode: Literal["read", "write"]
@@ -159,16 +159,16 @@ class Alignment(Seconds, frozen=True, kw_only=True):
     bytes: int
 
 
-class Mix(Seconds, frozen=True, kw_only=True):
+class StreamMix(Seconds, frozen=True, kw_only=True):
     """Streams that read some arrays and write others."""
 
-    level: Level
+    level: StreamLevel
     reads: int
     writes: int
     bytes: int
 
 
-class Stride(Timed, frozen=True, kw_only=True):
+class _Stride(Timed, frozen=True, kw_only=True):
     """Loads of one SM with a stride between lanes."""
 
     stride_words: int
@@ -202,7 +202,7 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
     """Gaps between blocks that follow each other on an SM."""
 
     threads: int
-    gap_cycles: list[Number]
+    gap_cycles: list[RawNumber]
 
 
 class Residency(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,7 +212,7 @@ class Residency(msgspec.Struct, frozen=True, kw_only=True):
     shared_bytes: int
     blocks: int
     most_resident: list[int]
-    mean_resident: list[Number]
+    mean_resident: list[RawNumber]
 
 
 class BlockLaunches(Seconds, frozen=True, kw_only=True):
@@ -255,7 +255,7 @@ class Divergence(Branches, frozen=True, kw_only=True):
 class InFlight(Timed, frozen=True, kw_only=True):
     """Chains of dependent loads side by side."""
 
-    level: Level
+    level: StreamLevel
     warps: int
     chains: int
     lanes: int
@@ -293,9 +293,9 @@ _SAMPLES: Mapping[str, type[msgspec.Struct]] = {
     "bandwidth.l2": Stream,
     "bandwidth.l1": NearStream,
     "bandwidth.shared": NearStream,
-    "alignment": Alignment,
-    "mixes": Mix,
-    "strides": Stride,
+    "alignment": _Alignment,
+    "mixes": StreamMix,
+    "strides": _Stride,
     "random": RandomReads,
     "barriers": Barriers,
     "launches": Launches,

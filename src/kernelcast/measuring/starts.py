@@ -23,7 +23,7 @@ _INTEGERS = "us"
 _RANDINT = ("u8", "u32", "s32", "s64", "f32")
 _RANDOM = ("f16", "f32", "f64")
 
-Generator = np.random.Generator
+_Generator = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _randint(array: Array) -> Start:
     is_wide = high - low >= 1 << 32
     _check(array, *(["s64"] if is_wide else _RANDINT))
 
-    def draw(generator: Generator) -> None:
+    def draw(generator: _Generator) -> None:
         generator.integers(low, high, PIECE_ELEMENTS, dtype=np.int64)
 
     return Start(
@@ -127,13 +127,13 @@ _STARTS: dict[str, Callable[[Array], Start]] = {
 
 
 def _raw_states(array: Array, words: int) -> bytes:
-    def draw(generator: Generator) -> None:
+    def draw(generator: _Generator) -> None:
         generator.bit_generator.random_raw(words, output=False)
 
     return b"".join(_states(array, 0, draw))
 
 
-def _states(array: Array, seed_at: int, draw: Callable[[Generator], None]) -> Iterator[bytes]:
+def _states(array: Array, seed_at: int, draw: Callable[[_Generator], None]) -> Iterator[bytes]:
     """The state before every piece; `draw` makes one piece."""
     generator = _generator(array, seed_at)
     for piece in range(-(-array.elements // PIECE_ELEMENTS)):
@@ -142,14 +142,14 @@ def _states(array: Array, seed_at: int, draw: Callable[[Generator], None]) -> It
         yield _state(generator)
 
 
-def _generator(array: Array, seed_at: int) -> Generator:
+def _generator(array: Array, seed_at: int) -> _Generator:
     """As `fill_array` seeds it."""
     numbers = array.fill.numbers
     seed = int(numbers[seed_at]) if len(numbers) > seed_at else 0
-    return Generator(np.random.SFC64(abs(seed)))
+    return _Generator(np.random.SFC64(abs(seed)))
 
 
-def _state(generator: Generator) -> bytes:
+def _state(generator: _Generator) -> bytes:
     state = generator.bit_generator.state
     left = state["has_uint32"] << 32 | state["uinteger"] if state["has_uint32"] else 0
     return struct.pack("<5Q", *(int(word) for word in state["state"]["state"]), left)

@@ -25,7 +25,6 @@ import numpy as np
 
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
-    Floats,
     Numbers,
     Steady,
     WarpWork,
@@ -33,6 +32,7 @@ from kernelcast.models.terms.work import (
     ratio,
     steady_prediction,
 )
+from kernelcast.profiling.profile import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def solve(i: BaghsorkhiInputs) -> BaghsorkhiResult:
     )
 
 
-def inputs_of_work(work: WarpWork) -> BaghsorkhiInputs:
-    """The model's inputs: loads waited for are those that a lone warp waits for in a row."""
+def _inputs_of_work(work: WarpWork) -> BaghsorkhiInputs:
+    """The model's inputs: loads waited for are those that a single warp waits for in a row."""
     return BaghsorkhiInputs(
         n=work.warps,
         num_alu=work.arithmetic,
@@ -133,12 +133,12 @@ class Baghsorkhi:
 
     def warp_throughput(self, work: WarpWork) -> Floats:
         """Warps per cycle and SM."""
-        return 1 / solve(inputs_of_work(work)).warp_latency
+        return 1 / solve(_inputs_of_work(work)).warp_latency
 
     def predict(self, case: Case) -> Prediction:
         """The time of a case; MissingNumberError where `models.terms.work.case_work` raises it."""
         given = case_work(case, f"model {self.name}")
-        r = solve(inputs_of_work(given.work))
+        r = solve(_inputs_of_work(given.work))
         computing, memory = float(r.computing), float(r.memory)
         bottleneck = given.arithmetic_resource
         if memory > computing:

@@ -23,7 +23,6 @@ import numpy as np
 
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
-    Floats,
     Numbers,
     Steady,
     WarpWork,
@@ -31,6 +30,7 @@ from kernelcast.models.terms.work import (
     ratio,
     steady_prediction,
 )
+from kernelcast.profiling.profile import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CudaGuideInputs:
 
 @dataclass(frozen=True, slots=True)
 class CudaGuideResult:
-    """Warps needed; cycles of a lone warp, and of an SM per warp at the issue rate."""
+    """Warps needed; cycles of a single warp, and of an SM per warp at the issue rate."""
 
     warps_needed: Floats
     alone: Floats
@@ -70,7 +70,7 @@ def solve(i: CudaGuideInputs, *, refined: bool = False) -> CudaGuideResult:
 
 
 def inputs_of_work(work: WarpWork) -> CudaGuideInputs:
-    """The model's inputs: loads waited for are those that a lone warp waits for in a row."""
+    """The model's inputs: loads waited for are those that a single warp waits for in a row."""
     return CudaGuideInputs(
         n=work.warps,
         waits=ratio(work.memory_path, work.mem_lat, 0.0),

@@ -35,7 +35,6 @@ import numpy as np
 from kernelcast.errors import InputError
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
-    Floats,
     Numbers,
     Steady,
     WarpWork,
@@ -43,9 +42,10 @@ from kernelcast.models.terms.work import (
     ratio,
     steady_prediction,
 )
+from kernelcast.profiling.profile import Floats
 
-POLICIES = ("round-robin", "greedy-then-oldest")
-TRANSACTION_BYTES = 128
+_POLICIES = ("round-robin", "greedy-then-oldest")
+_TRANSACTION_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,8 @@ class GpuMech:
     mshrs: int = 0
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise InputError(f"policy is {self.policy!r}", hint=f"give {' or '.join(POLICIES)}")
+        if self.policy not in _POLICIES:
+            raise InputError(f"policy is {self.policy!r}", hint=f"give {' or '.join(_POLICIES)}")
         if self.mshrs < 0:
             raise InputError(f"mshrs is {self.mshrs}", hint="give a count, 0 for as many as needed")
 
@@ -201,7 +201,7 @@ class GpuMech:
             alu_insts=work.ilp,
             mem_insts=np.where(np.isfinite(work.mlp), work.mlp, np.maximum(work.memory, 1.0)),
             reqs=work.lines,
-            s=work.clock_hz / cycle * TRANSACTION_BYTES / work.pin_bandwidth,
+            s=work.clock_hz / cycle * _TRANSACTION_BYTES / work.pin_bandwidth,
             cores=work.sms * slots,
             mshrs=self.mshrs,
         )

@@ -333,7 +333,7 @@ def inputs_of_case(case: Case, estimate: Estimate) -> tuple[MwpCwpInputs, tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class _MemoryTerms:
     """Requests of the whole grid to global and local memory."""
 
     coalesced: float
@@ -343,7 +343,7 @@ class _Memory:
     bytes_per_request: float
 
 
-def _memory_instructions(case: Case) -> _Memory:
+def _memory_instructions(case: Case) -> _MemoryTerms:
     coalesced = uncoalesced = split = sectors = moved = 0.0
     for a in case.profile.accesses:
         if a.space not in (Space.GLOBAL, Space.LOCAL):
@@ -355,7 +355,7 @@ def _memory_instructions(case: Case) -> _Memory:
         sectors += a.sectors * whole / a.requests if a.requests else 0.0
         moved += a.bytes
     requests = coalesced + uncoalesced
-    return _Memory(
+    return _MemoryTerms(
         coalesced,
         uncoalesced,
         split / uncoalesced if uncoalesced else 1.0,
@@ -389,7 +389,7 @@ class _Constants:
 
 
 def _constants(
-    case: Case, memory: _Memory, active_sms: int, estimate: Estimate
+    case: Case, memory: _MemoryTerms, active_sms: int, estimate: Estimate
 ) -> tuple[_Constants, tuple[str, ...]]:
     """Table 6 of the paper where the machine has it, else what its symbols stand for."""
     machine, by = case.machine, "model mwp-cwp"

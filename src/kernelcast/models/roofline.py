@@ -21,7 +21,7 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.terms.throughput import Use, Worksheet, worksheet
+from kernelcast.models.terms.throughput import ResourceUse, Worksheet, worksheet
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Roofline:
         return sheet.cycles(_binding(sheet))
 
 
-def _by_cycles(sheet: Worksheet) -> list[Use]:
+def _by_cycles(sheet: Worksheet) -> list[ResourceUse]:
     return sorted(sheet.uses, key=lambda use: -sheet.cycles(use))
 
 
-def _binding(sheet: Worksheet) -> Use:
+def _binding(sheet: Worksheet) -> ResourceUse:
     return _by_cycles(sheet)[0]

@@ -38,7 +38,6 @@ import numpy as np
 from kernelcast.errors import InputError
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
-    Floats,
     Numbers,
     Steady,
     WarpWork,
@@ -46,6 +45,7 @@ from kernelcast.models.terms.work import (
     ratio,
     steady_prediction,
 )
+from kernelcast.profiling.profile import Floats
 
 BENEFITS_IN_WORDS = (
     "B_itilp, B_memlp, B_fp and B_serial follow the paper's definitions in words; no equation for "

@@ -35,15 +35,15 @@ from kernelcast.models.terms.base import (
     launch_overhead,
 )
 from kernelcast.models.terms.latency import contention_law, load_latency, shares_of_waits, timing
-from kernelcast.models.terms.latency_hiding import Contention, contended_throughput
-from kernelcast.models.terms.lone_warp import lone_warp
+from kernelcast.models.terms.latency_hiding import MemoryContention, contended_throughput
+from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.slowest_warp import warp_spread
 from kernelcast.models.terms.throughput import Worksheet, worksheet
 from kernelcast.profiling.critical_path import WarpTime
 
 SLOWER_WARPS = (
     "at barriers and at the end of its block a warp waits for the slowest of the block, which "
-    "takes every way that some warp of the block takes"
+    "takes every path that some warp of the block takes"
 )
 _NOTED = 0.01
 """Share of the latency bound from which on waiting for slower warps is worth a note."""
@@ -63,7 +63,7 @@ class Waves:
     warps_per_block: int
     sms: int
     blocks_per_sm: int
-    latency: Contention
+    latency: MemoryContention
     sm_cycles: float
     chip_cycles: float
     schedulers: int = 1
@@ -206,7 +206,7 @@ class Volkov:
             needed_warps=waves.needed_warps,
         )
 
-    def view(self, case: Case, estimate: Estimate = Estimate.CENTRAL) -> View:
+    def view(self, case: Case, estimate: Estimate = Estimate.CENTRAL) -> CaseEstimate:
         """The bounds of a case, before they become a time; raises as `predict` does."""
         by = f"model {self.name}"
         sheet = worksheet(case, estimate, by)
@@ -227,7 +227,7 @@ class Volkov:
                 default=0.0,
             ),
         )
-        return View(sheet, waves, path)
+        return CaseEstimate(sheet, waves, path)
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Path:
     `barrier_cycles` are those that a mean warp waits for slower ones of its block.
     """
 
-    latency: Contention
+    latency: MemoryContention
     shares: Mapping[Bottleneck, float]
     barrier_cycles: float
     loads: float
@@ -246,7 +246,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class View:
+class CaseEstimate:
     """One estimate of a case, ready to be told."""
 
     sheet: Worksheet
@@ -255,7 +255,7 @@ class View:
 
     @property
     def waits_for(self) -> Bottleneck:
-        """The latency that a lone warp mostly waits for."""
+        """The latency that a single warp mostly waits for."""
         return max(self.path.shares, key=lambda waits: self.path.shares[waits])
 
     def bottleneck(self, start_cycles: float) -> Bottleneck:
@@ -294,7 +294,7 @@ class View:
         }
 
 
-def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Path:
+def _path(case: Case, estimate: Estimate, law: MemoryContention | None, by: str) -> Path:
     """The latency bound of the mean warp: the representative one, scaled to the mean work.
 
     At barriers and at the end of its block it waits for slower ones. How many loads are waited for
@@ -302,13 +302,13 @@ def _path(case: Case, estimate: Estimate, law: Contention | None, by: str) -> Pa
     """
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
     timed = timing(case, unloaded, by)
-    walked = lone_warp(case, timed)
+    walked = single_warp(case, timed)
     # Loads that are waited for together share one wait: walk again with their latency.
     together = _loads_per_wait(case, walked)
     if together > 1:
         unloaded, notes = _unloaded_latency(case, estimate, law, by, together)
         timed = timing(case, unloaded, by)
-        walked = lone_warp(case, timed)
+        walked = single_warp(case, timed)
     # From the representative warp to the mean one, and what that waits for slower ones.
     spread = warp_spread(case, timed, walked)
     replacement = case.machine.get("latency.block_replacement")
@@ -363,7 +363,7 @@ def _shares(cycles: float, in_memory: float, at_barriers: float) -> dict[Bottlen
 
 
 def _unloaded_latency(
-    case: Case, estimate: Estimate, law: Contention | None, by: str, together: float = 1.0
+    case: Case, estimate: Estimate, law: MemoryContention | None, by: str, together: float = 1.0
 ) -> tuple[float, tuple[str, ...]]:
     """Latency of loads from global memory, `together` at a time; 0 where the kernel has none."""
     outside = (Space.GLOBAL, Space.LOCAL)
@@ -379,9 +379,9 @@ def _under_load(
     estimate: Estimate,
     cycles: float,
     loads: float,
-    law: Contention | None,
+    law: MemoryContention | None,
     together: float,
-) -> Contention:
+) -> MemoryContention:
     """The latency bound against warps per cycle and SM.
 
     Every load waited for takes longer by the law of section 6.4, and all SMs together make the
@@ -389,8 +389,10 @@ def _under_load(
     """
     moved_per_warp = case.traffic.dram.at(estimate) / case.profile.warps
     if law is None or not loads or not moved_per_warp:
-        return Contention(cycles, ())
+        return MemoryContention(cycles, ())
     _, _, from_dram = shares_of_waits(case, estimate, together)
     terms = tuple((loads * from_dram * b, c) for b, c in law.terms)
     per_warp_rate = moved_per_warp * case.machine.number("sm.count")
-    return Contention(cycles, terms).in_units_of(per_warp_rate * case.machine.number("clock.sm"))
+    return MemoryContention(cycles, terms).in_units_of(
+        per_warp_rate * case.machine.number("clock.sm")
+    )

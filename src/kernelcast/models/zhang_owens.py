@@ -25,7 +25,6 @@ from kernelcast.errors import InputError
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.work import (
-    Floats,
     Numbers,
     Steady,
     WarpWork,
@@ -33,6 +32,7 @@ from kernelcast.models.terms.work import (
     ratio,
     steady_prediction,
 )
+from kernelcast.profiling.profile import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def solve(i: ZhangOwensInputs) -> ZhangOwensResult:
     )
 
 
-def modelled(warps: Numbers, parallelism: Numbers, latency: Numbers, cycles: Numbers) -> Floats:
+def _modelled(warps: Numbers, parallelism: Numbers, latency: Numbers, cycles: Numbers) -> Floats:
     """min(n parallelism / latency, peak) in lanes per cycle and SM; 0 where there is no work."""
     waiting = ratio(latency, np.asarray(warps, np.float64) * parallelism, 0.0)
     return ratio(np.float64(WARP_LANES), np.maximum(waiting, cycles), 0.0)
@@ -141,10 +141,10 @@ class ZhangOwens:
             mem_instructions=work.memory,
             alu=self.alu.at(work.warps)
             if self.alu
-            else modelled(work.warps, work.ilp, work.alu_lat, busy),
+            else _modelled(work.warps, work.ilp, work.alu_lat, busy),
             mem=self.mem.at(work.warps)
             if self.mem
-            else modelled(work.warps, work.mlp, work.mem_lat, work.mem_cycles),
+            else _modelled(work.warps, work.mlp, work.mem_lat, work.mem_cycles),
         )
 
     def warp_throughput(self, work: WarpWork) -> Floats:

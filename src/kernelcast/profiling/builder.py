@@ -18,7 +18,7 @@ from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_recor
 from kernelcast.profiling.critical_path import dependence_chain
 from kernelcast.profiling.guards import active_threads
 from kernelcast.profiling.paths import PathLog
-from kernelcast.profiling.profile import Profile, Sample
+from kernelcast.profiling.profile import BlockSample, Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 _BITS_SET = np.bitwise_count(np.arange(16))
@@ -70,7 +70,7 @@ class ProfileBuilder:
         self._rows = tables.access_rows(kernel)
         self._instructions = tables.instruction_table(kernel, self._rows)
         self._blocks = tables.block_table(
-            kernel, lanes_meet=is_observed or not is_machine_code(kernel)
+            kernel, lanes_reconverge=is_observed or not is_machine_code(kernel)
         )
         self._executed = tables.executed_table(blocks)
         self._regions, lines = tables.region_table(memory)
@@ -93,7 +93,7 @@ class ProfileBuilder:
         )
 
     def merge(self, other: ProfileBuilder) -> None:
-        """Take over what another part has counted; how the blocks were parted changes nothing."""
+        """Take over what another part has counted; how the blocks were split changes nothing."""
         other._flush()
         for name in ("arrivals", "warps", "threads", "divergent", "passed"):
             self._blocks[name] += other._blocks[name]
@@ -163,7 +163,7 @@ class ProfileBuilder:
         """
         self._flush()
         per_block = self._warp_instructions.sum(axis=1)
-        sample = Sample(
+        sample = BlockSample(
             blocks=len(self._executed),
             of=self._launch.blocks,
             spread=summaries.spread(per_block, self._launch.blocks),
@@ -217,7 +217,7 @@ class ProfileBuilder:
         warps = np.zeros(len(self._kernel.instructions))
         threads = np.zeros(len(self._kernel.instructions))
         for block, row in zip(self._kernel.blocks, self._blocks, strict=True):
-            together = block.end if row["meeting"] < 0 else block.start + row["meeting"]
+            together = block.end if row["reconvergence"] < 0 else block.start + row["reconvergence"]
             warps[block.start : together] = row["arrivals"]
             warps[together : block.end] = row["warps"]
             threads[block.start : block.end] = row["threads"]

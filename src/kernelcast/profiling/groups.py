@@ -9,13 +9,13 @@ from kernelcast.profiling.compilation import inlined, inner, popcount
 
 
 @inlined
-def _take(group, came, block, masks, last, parted, blocks):
+def _take(group, came, block, masks, last, diverged, blocks):
     """Some lanes of a group go from the block that they were in to another."""
     left = last[group]
     if left >= 0 and blocks[left].is_branch:
-        blocks[left].divergent += came != masks[group] and not parted[group]
+        blocks[left].divergent += came != masks[group] and not diverged[group]
         blocks[left].passed += popcount(came) * (blocks[left].next == block)
-    parted[group] = 1
+    diverged[group] = 1
     masks[group] &= ~came
 
 
@@ -23,32 +23,33 @@ def _take(group, came, block, masks, last, parted, blocks):
 def _regroup(block, mask, blocks, state):
     """Lanes of several groups, or some of one, come to a block; return how many groups they are.
 
-    Where they meet in the block they are one group from then on, else they stay what they are.
+    Where they reconverge in the block they are one group from then on, else they stay what they
+    are.
     """
     warp = state.warp
     masks, last = state.group_mask[warp], state.group_block[warp]
-    parted = state.group_parted[warp]
+    diverged = state.group_diverged[warp]
     known = state.group_count[warp]
     count = known
     unseen = mask
     for group in range(known):
         came = masks[group] & mask
         if came:
-            _take(group, came, block, masks, last, parted, blocks)
+            _take(group, came, block, masks, last, diverged, blocks)
             unseen &= ~came
-            masks[count], last[count], parted[count] = came, block, 0
+            masks[count], last[count], diverged[count] = came, block, 0
             count += 1
     if unseen:
-        masks[count], last[count], parted[count] = unseen, block, 0
+        masks[count], last[count], diverged[count] = unseen, block, 0
         count += 1
     arrivals = count - known
-    if blocks[block].meeting >= 0:
+    if blocks[block].reconvergence >= 0:
         count = known + 1
         masks[known] = mask
     kept = 0
     for group in range(count):
         if masks[group]:
-            masks[kept], last[kept], parted[kept] = masks[group], last[group], parted[group]
+            masks[kept], last[kept], diverged[kept] = masks[group], last[group], diverged[group]
             kept += 1
     state.group_count[warp] = kept
     return arrivals
@@ -64,12 +65,12 @@ def enter_block(block, mask, blocks, warp_instructions, state):
         left = blocks[np.uint64(state.group_block[warp, 0])]
         left.passed += threads * (left.next == block)
         state.group_block[warp, 0] = block
-        state.group_parted[warp, 0] = 0
+        state.group_diverged[warp, 0] = 0
     else:
         arrivals = _regroup(block, mask, blocks, state)
-        meeting = entered.meeting
-        apart = meeting if meeting >= 0 else entered.length
-        together = np.int64(1) if meeting >= 0 else arrivals
+        reconvergence = entered.reconvergence
+        apart = reconvergence if reconvergence >= 0 else entered.length
+        together = np.int64(1) if reconvergence >= 0 else arrivals
         executed = apart * arrivals + (entered.length - apart) * together
     entered.arrivals += arrivals
     entered.warps += together

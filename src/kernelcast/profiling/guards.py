@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, Register, Space
-from kernelcast.profiling.profile import AccessProfile
-
-Floats = NDArray[np.float64]
+from kernelcast.profiling.profile import AccessProfile, Floats
 
 _TRACED = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC)
 
@@ -79,6 +76,6 @@ def _seen(
 
 
 def _through(instruction: Instruction, threads: float, came: float) -> float:
-    """From threads whose predicate is true to those the guard lets act, and the other way."""
+    """From threads whose predicate is true to those the guard lets act, and back."""
     assert instruction.guard is not None
     return came - threads if instruction.guard.negated else threads

@@ -35,15 +35,15 @@ INSTRUCTION = np.dtype(
 BLOCK = np.dtype(
     [
         ("length", np.int64),  # instructions
-        ("is_branch", np.int64),  # lanes can part at its end
+        ("is_branch", np.int64),  # lanes can diverge at its end
         ("next", np.int64),  # the block that follows where they do not branch, or -1
         # How many instructions come before lanes that arrived one by one go on together: 0 where
-        # they meet at the start, -1 where they do not meet.
-        ("meeting", np.int64),
+        # they reconverge at the start, -1 where they do not.
+        ("reconvergence", np.int64),
         ("arrivals", np.int64),  # groups of lanes that came to it
-        ("warps", np.int64),  # groups that went on after the meeting
+        ("warps", np.int64),  # groups that went on after reconvergence
         ("threads", np.int64),
-        ("divergent", np.int64),  # groups that parted at its end
+        ("divergent", np.int64),  # groups that diverged at its end
         ("passed", np.int64),  # lanes that went on to the block that follows
     ]
 )
@@ -105,7 +105,7 @@ has at most 512 KiB of local memory (CUDA C++ Programming Guide, technical speci
 LOG_ENTRY = np.dtype([("slot", np.int32), ("block", np.int32), ("lanes", np.int32)])
 
 MAX_WARPS = 32
-MAX_SLOTS = 8 * MAX_WARPS
+_MAX_SLOTS = 8 * MAX_WARPS
 MEMO_ENTRIES = 1024
 MEMO_BASE_BITS, MEMO_AFFINE_BIT, MEMO_ROW_BITS = 32, 40, 41
 """Of the first half of a memo's key: above the mask stand the place of the base in its period,
@@ -114,7 +114,7 @@ ADDED_WORDS = 1 << 14
 """Counters of atomics by their word; words this many apart share one."""
 LANES_ADDED, MERGED = range(2)
 """Rows of `added`: every lane counts, or those of a request once that all go to one word."""
-MAX_LINES = 256
+_MAX_LINES = 256
 """Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
 
 STATE = np.dtype(
@@ -123,7 +123,7 @@ STATE = np.dtype(
         ("warp", np.int64),
         ("slot", np.int64),  # of the warp in the path log, -1 where it is not logged
         ("logged", np.int64),  # entries of the path log
-        ("is_logged", np.int64, MAX_SLOTS),
+        ("is_logged", np.int64, _MAX_SLOTS),
         ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
         ("counts_half_warps", np.int64),
         ("tag_bank_bits", np.int64, MOST_TAG_BITS),  # 0 where nobody asks for passes of tags
@@ -132,10 +132,10 @@ STATE = np.dtype(
         ("group_count", np.int64, MAX_WARPS),
         ("group_mask", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
-        ("group_parted", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
+        ("group_diverged", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         # Requests seen before: shape and pattern, -1 at first; how often each was met since it
-        # stands here, the ways of its lanes from the base, its counts, and its lines of global
-        # memory: their ways from the line of the base, above four bits for their sectors.
+        # stands here, the distances of its lanes from the base, its counts, and its lines of global
+        # memory: their distances from the line of the base, above four bits for their sectors.
         ("memo_key", np.int64, (MEMO_ENTRIES, 2)),
         ("memo_hits", np.int64, MEMO_ENTRIES),
         ("memo_lines", np.int64, MEMO_ENTRIES),
@@ -145,12 +145,12 @@ STATE = np.dtype(
         ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
         # The request being counted.
         ("counts", np.int64, COUNTS),
-        ("line", np.int64, MAX_LINES),
-        ("line_mark", np.int64, MAX_LINES),
-        ("line_sectors", np.int64, MAX_LINES),
+        ("line", np.int64, _MAX_LINES),
+        ("line_mark", np.int64, _MAX_LINES),
+        ("line_sectors", np.int64, _MAX_LINES),
         ("load", np.int64, WARP_LANES),  # units asked for, by group of lanes and bank
         ("part", np.int64, WARP_LANES),  # addresses of one word of every lane
-        ("found", np.int64, MAX_LINES),  # different things among those of a half-warp
-        ("found_sectors", np.int64, MAX_LINES),
+        ("found", np.int64, _MAX_LINES),  # different things among those of a half-warp
+        ("found_sectors", np.int64, _MAX_LINES),
     ]
 )

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from kernelcast.ir import Kernel, Launch, Location, OpClass, Space
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BlockSample:
     """Which share of the grid was executed, and how far the blocks differ.
 
     `spread` is the standard error of the scaled instruction count, relative to it: 0 when every
@@ -176,10 +178,11 @@ class Profile:
     """What a launch needs, machine-free but for what `rules` ask for.
 
     `counts` holds every op class that was executed; `instruction_warps[i]` how often a warp
-    executed instruction i: lanes that have parted execute it each on their own, until they meet.
+    executed instruction i: lanes that have diverged execute it each on their own, until they
+    reconverge.
     `instruction_threads[i]` is how many threads did, `instruction_active[i]` for how many of them
     its guard held, NaN where the trace does not tell. `branches` counts conditional branches
-    executed by warps, `divergent_branches` those at which a warp's lanes took both ways. `flops`
+    executed by warps, `divergent_branches` those at which a warp's lanes took both paths. `flops`
     counts floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a
     fused multiply-add. `chain_instructions` is the length of the representative warp's longest
     chain of dependent instructions, made of `chain_by_class`. `same_address_atomics` counts the
@@ -189,7 +192,7 @@ class Profile:
 
     kernel: Kernel
     launch: Launch
-    sample: Sample
+    sample: BlockSample
     counts: Mapping[OpClass, Count]
     accesses: tuple[AccessProfile, ...]
     footprints: tuple[Footprint, ...]

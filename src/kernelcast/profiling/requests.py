@@ -50,7 +50,7 @@ _FEWEST_LANES = 8
 _PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
-_PATIENCE = 16
+_MISSES = 16
 """Requests in a row of unknown patterns after which those of an instruction are not looked up."""
 _RETRY = 64
 """Every so many of them are all the same."""
@@ -211,7 +211,7 @@ def _count_pattern(mask, instruction, space, lanes, regions, state, marks):
 
 @inlined
 def _pattern(mask, lanes, base):
-    """A hash of the ways of the active lanes from the base."""
+    """A hash of the distances of the active lanes from the base."""
     hashed = np.int64(0)
     for lane in range(WARP_LANES):
         delta = (lanes[lane] - base) & -((mask >> lane) & 1)
@@ -518,7 +518,7 @@ def _record_request(
         base = lanes[np.uint64(lowest_bit(mask))]
     access = accesses[np.uint64(row)]
     shape, entry, is_known = np.int64(0), np.int64(-1), False
-    if access.misses < _PATIENCE or access.misses & (_RETRY - 1) == 0:
+    if access.misses < _MISSES or access.misses & (_RETRY - 1) == 0:
         shape = mask | (base & (_PERIOD - 1)) << MEMO_BASE_BITS
         shape |= np.int64(is_affine) << MEMO_AFFINE_BIT | row << MEMO_ROW_BITS
         entry, is_known = _lookup(shape, mask, is_affine, base, stride, lanes, state)

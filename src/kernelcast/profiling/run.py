@@ -27,11 +27,11 @@ FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 THREAD_INSTRUCTIONS = 80_000_000
 """What a sample may cost where its size is not given: about 0.3 s to execute and count."""
 
-PILOT_BLOCKS = 4
+_PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
 
 PILOT_BYTES = 64 << 20
-"""Most words of a pilot's trace to keep; beyond, its blocks are dear whatever follows."""
+"""Most words of a pilot's trace to keep; beyond, its blocks are expensive whatever follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def profile_launch(
         cache,
     )
     known = _known_size(total, sampling)
-    first = random_blocks(total, known or PILOT_BLOCKS)
-    sample = _Sample(kernel, launch, memory, rules)
+    first = random_blocks(total, known or _PILOT_BLOCKS)
+    sample = _SampleConsumer(kernel, launch, memory, rules)
     builder = sample.choose(known) if known else None
     done = run.over(first).execute(builder or sample, progress=progress if known else None)
     seconds = done.seconds
@@ -117,11 +117,11 @@ def _known_size(total: int, sampling: Sampling) -> int | None:
     return sampling.blocks
 
 
-class _Sample:
+class _SampleConsumer:
     """Takes the trace of a pilot before the size of the sample is known.
 
-    A sample contains the pilot's blocks (see `sample_blocks`), so its words are kept until then.
-    A pilot whose words are many needs no end to be measured: its blocks are dear, and the sample
+    A sample contains the pilot's blocks (see `sample_blocks`), so its words are kept until then. A
+    pilot whose words are many needs no end to be measured: its blocks are expensive, and the sample
     is the smallest.
     """
 

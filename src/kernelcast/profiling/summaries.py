@@ -13,10 +13,15 @@ from kernelcast.ir import Kernel, Location, OpClass, Space
 from kernelcast.isas.ptx.flops import flops as flops_of_step
 from kernelcast.profiling import layout
 from kernelcast.profiling.footprints import extrapolate_distinct
-from kernelcast.profiling.profile import AccessProfile, Count, Footprint, LineProfile, Sample
-from kernelcast.profiling.tables import AccessRow, Table, array_sectors
-
-Floats = NDArray[np.float64]
+from kernelcast.profiling.profile import (
+    AccessProfile,
+    BlockSample,
+    Count,
+    Floats,
+    Footprint,
+    LineProfile,
+)
+from kernelcast.profiling.tables import AccessRow, IntegerTable, array_sectors
 
 
 def spread(per_block: NDArray[np.int64], grid_blocks: int) -> float:
@@ -61,7 +66,7 @@ def flops(kernel: Kernel, threads: Floats) -> dict[str, float]:
 
 
 def access_profiles(
-    rows: Sequence[AccessRow], table: Table, scale: float
+    rows: Sequence[AccessRow], table: IntegerTable, scale: float
 ) -> tuple[AccessProfile, ...]:
     """The rows that have requests, scaled."""
     tag_passes = (table["tag_passes"].astype(np.float64) * scale).tolist()
@@ -93,7 +98,7 @@ def access_profiles(
     )
 
 
-def footprints(memory: Memory, regions: Table, sample: Sample) -> tuple[Footprint, ...]:
+def footprints(memory: Memory, regions: IntegerTable, sample: BlockSample) -> tuple[Footprint, ...]:
     """The arrays that were touched, scaled or extrapolated to the grid."""
     return tuple(
         _footprint(region.label, region.size_bytes, row, sample)
@@ -102,7 +107,7 @@ def footprints(memory: Memory, regions: Table, sample: Sample) -> tuple[Footprin
     )
 
 
-def _footprint(label: str, size_bytes: int, row: np.void, sample: Sample) -> Footprint:
+def _footprint(label: str, size_bytes: int, row: np.void, sample: BlockSample) -> Footprint:
     def grid_distinct(in_blocks: str, in_sample: str) -> float:
         return extrapolate_distinct(
             int(row[in_blocks]),

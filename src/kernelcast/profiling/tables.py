@@ -22,12 +22,12 @@ from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling import layout
 from kernelcast.profiling.rules import AccessRules
 
-Table = NDArray[np.void]
+IntegerTable = NDArray[np.void]
 """Records of one of the kinds in `layout`."""
 
-WORD_BYTES = 4
+_WORD_BYTES = 4
 
-LOGGED_BLOCKS = 8
+_LOGGED_BLOCKS = 8
 """Executed blocks whose warps' paths are logged, evenly chosen."""
 
 _LAST_ADDRESS = np.iinfo(np.int64).max
@@ -67,7 +67,7 @@ def access_rows(kernel: Kernel) -> tuple[AccessRow, ...]:
     )
 
 
-def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
+def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable:
     """`layout.INSTRUCTION` for every instruction, 0 where it is no access."""
     table = np.zeros(len(kernel.instructions), layout.INSTRUCTION)
     for number in reversed(range(len(rows))):  # the first row of an instruction stays
@@ -76,19 +76,19 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> Table:
         table[instruction.index] = (
             _CODES[instruction.space],
             instruction.access_bytes,
-            max(instruction.access_bytes // WORD_BYTES, 1).bit_length() - 1,
+            max(instruction.access_bytes // _WORD_BYTES, 1).bit_length() - 1,
             _EFFECTS[instruction.op_class],
             number,
         )
     return table
 
 
-def block_table(kernel: Kernel, *, lanes_meet: bool) -> Table:
+def block_table(kernel: Kernel, *, lanes_reconverge: bool) -> IntegerTable:
     """`layout.BLOCK` for every basic block, passed through by nobody yet.
 
-    Lanes can part at the end of a block that goes on in more than one place. Those that did meet
-    again where machine code says so, behind the instruction that every group of them executes on
-    its own; with `lanes_meet`, as in PTX, which leaves that to the assembler, wherever they come
+    Lanes can diverge at the end of a block with several successors. Those that did reconverge again
+    where machine code says so, behind the instruction that every group of them executes on its own;
+    with `lanes_reconverge`, as in PTX, which leaves that to the assembler, wherever they come
     together.
     """
     table = np.zeros(len(kernel.blocks), layout.BLOCK)
@@ -97,7 +97,7 @@ def block_table(kernel: Kernel, *, lanes_meet: bool) -> Table:
         row["length"] = block.end - block.start
         row["is_branch"] = len(set(block.successors)) > 1
         row["next"] = block.successors[0] if _passes(kernel, block) else -1
-        row["meeting"] = 0 if lanes_meet else _meeting(kernel, block)
+        row["reconvergence"] = 0 if lanes_reconverge else _reconvergence_point(kernel, block)
     return table
 
 
@@ -106,25 +106,25 @@ def _passes(kernel: Kernel, block: BasicBlock) -> bool:
     return block.end > block.start and kernel.instructions[block.end - 1].guard is not None
 
 
-def _meeting(kernel: Kernel, block: BasicBlock) -> int:
+def _reconvergence_point(kernel: Kernel, block: BasicBlock) -> int:
     """Instructions up to and with the last one at which lanes wait for each other; -1 for none."""
     body = kernel.instructions[block.start : block.end]
-    meetings = [at for at, one in enumerate(body, 1) if one.traits.reconverges]
-    return meetings[-1] if meetings else -1
+    points = [at for at, one in enumerate(body, 1) if one.traits.reconverges]
+    return points[-1] if points else -1
 
 
-def executed_table(blocks: Sequence[int]) -> Table:
+def executed_table(blocks: Sequence[int]) -> IntegerTable:
     """`layout.EXECUTED` for every executed block, given by index in the grid."""
     table = np.zeros(len(blocks), layout.EXECUTED)
     table["index"] = blocks
     table["path_slot"] = -1
-    count = min(len(blocks), LOGGED_BLOCKS)
+    count = min(len(blocks), _LOGGED_BLOCKS)
     for rank in range(count):
         table["path_slot"][(2 * rank + 1) * len(blocks) // (2 * count)] = rank * layout.MAX_WARPS
     return table
 
 
-def region_table(memory: Memory) -> tuple[Table, int]:
+def region_table(memory: Memory) -> tuple[IntegerTable, int]:
     """`layout.REGION` for every array, and the lines of all of them."""
     table = np.zeros(len(memory.regions), layout.REGION)
     lines = 0
@@ -136,7 +136,7 @@ def region_table(memory: Memory) -> tuple[Table, int]:
     return table, lines
 
 
-def line_marks(lines: int) -> Table:
+def line_marks(lines: int) -> IntegerTable:
     """`layout.MARK` for every line and the scratch rows, 0; pages never touched cost nothing.
 
     A sample touches an array here and there: huge pages would clear and hold all of it.
@@ -155,7 +155,9 @@ def array_sectors(size_bytes: int) -> int:
     return -(-size_bytes // SECTOR_BYTES)
 
 
-def initial_states(executed: Table, warps_per_block: int, rules: AccessRules) -> Table:
+def initial_states(
+    executed: IntegerTable, warps_per_block: int, rules: AccessRules
+) -> IntegerTable:
     """One record of `layout.STATE` as the loop expects it before the first word."""
     states = np.zeros(1, layout.STATE)
     state = states[0]

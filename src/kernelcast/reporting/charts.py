@@ -9,7 +9,7 @@ from kernelcast.reporting.documents.fits import FitPicture, FitsDocument
 from kernelcast.reporting.documents.occupancy_curve import CurveResult
 from kernelcast.reporting.documents.occupancy_cusp import CuspDocument
 from kernelcast.reporting.figures import digits
-from kernelcast.reporting.svg import Chart, Line, Mark
+from kernelcast.reporting.svg import Chart, Mark, Polyline
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
@@ -31,9 +31,9 @@ def curve_chart(c: CurveResult) -> Chart:
         x_label="warps per SM",
         y_label=f"{prefix}warps/s, whole chip",
         lines=(
-            Line("throughput", ((0.0, 0.0), *curve)),
-            Line("latency bound", ((0.0, 0.0), latency), dashed=True),
-            Line("throughput bound", ((0.0, top / factor), (last, top / factor)), dashed=True),
+            Polyline("throughput", ((0.0, 0.0), *curve)),
+            Polyline("latency bound", ((0.0, 0.0), latency), dashed=True),
+            Polyline("throughput bound", ((0.0, top / factor), (last, top / factor)), dashed=True),
         ),
         marks=tuple(marks),
     )
@@ -42,7 +42,7 @@ def curve_chart(c: CurveResult) -> Chart:
 def cusp_chart(document: CuspDocument) -> Chart:
     """One line per GPU over the logarithm of alpha; loads alone, without one, are left out."""
     lines = [
-        Line(c.gpu, tuple(p for p in zip(document.alphas, c.needed_warps, strict=True) if p[0]))
+        Polyline(c.gpu, tuple(p for p in zip(document.alphas, c.needed_warps, strict=True) if p[0]))
         for c in document.results
     ]
     return Chart(
@@ -70,7 +70,7 @@ def _fit_chart(title: str, picture: FitPicture) -> Chart:
         title,
         picture.x_label,
         picture.y_label,
-        tuple(Line(c.label, tuple(c.points), dashed=c.is_fit) for c in picture.curves),
+        tuple(Polyline(c.label, tuple(c.points), dashed=c.is_fit) for c in picture.curves),
         () if picture.mark is None else (Mark(*picture.mark),),
         picture.is_logarithmic,
     )

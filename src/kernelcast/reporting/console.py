@@ -7,7 +7,7 @@ import os
 
 from rich.console import Console, RenderableType
 
-PLAIN_WIDTH = 110
+_PLAIN_WIDTH = 110
 """Columns where no terminal says how many it has."""
 
 
@@ -21,7 +21,7 @@ def render_for_output(view: RenderableType) -> str:
     return captured.get().rstrip("\n")
 
 
-def plain_text(view: RenderableType, width: int = PLAIN_WIDTH) -> str:
+def plain_text(view: RenderableType, width: int = _PLAIN_WIDTH) -> str:
     """The view as text without colours or trailing spaces."""
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
     with console.capture() as captured:
@@ -31,4 +31,4 @@ def plain_text(view: RenderableType, width: int = PLAIN_WIDTH) -> str:
 
 def _plain_width() -> int:
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdigit() and int(columns) >= 40 else PLAIN_WIDTH
+    return int(columns) if columns.isdigit() and int(columns) >= 40 else _PLAIN_WIDTH

@@ -37,7 +37,7 @@ svg { font: 13px system-ui, sans-serif }
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Polyline:
     """A named line through points (x, y)."""
 
     label: str
@@ -63,7 +63,7 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[Polyline, ...]
     marks: tuple[Mark, ...] = ()
     logarithmic: bool = False
 
@@ -199,7 +199,7 @@ def _legend(chart: Chart) -> list[str]:
     return parts
 
 
-def _line_class(at: int, line: Line) -> str:
+def _line_class(at: int, line: Polyline) -> str:
     # Beyond the last colour they come again, told apart by dashes.
     dashed = line.dashed != (at // _CLASSES % 2 == 1)
     return f"line c{at % _CLASSES}" + (" dashed" if dashed else "")

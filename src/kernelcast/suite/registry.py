@@ -13,23 +13,23 @@ from importlib import import_module
 
 from kernelcast.errors import NotFoundError
 from kernelcast.frontends import LoadedModule, load
-from kernelcast.suite.table import SOURCES, GroundTruthKernel, Scale
+from kernelcast.suite.table import SOURCES, Scale, SuiteKernel
 from kernelcast.toolchain.cache import Cache
 
 
 @cache
-def families() -> Mapping[str, tuple[GroundTruthKernel, ...]]:
+def families() -> Mapping[str, tuple[SuiteKernel, ...]]:
     """The kernels of every family."""
     return {file.stem: _family(file.stem) for file in sorted(SOURCES.glob("*.cu"))}
 
 
 @cache
-def kernels() -> Mapping[str, GroundTruthKernel]:
+def kernels() -> Mapping[str, SuiteKernel]:
     """All kernels by name."""
     return {kernel.name: kernel for family in families().values() for kernel in family}
 
 
-def kernel_named(name: str) -> GroundTruthKernel:
+def kernel_named(name: str) -> SuiteKernel:
     """The kernel of that name; NotFoundError with the nearest names where there is none."""
     try:
         return kernels()[name]
@@ -49,6 +49,6 @@ def load_family(family: str, architecture: str, cache: Cache | None = None) -> L
     )
 
 
-def _family(family: str) -> tuple[GroundTruthKernel, ...]:
+def _family(family: str) -> tuple[SuiteKernel, ...]:
     module = import_module(f"{__package__}.families.{family}")
     return tuple(replace(kernel, family=family) for kernel in module.KERNELS)

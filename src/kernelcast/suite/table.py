@@ -29,7 +29,7 @@ class Scale(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GroundTruthKernel:
+class SuiteKernel:
     """One kernel and its launches, written as expressions over names.
 
     `expression` is the kernel as launches name it; braces in it stand for names, as in
@@ -85,11 +85,9 @@ class Geometry:
     full: Names
     smem: str = "0"
 
-    def kernel(
-        self, expression: str, needs: tuple[str, ...] = (), /, **args: str
-    ) -> GroundTruthKernel:
+    def kernel(self, expression: str, needs: tuple[str, ...] = (), /, **args: str) -> SuiteKernel:
         """A kernel launched so; `args` are its arguments as they are written, in its order."""
-        return GroundTruthKernel(expression, self, args, needs)
+        return SuiteKernel(expression, self, args, needs)
 
 
 def argument_text(value: Argument) -> str:

@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MAGIC = b"kernelcast cache 1\n"
+_MAGIC = b"kernelcast cache 1\n"
 """Head of every entry; its number changes with the format."""
-CHECKSUM_BYTES = hashlib.sha256().digest_size
-MAX_BYTES = 1 << 30
+_CHECKSUM_BYTES = hashlib.sha256().digest_size
+_MAX_BYTES = 1 << 30
 """Size above which the entries used least recently are deleted."""
-KEPT_SHARE = 0.75
+_KEPT_SHARE = 0.75
 """Share of `max_bytes` that a pruning leaves, so that it does not happen at every write."""
 
 
@@ -56,7 +56,7 @@ class Cache:
     """
 
     directory: Path | None = field(default_factory=default_directory)
-    max_bytes: int = MAX_BYTES
+    max_bytes: int = _MAX_BYTES
     _size_bytes: int | None = field(default=None, init=False, repr=False)
 
     def get(self, kind: str, key: str | bytes) -> bytes | None:
@@ -68,9 +68,9 @@ class Cache:
             entry = path.read_bytes()
         except OSError:
             return None
-        head = len(MAGIC) + CHECKSUM_BYTES
+        head = len(_MAGIC) + _CHECKSUM_BYTES
         data = entry[head:]
-        if entry[:head] != MAGIC + _checksum(path, data):
+        if entry[:head] != _MAGIC + _checksum(path, data):
             return None
         with suppress(OSError):
             os.utime(path)  # the pruning keeps what was used last
@@ -81,7 +81,7 @@ class Cache:
         path = self._path(kind, key)
         if path is None:
             return
-        entry = MAGIC + _checksum(path, data) + data
+        entry = _MAGIC + _checksum(path, data) + data
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _replace(path, entry)
@@ -103,7 +103,7 @@ class Cache:
         size = 0
         for _, entry_bytes, path in sorted(self._entries(), reverse=True):
             size += entry_bytes
-            if size > KEPT_SHARE * self.max_bytes:
+            if size > _KEPT_SHARE * self.max_bytes:
                 path.unlink(missing_ok=True)
                 size -= entry_bytes
         self._size_bytes = size

@@ -7,7 +7,7 @@ import re
 from kernelcast.errors import CompileError
 from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS
 
-HOST_CODE = (
+_HOST_CODE = (
     "only device code is compiled: put main() and other host code between "
     "#ifndef __CUDACC_RTC__ and #endif"
 )
@@ -54,7 +54,7 @@ def _hint(log: str) -> str:
     if missing := _MISSING_HEADER.search(log):
         header = missing[1]
         if header in HOST_HEADERS:
-            return HOST_CODE
+            return _HOST_CODE
         if header in DEVICE_HEADERS:
             return (
                 "install NVIDIA's headers: "
@@ -64,7 +64,7 @@ def _hint(log: str) -> str:
             return "install NVIDIA's headers: pip install nvidia-cuda-cccl"
         return "give its directory with -I"
     if _HOST_ONLY.search(log):
-        return HOST_CODE
+        return _HOST_CODE
     if 'namespace "std" has no member' in log:
         return "call the device function without std::"
     if "Unresolved extern" in log:

@@ -16,17 +16,17 @@ from kernelcast.errors import InputError, ToolError, UnsupportedError
 from kernelcast.toolchain.cache import Cache, content_key
 from kernelcast.toolchain.wheels import find_in_wheels
 
-EXECUTABLES = ("cu*/bin/nvdisasm",)
-INSTALL = "install it with: pip install nvidia-cuda-nvdisasm"
-CODE_WITH_ENCODINGS = ("-c", "-hex")
-LINE_INFORMATION = ("-gi", "-gp")
-TIMEOUT_S = 300.0
+_EXECUTABLES = ("cu*/bin/nvdisasm",)
+_INSTALL = "install it with: pip install nvidia-cuda-nvdisasm"
+_CODE_WITH_ENCODINGS = ("-c", "-hex")
+_LINE_INFORMATION = ("-gi", "-gp")
+_TIMEOUT_S = 300.0
 
 _REFUSED = re.compile(r'(?:CUDA )?architecture|is not supported|"?SM\d+', re.IGNORECASE)
 
 
 def disassemble(
-    cubin: bytes, cache: Cache | None = None, *, name: str = "", timeout_s: float = TIMEOUT_S
+    cubin: bytes, cache: Cache | None = None, *, name: str = "", timeout_s: float = _TIMEOUT_S
 ) -> str:
     """The listing of a cubin, with encodings, and with source and PTX lines where it has them.
 
@@ -35,17 +35,17 @@ def disassemble(
     missing, fails or takes longer than `timeout_s`.
     """
     executable = nvdisasm_path()
-    key = content_key(_identity(executable), *CODE_WITH_ENCODINGS, *LINE_INFORMATION, cubin)
+    key = content_key(_identity(executable), *_CODE_WITH_ENCODINGS, *_LINE_INFORMATION, cubin)
     if cache is not None and (stored := cache.get("listing", key)) is not None:
         return zlib.decompress(stored).decode("utf-8", "replace")
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
         file = Path(directory) / "input.cubin"
         file.write_bytes(cubin)
-        options = (*CODE_WITH_ENCODINGS, *LINE_INFORMATION)
+        options = (*_CODE_WITH_ENCODINGS, *_LINE_INFORMATION)
         listing, complaint = _run(executable, options, file, timeout_s)
         if complaint and not _REFUSED.search(complaint):
             # Damaged line information must not hide the code.
-            listing, complaint = _run(executable, CODE_WITH_ENCODINGS, file, timeout_s)
+            listing, complaint = _run(executable, _CODE_WITH_ENCODINGS, file, timeout_s)
     if complaint:
         if _REFUSED.search(complaint):
             raise UnsupportedError(
@@ -61,9 +61,9 @@ def disassemble(
 
 def nvdisasm_path() -> Path:
     """The newest installed nvdisasm; ToolError where there is none."""
-    found = find_in_wheels(*EXECUTABLES)
+    found = find_in_wheels(*_EXECUTABLES)
     if not found:
-        raise ToolError("nvdisasm, which reads machine code, is not installed", hint=INSTALL)
+        raise ToolError("nvdisasm, which reads machine code, is not installed", hint=_INSTALL)
     return found[-1]
 
 
@@ -88,7 +88,7 @@ def _run(
         ) from None
     except OSError as error:
         raise ToolError(
-            f"cannot run nvdisasm: {error.strerror}", where=str(executable), hint=INSTALL
+            f"cannot run nvdisasm: {error.strerror}", where=str(executable), hint=_INSTALL
         ) from error
     if done.returncode == 0:
         return done.stdout, ""

@@ -60,7 +60,7 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CompileTarget:
     """The architecture to compile for; `note` says why, where it is not the chip's own."""
 
     architecture: str
@@ -73,7 +73,9 @@ def supported_architectures(version: str | None = None) -> tuple[int, ...]:
     return tuple(sorted({a for library in _libraries(version) for a in library.architectures}))
 
 
-def choose_architecture(compute_capability: tuple[int, int], version: str | None = None) -> Target:
+def choose_architecture(
+    compute_capability: tuple[int, int], version: str | None = None
+) -> CompileTarget:
     """The target nearest to a chip: its own, else the newest older one, else the oldest of all.
 
     `version` is that of NVRTC, where it is not all the same; ToolError where it is not installed.
@@ -81,10 +83,10 @@ def choose_architecture(compute_capability: tuple[int, int], version: str | None
     wanted = compute_capability[0] * 10 + compute_capability[1]
     known = supported_architectures(version)
     if wanted in known:
-        return Target(f"sm_{wanted}")
+        return CompileTarget(f"sm_{wanted}")
     chosen = max((a for a in known if a < wanted), default=known[0])
     rank = "newest" if chosen == known[-1] else "oldest" if chosen == known[0] else "nearest"
-    return Target(
+    return CompileTarget(
         f"sm_{chosen}",
         f"compiled for sm_{chosen}, the {rank} target of the installed NVRTC, not for sm_{wanted}",
     )

@@ -19,8 +19,8 @@ from kernelcast.toolchain.wheels import find_in_wheels
 
 NEWEST = "cu*/bin/ptxas"
 OLDER = "cuda_nvcc/bin/ptxas"  # where the wheels of CUDA 12 and 11 put it
-INSTALL = "install it with: pip install nvidia-cuda-nvcc"
-TIMEOUT_S = 300.0
+_INSTALL = "install it with: pip install nvidia-cuda-nvcc"
+_TIMEOUT_S = 300.0
 
 _FILE = "input.ptx"
 """Constant, as is the directory it is run in: the cubin records the command line."""
@@ -45,7 +45,7 @@ def assemble(
     *,
     name: str,
     cache: Cache | None = None,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = _TIMEOUT_S,
 ) -> bytes:
     """The cubin of a PTX text for one architecture, for example `sm_90`, with line information.
 
@@ -79,7 +79,7 @@ def ptxas_paths() -> tuple[Path, ...]:
     """The installed ptxas programs, the newest first; ToolError where there is none."""
     found = (*reversed(find_in_wheels(NEWEST)), *find_in_wheels(OLDER))
     if not found:
-        raise ToolError("ptxas, which assembles PTX, is not installed", hint=INSTALL)
+        raise ToolError("ptxas, which assembles PTX, is not installed", hint=_INSTALL)
     return found
 
 
@@ -115,7 +115,7 @@ def _run(
             ) from None
         except OSError as error:
             raise ToolError(
-                f"cannot run ptxas: {error.strerror}", where=str(executable), hint=INSTALL
+                f"cannot run ptxas: {error.strerror}", where=str(executable), hint=_INSTALL
             ) from error
         log = (done.stdout + done.stderr).decode("utf-8", "replace")
         if done.returncode == 0 and output.is_file():

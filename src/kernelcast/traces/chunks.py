@@ -1,9 +1,9 @@
 """A part of a trace's stream as seven columns, and back, bit for bit.
 
 A loop makes a warp come back to an instruction with addresses that have moved by as much as the
-time before. So of every access only the way from the one before it is kept, of the same
-instruction and warp; accesses are sorted by these, which puts equal ways side by side. All
-arithmetic is modulo 2**64.
+time before. So of every access only the difference from the one before it is kept, of the same
+instruction and warp (delta encoding); accesses are sorted by these, so that equal deltas are
+adjacent. All arithmetic is modulo 2**64.
 
     headers     the distinct header words, ascending
     record      for every record, its place in `headers`
@@ -11,8 +11,8 @@ arithmetic is modulo 2**64.
     base        for every AFFINE record, in sorted order, its first word minus that of the record
                 before it of the same warp and instruction
     stride      the same for the second word
-    ways        the distinct ways of 32 addresses: lane 0 of all, then lane 1, up to lane 31
-    way         for every ADDRESSES record, in sorted order, its place in `ways`
+    deltas      the distinct deltas of 32 addresses: lane 0 of all, then lane 1, up to lane 31
+    delta       for every ADDRESSES record, in sorted order, its place in `deltas`
 
 What has no record before it in the chunk counts from 0. Sorted order is by warp, then instruction;
 records that agree in both keep their order. The warp of a record is the id of the last WARP record
@@ -68,15 +68,15 @@ def encode_chunk(words: Words) -> bytes:
     order = _Order(headers[record])
     affine, scattered = starts[order.affine], starts[order.scattered]
     rows = stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)]
-    ways, way = _distinct(_differences(rows, order.scattered_groups))
+    deltas, delta = _distinct(_differences(rows, order.scattered_groups))
     columns = (
         headers.view(np.int64),
         record.astype(np.int64),
         np.diff(stream[starts[order.warps] + 1], prepend=np.int64(0)),
         _differences(stream[affine + 1], order.affine_groups),
         _differences(stream[affine + 2], order.affine_groups),
-        ways.T.reshape(-1),
-        way,
+        deltas.T.reshape(-1),
+        delta,
     )
     return b"".join(map(pack_column, columns))
 
@@ -86,7 +86,7 @@ def decode_chunk(data: bytes) -> Words:
     columns = unpack_columns(data)
     if len(columns) != _COLUMNS:
         raise ValueError(f"{len(columns)} columns")
-    headers, record, grid_block, base, stride, ways, way = columns
+    headers, record, grid_block, base, stride, deltas, delta = columns
     heads = _taken(headers, record).view(np.uint64)
     order = _Order(heads)
     lengths = np.array(_LENGTHS)[order.kinds]
@@ -99,7 +99,7 @@ def decode_chunk(data: bytes) -> Words:
     affine, scattered = starts[order.affine], starts[order.scattered]
     stream[affine + 1] = _sums(base, order.affine_groups)
     stream[affine + 2] = _sums(stride, order.affine_groups)
-    rows = _taken(np.ascontiguousarray(ways.reshape(WARP_LANES, -1).T), way)
+    rows = _taken(np.ascontiguousarray(deltas.reshape(WARP_LANES, -1).T), delta)
     stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)] = _sums(rows, order.scattered_groups)
     return stream.view(np.uint64)
 

@@ -25,8 +25,8 @@ from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
 from kernelcast.traces.header import pack_head, unpack_head
 from kernelcast.traces.stored import StoredTrace, TraceHead
 
-MAGIC = b"KCTRACE"
-VERSION = 1
+_MAGIC = b"KCTRACE"
+_VERSION = 1
 CHUNK_WORDS = 1 << 20
 """Words of a chunk: 8 MB, enough for a loop to repeat often, few enough to hold several times."""
 
@@ -41,7 +41,7 @@ _TAG_BYTES, _LENGTH_BYTES = 4, 8
 _HEAD, _WORD, _DONE = b"HEAD", b"WORD", b"DONE"
 
 
-class Done(msgspec.Struct):
+class _Done(msgspec.Struct):
     """What the end of a file says."""
 
     words: int
@@ -68,7 +68,7 @@ class TraceWriter:
         words = np.concatenate(self._held) if self._held else np.empty(0, np.uint64)
         self._held, self._held_words = [], 0
         for chunk in _chunks(words):
-            write_section(self._file, _WORD, encode_chunk(chunk))
+            _write_section(self._file, _WORD, encode_chunk(chunk))
             self.words += len(chunk)
 
 
@@ -79,12 +79,12 @@ def write_trace(path: Path, head: TraceHead, maker: str) -> Iterator[TraceWriter
     Raises InputError where the file cannot be written.
     """
     with whole_file(path) as file:
-        file.write(MAGIC + bytes([VERSION]))
-        write_section(file, _HEAD, pack_head(head, maker, version("kernelcast")))
+        file.write(_MAGIC + bytes([_VERSION]))
+        _write_section(file, _HEAD, pack_head(head, maker, version("kernelcast")))
         writer = TraceWriter(file)
         yield writer
         writer.flush()
-        write_section(file, _DONE, msgspec.json.encode(Done(writer.words)))
+        _write_section(file, _DONE, msgspec.json.encode(_Done(writer.words)))
 
 
 def read_trace(path: Path) -> StoredTrace:
@@ -100,7 +100,7 @@ def read_trace(path: Path) -> StoredTrace:
 
 def is_own_format(start: bytes) -> bool:
     """Whether the first bytes of a file are those of a trace of this format."""
-    return start.startswith(MAGIC)
+    return start.startswith(_MAGIC)
 
 
 def _words(path: Path) -> Iterator[Words]:
@@ -117,11 +117,11 @@ def _words(path: Path) -> Iterator[Words]:
             words = decode_chunk(data)
             total += len(words)
             yield words
-        if msgspec.json.decode(data, type=Done).words != total or file.read(1):
+        if msgspec.json.decode(data, type=_Done).words != total or file.read(1):
             raise ValueError("its end does not fit")
 
 
-def write_section(file: BinaryIO, tag: bytes, data: bytes) -> None:
+def _write_section(file: BinaryIO, tag: bytes, data: bytes) -> None:
     """Write one section, compressed."""
     packed = zlib.compress(data, _LEVEL)
     file.write(tag + len(packed).to_bytes(_LENGTH_BYTES, "little") + packed)
@@ -154,14 +154,14 @@ def _chunks(words: Words) -> Iterator[Words]:
 
 
 def _check_version(file: BinaryIO, path: Path) -> None:
-    start = file.read(len(MAGIC) + 1)
+    start = file.read(len(_MAGIC) + 1)
     if not is_own_format(start):
         raise InputError("not a trace of kernelcast", where=str(path))
-    if start[len(MAGIC) :] != bytes([VERSION]):
+    if start[len(_MAGIC) :] != bytes([_VERSION]):
         raise InputError(
-            f"a trace of format {start[len(MAGIC) :].hex() or 'unknown'}",
+            f"a trace of format {start[len(_MAGIC) :].hex() or 'unknown'}",
             where=str(path),
-            hint=f"this version reads format {VERSION}; make the trace anew",
+            hint=f"this version reads format {_VERSION}; make the trace anew",
         )
 
 

@@ -32,7 +32,7 @@ from kernelcast.isas.traits import with_traits
 from kernelcast.traces.stored import TraceHead
 from kernelcast.traces.stored_launch import StoredLaunch
 
-WINDOWS = {
+_WINDOWS = {
     "shared": address_map.SHARED_WINDOW,
     "local": address_map.LOCAL_WINDOW,
     "param": address_map.PARAM_WINDOW,
@@ -84,7 +84,7 @@ class StoredKernel(Struct, omit_defaults=True):
     cluster_blocks: int = 1
 
 
-class Header(Struct):
+class _Header(Struct):
     """All of it; `blocks` are runs of grid blocks: the first one and how many."""
 
     kernelcast: str
@@ -99,14 +99,14 @@ class Header(Struct):
 def pack_head(head: TraceHead, maker: str, version: str) -> bytes:
     """The head as JSON; `version` is that of the package."""
     return msgspec.json.encode(
-        Header(
+        _Header(
             kernelcast=version,
             maker=maker,
             kernel=_stored_kernel(head.kernel),
             launch=StoredLaunch.of(head.launch),
             blocks=tuple(_runs(head.blocks)),
             regions=head.regions,
-            windows=WINDOWS,
+            windows=_WINDOWS,
         )
     )
 
@@ -114,10 +114,10 @@ def pack_head(head: TraceHead, maker: str, version: str) -> bytes:
 def unpack_head(data: bytes) -> tuple[TraceHead, str]:
     """Head and maker; ValueError where the JSON is no head, or one of another address map."""
     try:
-        header = msgspec.json.decode(data, type=Header)
+        header = msgspec.json.decode(data, type=_Header)
     except msgspec.MsgspecError as error:
         raise ValueError(f"its head does not fit: {error}") from None
-    if header.windows != WINDOWS:
+    if header.windows != _WINDOWS:
         raise ValueError("its generic addresses are of another version")
     _check(header)
     kernel, launch = _kernel(header.kernel), header.launch.launch()
@@ -236,7 +236,7 @@ def _runs(blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, count
 
 
-def _check(header: Header) -> None:
+def _check(header: _Header) -> None:
     """ValueError where parts of the head do not fit together: what counts a trace relies on it."""
     end = 0
     launch = header.launch.launch()

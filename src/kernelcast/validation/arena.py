@@ -29,8 +29,9 @@ from kernelcast.models.mwp_cwp import MwpCwpInputs, solve
 from kernelcast.models.sim import Sim
 from kernelcast.models.terms.latency_hiding import contended_throughput, warp_throughput
 from kernelcast.models.terms.mix import COALESCED_BYTES, Mix, mix_contention, mix_work
-from kernelcast.models.terms.work import Floats, WarpWork
+from kernelcast.models.terms.work import WarpWork
 from kernelcast.models.zhang_owens import ThroughputTable, ZhangOwens
+from kernelcast.profiling.profile import Floats
 
 GPUS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980")
 """The five chips of the dissertation."""
@@ -39,7 +40,7 @@ ALPHAS = tuple(sorted({round(2 ** (k / 2)) for k in range(19)}))
 """18 numbers: from 1 to 512 there are 19 powers of the root of 2, but whole additions go with each
 load, and the power 1.41 is as near to 1 as it gets (section 7.9 samples "approximately")."""
 
-PEAK_SHARE = 0.9
+_PEAK_SHARE = 0.9
 """Latency counts as hidden from this share of the throughput bound on (section 4.5)."""
 
 _ENDLESS = 1e6
@@ -70,7 +71,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Score:
+class ArenaScore:
     """How far a contestant errs on a machine, by alpha.
 
     `smallest` and `largest` are predicted over observed throughput; `needed` the fewest warps per
@@ -161,12 +162,12 @@ def contestants(machine: Machine, warps: Sequence[float] | Floats) -> tuple[Cont
     )
 
 
-def score(contestant: Contestant, on: Field) -> Score:
+def score(contestant: Contestant, on: Field) -> ArenaScore:
     """Predicted over observed throughput, and the warps that the contestant asks for."""
     with np.errstate(divide="ignore"):
         predicted = np.broadcast_to(contestant.throughput(on.work), on.observed.shape)
     quotient = predicted / on.observed
-    return Score(
+    return ArenaScore(
         contestant=contestant.name,
         gpu=on.machine.name,
         alphas=on.alphas,
@@ -177,7 +178,7 @@ def score(contestant: Contestant, on: Field) -> Score:
     )
 
 
-def observed_score(on: Field) -> Score:
+def observed_score(on: Field) -> ArenaScore:
     """The observed throughput against itself: for the warps that it needs."""
     return score(Contestant("observed", lambda _: on.observed), on)
 
@@ -186,7 +187,7 @@ def judge(
     machines: Sequence[Machine],
     alphas: Sequence[float] = ALPHAS,
     warps: Sequence[float] | None = None,
-) -> tuple[Score, ...]:
+) -> tuple[ArenaScore, ...]:
     """All contestants on all machines, the observed throughput first; see `field`."""
     scores = []
     for machine in machines:
@@ -197,7 +198,7 @@ def judge(
 
 
 def _needed(predicted: Floats, on: Field) -> Floats:
-    enough = predicted >= PEAK_SHARE * np.broadcast_to(on.work.bound, predicted.shape)
+    enough = predicted >= _PEAK_SHARE * np.broadcast_to(on.work.bound, predicted.shape)
     first = on.warps[np.argmax(enough, axis=1)]
     return np.where(enough.any(axis=1), first, np.nan)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kernelcast.measurements.observation import Observation
 from kernelcast.models.terms.base import Case
 from kernelcast.validation.accuracy import nearest_rank
-from kernelcast.validation.counters import Expected, expectations
+from kernelcast.validation.counters import ExpectedCount, expectations
 
-WORST = 3
+_WORST = 3
 _SAME = 1e-11
 """Relative difference that adding up counts in another order may make."""
 
@@ -21,7 +21,7 @@ class Counted:
     """One counter after one launch: what was expected and what was read."""
 
     launch: str
-    expected: Expected
+    expected: ExpectedCount
     counted: float
 
     @property
@@ -77,7 +77,7 @@ class CounterScore:
     def worst(self) -> Sequence[Counted]:
         """Those that are off by the largest factor, in either direction; none that is the same."""
         off = [c for c in self.counted if abs(c.ratio - 1) > _SAME]
-        return sorted(off, key=lambda c: -_factor(c.ratio))[:WORST]
+        return sorted(off, key=lambda c: -_factor(c.ratio))[:_WORST]
 
 
 def counter_scores(pairs: Iterable[tuple[Observation, Case]]) -> tuple[CounterScore, ...]:

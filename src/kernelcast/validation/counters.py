@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelcast.hierarchy.traffic import Bytes
+from kernelcast.hierarchy.traffic import BoundedBytes
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
@@ -22,7 +22,7 @@ from kernelcast.validation.profiler_classes import CLASSES, PLAIN, classes_of, i
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedCount:
     """The value of a counter, and the least and the most that it can be.
 
     A count follows from the code, its launch and its data alone: any other value is wrong.
@@ -34,7 +34,7 @@ class Expected:
     is_count: bool = False
 
 
-def expectations(case: Case) -> Mapping[str, Expected]:
+def expectations(case: Case) -> Mapping[str, ExpectedCount]:
     """The values of all counters that a case answers, by Nsight Compute's names, with bounds."""
     if case.machine.get("sm.profiler_counters") != 1:
         return {}
@@ -42,17 +42,17 @@ def expectations(case: Case) -> Mapping[str, Expected]:
     return {name: expected for name, expected in found if expected is not None}
 
 
-Answer = Callable[[Case], Expected | None]
+Answer = Callable[[Case], ExpectedCount | None]
 """A row of the table; None where a case cannot tell."""
 
 
-def _count(value: float) -> Expected:
-    return Expected(value, value, value, is_count=True)
+def _count(value: float) -> ExpectedCount:
+    return ExpectedCount(value, value, value, is_count=True)
 
 
 # --- instructions ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class _Executed:
+class _ExecutedCounts:
     """How often warps executed an instruction, with how many threads, of which so many acted."""
 
     instruction: Instruction
@@ -67,7 +67,7 @@ def _is_own_code(case: Case) -> bool:
     return is_machine_code(case.kernel) and target == f"{major}{minor}"
 
 
-def _executed(case: Case) -> Iterator[_Executed]:
+def _executed(case: Case) -> Iterator[_ExecutedCounts]:
     """The instructions of the machine that were executed.
 
     A copy is a load and a store in a kernel, and one instruction of the machine.
@@ -81,13 +81,13 @@ def _executed(case: Case) -> Iterator[_Executed]:
         if warps and at not in seen:
             seen.add(at)
             acted = float(active[i.index]) if len(active) else math.nan
-            yield _Executed(i, warps, float(profile.instruction_threads[i.index]), acted)
+            yield _ExecutedCounts(i, warps, float(profile.instruction_threads[i.index]), acted)
 
 
-def _instructions(figure: Callable[[_Executed], float], *, per_warp: bool = False) -> Answer:
+def _instructions(figure: Callable[[_ExecutedCounts], float], *, per_warp: bool = False) -> Answer:
     """A figure of every instruction, added up, or divided by the instructions of all warps."""
 
-    def answer(case: Case) -> Expected | None:
+    def answer(case: Case) -> ExpectedCount | None:
         if not _is_own_code(case):
             return None
         every = list(_executed(case))
@@ -102,7 +102,7 @@ def _instructions(figure: Callable[[_Executed], float], *, per_warp: bool = Fals
 def _class(name: str) -> Answer:
     """Threads that executed instructions of a class, those that a guard switched off left out."""
 
-    def answer(case: Case) -> Expected | None:
+    def answer(case: Case) -> ExpectedCount | None:
         if not _is_own_code(case):
             return None
         total = 0.0
@@ -126,7 +126,7 @@ def _plain_accesses(case: Case, space: Space, op_class: OpClass) -> Iterator[Acc
 
 
 def _accesses(space: Space, op_class: OpClass, figure: Callable[[AccessProfile], float]) -> Answer:
-    def answer(case: Case) -> Expected | None:
+    def answer(case: Case) -> ExpectedCount | None:
         if not _is_own_code(case):
             return None
         return _count(sum(map(figure, _plain_accesses(case, space, op_class))))
@@ -138,9 +138,9 @@ def _wavefronts(op_class: OpClass) -> Answer:
     """Passes over the banks; what else holds the data stage busy meanwhile comes on top."""
     passes = _accesses(Space.SHARED, op_class, lambda a: a.passes)
 
-    def answer(case: Case) -> Expected | None:
+    def answer(case: Case) -> ExpectedCount | None:
         found = passes(case)
-        return None if found is None else Expected(found.value, found.value, math.inf)
+        return None if found is None else ExpectedCount(found.value, found.value, math.inf)
 
     return answer
 
@@ -151,81 +151,81 @@ def _sectors(accesses: Iterable[AccessProfile], op_class: OpClass) -> float:
     return sum(a.sectors for a in accesses if a.op_class is op_class and a.space in spaces)
 
 
-def _l2_read(case: Case) -> Expected:
+def _l2_read(case: Case) -> ExpectedCount:
     """Every block reads a sector into the L1 cache once. The least is that blocks share that cache
     as well; nothing bounds it above, because instructions and constants are read through the L2
     cache too."""
     read = [f for f in case.profile.footprints if f.read]
     asked = _sectors(case.profile.accesses, OpClass.LOAD)
     value = min(asked, sum(f.block_sectors for f in read))
-    return Expected(value, min(value, sum(f.distinct_sectors for f in read)), math.inf)
+    return ExpectedCount(value, min(value, sum(f.distinct_sectors for f in read)), math.inf)
 
 
-def _l2_write(case: Case) -> Expected:
+def _l2_write(case: Case) -> ExpectedCount:
     """Stores pass the L1 cache one by one; at the least, those to one sector go on together. What
     others than the kernel write meanwhile comes on top."""
     stored = _sectors(case.profile.accesses, OpClass.STORE)
-    return Expected(stored, min(stored, _written(case)), math.inf)
+    return ExpectedCount(stored, min(stored, _written(case)), math.inf)
 
 
 def _written(case: Case) -> float:
     return sum(f.distinct_written_sectors for f in case.profile.footprints)
 
 
-def _dram_read(case: Case) -> Expected:
+def _dram_read(case: Case) -> ExpectedCount:
     """The traffic of the DRAM that is no writing back."""
     dram, written = case.traffic.dram, _written(case)
     low, value, high = (max(0.0, b / SECTOR_BYTES - written) for b in _three(dram))
-    return Expected(value, low, high)
+    return ExpectedCount(value, low, high)
 
 
-def _dram_write(case: Case) -> Expected:
+def _dram_write(case: Case) -> ExpectedCount:
     """Every written sector once; at the least, the L2 cache keeps as much of them as it holds."""
     written = _written(case)
     kept = (case.machine.get("l2.size") or 0.0) / SECTOR_BYTES
     stored = _sectors(case.profile.accesses, OpClass.STORE)
-    return Expected(written, max(0.0, written - kept), max(written, stored))
+    return ExpectedCount(written, max(0.0, written - kept), max(written, stored))
 
 
-def _three(moved: Bytes) -> tuple[float, float, float]:
+def _three(moved: BoundedBytes) -> tuple[float, float, float]:
     return moved.low, moved.central, moved.high
 
 
-def _times(factor: float, row: Callable[[Case], Expected]) -> Answer:
-    def answer(case: Case) -> Expected:
+def _times(factor: float, row: Callable[[Case], ExpectedCount]) -> Answer:
+    def answer(case: Case) -> ExpectedCount:
         found = row(case)
-        return Expected(factor * found.value, factor * found.low, factor * found.high)
+        return ExpectedCount(factor * found.value, factor * found.low, factor * found.high)
 
     return answer
 
 
 # --- launch and occupancy -------------------------------------------------------------------------
-def _registers(case: Case) -> Expected | None:
+def _registers(case: Case) -> ExpectedCount | None:
     registers = case.kernel.resources.registers
     return None if registers is None or not _is_own_code(case) else _count(registers)
 
 
-def _theoretical(case: Case) -> Expected:
+def _theoretical(case: Case) -> ExpectedCount:
     """Warps that an SM can hold, in percent of the most of any kernel."""
     return _count(100 * case.occupancy.relative)
 
 
-def _achieved(case: Case) -> Expected:
+def _achieved(case: Case) -> ExpectedCount:
     """The theoretical occupancy, which no execution exceeds; how far it falls short, while blocks
     come and go and some SMs wait for the last one, is not known."""
     most = 100 * case.occupancy.relative
-    return Expected(most, 0.0, most)
+    return ExpectedCount(most, 0.0, most)
 
 
-def _warps(e: _Executed) -> float:
+def _warps(e: _ExecutedCounts) -> float:
     return e.warps
 
 
-def _threads(e: _Executed) -> float:
+def _threads(e: _ExecutedCounts) -> float:
     return e.threads
 
 
-def _active(e: _Executed) -> float:
+def _active(e: _ExecutedCounts) -> float:
     return e.active
 
 

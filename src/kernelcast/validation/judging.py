@@ -46,11 +46,11 @@ class Judged:
     missing: tuple[str, ...]
 
 
-Executed = Callable[[TimedWorkload, Sequence[Case]], None]
+OnExecuted = Callable[[TimedWorkload, Sequence[Case]], None]
 """Takes the cases of a workload; they are kept nowhere else."""
 
 
-class OfKernel(Protocol):
+class _OfKernel(Protocol):
     """What a file holds of one kernel."""
 
     @property
@@ -58,10 +58,10 @@ class OfKernel(Protocol):
         """The kernel's name in the file."""
 
 
-_Held = TypeVar("_Held", bound=OfKernel)
+_HeldKernel = TypeVar("_HeldKernel", bound=_OfKernel)
 
 
-def of_kernels(found: Iterable[_Held], only: Sequence[str], file: str) -> list[_Held]:
+def of_kernels(found: Iterable[_HeldKernel], only: Sequence[str], file: str) -> list[_HeldKernel]:
     """What a file holds of the kernels called `only`, of all where none is named.
 
     NotFoundError with the nearest names where it holds nothing of one.
@@ -87,7 +87,7 @@ def judge(
     *,
     sampling: Sampling = ENOUGH,
     skips_models: bool = False,
-    executed: Executed | None = None,
+    executed: OnExecuted | None = None,
     progress: Progress | None = None,
 ) -> Judged:
     """Predict every workload by every model; what cannot be predicted is named.

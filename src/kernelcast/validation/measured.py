@@ -22,7 +22,7 @@ from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.counter_scores import CounterScore, counter_scores
 from kernelcast.validation.judging import TimedWorkload, judge, of_kernels
 
-WORST = 5
+_WORST = 5
 _SEED = 2026
 """The same configurations are drawn in every run."""
 
@@ -76,7 +76,7 @@ class Score:
     @property
     def worst(self) -> Sequence[Comparison]:
         """Those that are off most."""
-        return accuracy.worst(self.comparisons, WORST)
+        return accuracy.worst(self.comparisons, _WORST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SameCode:
     same: int
 
 
-def same_code(pairs: Iterable[tuple[Observation, Sequence[Case]]]) -> SameCode:
+def _same_code(pairs: Iterable[tuple[Observation, Sequence[Case]]]) -> SameCode:
     """Compare the registers of every observation with those of its kernels."""
     found = [
         observation.registers in [case.kernel.resources.registers for case in cases]
@@ -155,7 +155,7 @@ def validate_measured(
     return MeasuredSet(
         found=found,
         scores=scores,
-        code=same_code(pairs),
+        code=_same_code(pairs),
         counted=counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1),
         missing=judged.missing,
     )

@@ -20,8 +20,8 @@ from kernelcast.errors import InputError
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.mix import Mix, MixKind
 
-WORD_BYTES = 4
-LOOP_INSTRUCTIONS = 512
+_WORD_BYTES = 4
+_LOOP_INSTRUCTIONS = 512
 """About as many instructions of the mix in one turn of the loop: they fit the instruction cache."""
 
 _MOST_ALPHA = 4096
@@ -157,12 +157,12 @@ def mix_kernel(mix: Mix, *, blocks: int, threads: int, iterations: int = 8) -> M
         raise InputError(f"a block of {threads} threads", hint="give 1 to 32 whole warps")
     if blocks < 1 or iterations < 1:
         raise InputError(f"{blocks} blocks, {iterations} iterations", hint="give 1 or more of each")
-    groups = max(1, LOOP_INSTRUCTIONS // ((alpha + slow) * mix.ilp))
+    groups = max(1, _LOOP_INSTRUCTIONS // ((alpha + slow) * mix.ilp))
     loads = slow * groups * iterations
     chain = _chain(mix, blocks * threads, loads)
-    if chain.cells * chain.gap * WORD_BYTES > _MOST_BYTES:
+    if chain.cells * chain.gap * _WORD_BYTES > _MOST_BYTES:
         raise InputError(
-            f"the chain would take {chain.cells * chain.gap * WORD_BYTES} bytes, "
+            f"the chain would take {chain.cells * chain.gap * _WORD_BYTES} bytes, "
             f"more than {_MOST_BYTES}",
             hint="use fewer blocks or iterations",
         )

@@ -48,7 +48,7 @@ class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _SetWorkload:
     """Kernels of a set that one workload holds: `only` in the file, `kernel` in the code."""
 
     workload: Path
@@ -123,16 +123,16 @@ def accuracy_of_set(
     return _row(one, by_kernel, gaps)
 
 
-def _runs(one: PublicSet, workloads: Path) -> Iterator[_Run]:
+def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
     if one.folder:
         for workload in sorted((workloads / one.folder).glob("*.cu")):
             if workload.stem not in one.without:
-                yield _Run(workload, (workload.stem,))
+                yield _SetWorkload(workload, (workload.stem,))
     elif one.kernels:
         for name, kernel in one.kernels.items():
-            yield _Run(workloads / one.workload, (name,), kernel)
+            yield _SetWorkload(workloads / one.workload, (name,), kernel)
     else:
-        yield _Run(workloads / one.workload)
+        yield _SetWorkload(workloads / one.workload)
 
 
 def _build(one: PublicSet, sources: Path, workloads: Path) -> Build:
@@ -142,7 +142,7 @@ def _build(one: PublicSet, sources: Path, workloads: Path) -> Build:
 
 
 def _compared(
-    file: Path, one: PublicSet, run: _Run, build: Build, count: int
+    file: Path, one: PublicSet, run: _SetWorkload, build: Build, count: int
 ) -> tuple[Sequence[Comparison], tuple[str, ...]]:
     """The comparisons of a run, and what is missing."""
     answer = validate_measured(

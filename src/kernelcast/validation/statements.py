@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from kernelcast.machines.machine import Machine
 from kernelcast.validation.arena import ALPHAS, contestants, field, score
 
-UPWARDS = 1.05
+_UPWARDS = 1.05
 _OVERESTIMATE = {"gtx-480": 1.09, "gtx-680": 1.2}
 _MOST_OVERESTIMATE = 1.2
 
@@ -46,7 +46,7 @@ class Statement:
         if self.quantity == CUSP:
             return self.low, self.high
         allowance = _OVERESTIMATE.get(self.gpu, _MOST_OVERESTIMATE)
-        return self.low / allowance, self.high * UPWARDS
+        return self.low / allowance, self.high * _UPWARDS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import run_reference
-from kernelcast.execution.trace import Record, decode
+from kernelcast.execution.trace import TraceRecord, decode
 from kernelcast.ir import Array, Dim3, Kernel, Launch
 from kernelcast.isas.ptx.reader import parse_ptx
 
@@ -47,7 +47,7 @@ class Result:
 
     kernel: Kernel
     memory: Memory
-    records: list[Record]
+    records: list[TraceRecord]
     warp_instructions: int
     thread_instructions: int
 

@@ -182,7 +182,7 @@ W: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.s32 %p1, %r1, 0; @%p1 bra W;
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_lanes_that_part_at_a_lock_meet_at_a_product(executor: str) -> None:
+def test_lanes_that_diverge_at_a_lock_reconverge_at_a_product(executor: str) -> None:
     """Wrong if a lane multiplies before the others have written what it takes from them."""
     kernel = parse_ptx(AFTER_A_LOCK).kernel("k")
     launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (33,))})

@@ -232,7 +232,7 @@ GROSS_KINDS: Mapping[str, Change] = {
 """For what may be wrong in a last bit and harm nobody: the first guess of a division, or the lowest
 bit of a barrier, which means nothing."""
 
-_CONVERGENCE = "lanes meet by the order of the blocks"
+_CONVERGENCE = "lanes reconverge by the order of the blocks"
 _ORDER = "memory is accessed in the order of the instructions"
 _COPIES = "copies are done at once"
 _NO_END = "a copy is counted and taken back at once, by which no phase ends"

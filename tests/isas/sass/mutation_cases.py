@@ -26,7 +26,7 @@ from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.suite.expected import expected_result
 from kernelcast.suite.registry import families, load_family
-from kernelcast.suite.table import GroundTruthKernel, Scale
+from kernelcast.suite.table import Scale, SuiteKernel
 
 BUDGET = 1_000_000
 """Warp instructions of a block: broken branches may make loops endless."""
@@ -86,7 +86,7 @@ def _leave(memory: Memory) -> None:
     """The arrays start as the launch says."""
 
 
-def _is_expected(known: GroundTruthKernel, launch: Launch, memory: Memory) -> bool:
+def _is_expected(known: SuiteKernel, launch: Launch, memory: Memory) -> bool:
     return not expected_result(known, launch).difference(memory)
 
 

@@ -220,7 +220,7 @@ WAITING = {
         {"NANOSLEEP": ALL},
         expected=lambda a: np.full(64, 7, np.uint32),
     ),
-    "a lone warp": Small(
+    "a single warp": Small(
         BARRIER
         + 'asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(b) : "memory");'
         + f"{WAIT} o[t] = a[t];",

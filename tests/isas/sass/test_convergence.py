@@ -1,8 +1,8 @@
-"""Lanes meet where the machine code says: by the order of the blocks, without its barriers.
+"""Lanes reconverge where the machine code says: by the order of the blocks, without its barriers.
 
 BSSY notes the lanes that are to meet, and BSYNC holds them until all have come. No executor does
-either: of the blocks in which lanes wait the first one runs, so lanes meet at a block if all that
-may come between stands before it.
+either: of the blocks in which lanes wait the first one runs, so lanes reconverge at a block if all
+that may come between stands before it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def regions(kernel: Kernel) -> Iterator[tuple[int, int, str]]:
         if instruction.opcode == "BSSY":
             barrier = str(instruction.operands[0])
             label = str(instruction.operands[1])
-            target = meeting_point(kernel, instruction.index, barrier, places, label)
+            target = reconvergence_point(kernel, instruction.index, barrier, places, label)
             if target is not None:
                 yield block_of[instruction.index], block_of[target], barrier
 
 
-def meeting_point(kernel, start, barrier, places, label) -> int | None:
+def reconvergence_point(kernel, start, barrier, places, label) -> int | None:
     """The first BSYNC of the barrier that control comes to from a BSSY, breadth first."""
     block_of = {i: b for b in kernel.blocks for i in range(b.start, b.end)}
     pending: list[tuple[BasicBlock, int]] = [(block_of[start], start + 1)]
@@ -81,7 +81,9 @@ def after(kernel: Kernel, block: BasicBlock) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(("third", "architecture"), [(0, "sm_75"), (1, "sm_90"), (2, "sm_120")])
-def test_every_block_between_stands_before_the_meeting_point(third: int, architecture: str) -> None:
+def test_every_block_between_stands_before_the_reconvergence_point(
+    third: int, architecture: str
+) -> None:
     """A third of the families for each architecture: how blocks are ordered does not depend on
     it."""
     checked = 0

@@ -10,7 +10,7 @@ from tests.isas.sass.listings import listing
 from kernelcast.ir import Instruction, OpClass
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import meaning_of
-from kernelcast.isas.sass.meaning.lift import Code
+from kernelcast.isas.sass.meaning.lift import LiftContext
 
 MACHINE_REGISTER = re.compile(r"U?[RP]\d+")
 
@@ -22,7 +22,7 @@ def test_an_instruction_does_nothing_where_its_guard_fails(code) -> None:
     seen = {"R2UR"}
     for function in code.module.functions.values():
         starts = {i.address: 0 for i in function.instructions}
-        known = Code(function, 90, dict.fromkeys(range(5), 0), starts, returns=(0,))
+        known = LiftContext(function, 90, dict.fromkeys(range(5), 0), starts, returns=(0,))
         for native in function.instructions:
             if native.name in seen:
                 continue

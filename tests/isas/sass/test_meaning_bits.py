@@ -22,7 +22,7 @@ from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.steps import is_temporary
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import UNKNOWN, meaning_of
-from kernelcast.isas.sass.meaning.lift import Code
+from kernelcast.isas.sass.meaning.lift import LiftContext
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -187,5 +187,5 @@ def test_an_instruction_reads_before_it_writes(text):
 
 def steps_of(text: str) -> tuple[Instruction, ...]:
     function = parse_sass(listing(text)).function("k")
-    code = Code(function, architecture=90, banks={}, block_at={0: 0}, returns=())
+    code = LiftContext(function, architecture=90, banks={}, block_at={0: 0}, returns=())
     return meaning_of(function.instructions[0], 0, code)

@@ -9,7 +9,7 @@ from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
 
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import meaning_of
-from kernelcast.isas.sass.meaning.lift import Code
+from kernelcast.isas.sass.meaning.lift import LiftContext
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_ptx_does_not_define_is_what_numpy_says(name: str, architecture: st
 def meaning(text: str) -> list[str]:
     """The steps of one instruction."""
     native = parse_sass(listing(text)).function("k").instructions[0]
-    code = Code(parse_sass(listing(text)).function("k"), 90, {0: 0}, {0: 0}, returns=(0,))
+    code = LiftContext(parse_sass(listing(text)).function("k"), 90, {0: 0}, {0: 0}, returns=(0,))
     return [str(step).replace("#0.", "t") for step in meaning_of(native, 0, code)]
 
 

@@ -28,7 +28,7 @@ SAMPLE = {
     "shuffles": ("SHFL: first predicate", "SHFL.IDX: first word"),
     "scaled products": ("FMUL.D4: first word", "I2FP: first word"),
     "a flag in a loop": ("UISETP: first predicate", "UIADD3: first word"),
-    "a lone warp": ("R2UR: first word", "SYNCS: store address", "VOTEU: first predicate"),
+    "a single warp": ("R2UR: first word", "SYNCS: store address", "VOTEU: first predicate"),
     "matrices in empty memory": ("STSM: no store",),
 }
 """What is broken in which small kernel."""

@@ -56,7 +56,7 @@ def test_ends_of_a_thread_or_function(leave, goes_on):
     assert graph(leave, "NOP").blocks[0].successors == ((1,) if goes_on else ())
 
 
-def test_labels_where_lanes_meet_again_begin_no_block():
+def test_labels_where_lanes_reconverge_begin_no_block():
     assert len(graph("BSSY B0, `(.L_x_1)", "NOP", "BSYNC B0", ".L_x_1:", "NOP").blocks) == 1
 
 

@@ -8,7 +8,7 @@ from tests.isas.sass.listings import listing
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.meaning import MEANINGS
-from kernelcast.isas.sass.opcodes import Latency, Meaning, coverage, opcode, opcode_table
+from kernelcast.isas.sass.opcodes import Latency, MeaningStatus, coverage, opcode, opcode_table
 
 
 def instruction(text: str):
@@ -40,7 +40,7 @@ def test_an_unsupported_opcode_is_known_but_not_proved():
 def test_the_table_is_whole():
     table = opcode_table()
     assert len(table) > 200
-    assert sum(row.meaning is Meaning.PROVED for row in table.values()) > 100
+    assert sum(row.meaning is MeaningStatus.PROVED for row in table.values()) > 100
 
 
 @pytest.mark.every_architecture
@@ -107,6 +107,6 @@ def test_what_is_written_and_read(text, writes, reads):
 
 
 def test_what_counts_as_proved_has_a_meaning():
-    proved = {name for name, row in opcode_table().items() if row.meaning is Meaning.PROVED}
+    proved = {name for name, row in opcode_table().items() if row.meaning is MeaningStatus.PROVED}
     assert proved <= set(MEANINGS)
     assert set(MEANINGS) <= set(opcode_table())

@@ -22,9 +22,9 @@ from kernelcast.isas.sass.operands import (
     IntegerOperand,
     LabelOperand,
     NameOperand,
-    Register,
     RegisterFile,
     RegisterOperand,
+    SassRegister,
     SetOperand,
     SymbolOperand,
     parse_operand,
@@ -84,17 +84,20 @@ def test_every_source_line_comes_from_the_source(code):
 
 
 OPERANDS = [
-    ("R2", RegisterOperand(Register(R, 2))),
-    ("RZ", RegisterOperand(Register(R, None))),
-    ("UR63", RegisterOperand(Register(UR, 63))),
-    ("!PT", RegisterOperand(Register(P, None), Decoration("!"))),
-    ("UP3", RegisterOperand(Register(RegisterFile.UNIFORM_PREDICATE, 3))),
-    ("B6", RegisterOperand(Register(RegisterFile.CONVERGENCE, 6))),
-    ("SB0", RegisterOperand(Register(RegisterFile.SCOREBOARD, 0))),
-    ("-|R17|.reuse", RegisterOperand(Register(R, 17), Decoration("-", True, ("reuse",)))),
-    ("~R5", RegisterOperand(Register(R, 5), Decoration("~"))),
-    ("R14.reuse.F32", RegisterOperand(Register(R, 14), Decoration("", False, ("reuse", "F32")))),
-    ("R0.H1_H1", RegisterOperand(Register(R, 0), Decoration("", False, ("H1_H1",)))),
+    ("R2", RegisterOperand(SassRegister(R, 2))),
+    ("RZ", RegisterOperand(SassRegister(R, None))),
+    ("UR63", RegisterOperand(SassRegister(UR, 63))),
+    ("!PT", RegisterOperand(SassRegister(P, None), Decoration("!"))),
+    ("UP3", RegisterOperand(SassRegister(RegisterFile.UNIFORM_PREDICATE, 3))),
+    ("B6", RegisterOperand(SassRegister(RegisterFile.CONVERGENCE, 6))),
+    ("SB0", RegisterOperand(SassRegister(RegisterFile.SCOREBOARD, 0))),
+    ("-|R17|.reuse", RegisterOperand(SassRegister(R, 17), Decoration("-", True, ("reuse",)))),
+    ("~R5", RegisterOperand(SassRegister(R, 5), Decoration("~"))),
+    (
+        "R14.reuse.F32",
+        RegisterOperand(SassRegister(R, 14), Decoration("", False, ("reuse", "F32"))),
+    ),
+    ("R0.H1_H1", RegisterOperand(SassRegister(R, 0), Decoration("", False, ("H1_H1",)))),
     ("0x1f", IntegerOperand(31)),
     ("-0x1d", IntegerOperand(-29)),
     ("1.175494350822287508e-38", FloatOperand("1.175494350822287508e-38")),
@@ -104,31 +107,33 @@ OPERANDS = [
     ("c[0x0][0x160]", ConstantOperand(0, None, 0x160)),
     ("-c[0x0][0x170]", ConstantOperand(0, None, 0x170, Decoration("-"))),
     ("|c[0x3][0x8]|", ConstantOperand(3, None, 8, Decoration("", True))),
-    ("c[0x3][R14+0x40]", ConstantOperand(3, Register(R, 14), 0x40)),
-    ("c[0x0][RZ]", ConstantOperand(0, Register(R, None), None)),
-    ("cx[UR4][0x10]", ConstantOperand(Register(UR, 4), None, 0x10)),
+    ("c[0x3][R14+0x40]", ConstantOperand(3, SassRegister(R, 14), 0x40)),
+    ("c[0x0][RZ]", ConstantOperand(0, SassRegister(R, None), None)),
+    ("cx[UR4][0x10]", ConstantOperand(SassRegister(UR, 4), None, 0x10)),
     (
         "desc[UR6][R2.64+-0x80]",
         AddressOperand(
-            (RegisterOperand(Register(R, 2), Decoration("", False, ("64",))),),
+            (RegisterOperand(SassRegister(R, 2), Decoration("", False, ("64",))),),
             -0x80,
-            descriptor=RegisterOperand(Register(UR, 6)),
+            descriptor=RegisterOperand(SassRegister(UR, 6)),
         ),
     ),
     (
         "[R4+UR5+0x80]",
-        AddressOperand((RegisterOperand(Register(R, 4)), RegisterOperand(Register(UR, 5))), 0x80),
+        AddressOperand(
+            (RegisterOperand(SassRegister(R, 4)), RegisterOperand(SassRegister(UR, 5))), 0x80
+        ),
     ),
     ("[0x4]", AddressOperand((), 4)),
-    ("tmem[UR7]", AddressOperand((RegisterOperand(Register(UR, 7)),), None, "tmem")),
+    ("tmem[UR7]", AddressOperand((RegisterOperand(SassRegister(UR, 7)),), None, "tmem")),
     ("`(.L_x_3)", LabelOperand(".L_x_3")),
     ("`($__internal_0_$__cuda_sm20_div_s64)", LabelOperand("$__internal_0_$__cuda_sm20_div_s64")),
     ("32@lo((k + .L_x_5@srel))", SymbolOperand("32@lo((k + .L_x_5@srel))")),
     ("SR_TID.X", NameOperand("SR_TID.X")),
     ("2D", NameOperand("2D")),
     ("{5,4}", SetOperand((5, 4))),
-    ("R8 `(f)", IndirectOperand(RegisterOperand(Register(R, 8)), LabelOperand("f"))),
-    ("R6 -0x2c0", IndirectOperand(RegisterOperand(Register(R, 6)), IntegerOperand(-0x2C0))),
+    ("R8 `(f)", IndirectOperand(RegisterOperand(SassRegister(R, 8)), LabelOperand("f"))),
+    ("R6 -0x2c0", IndirectOperand(RegisterOperand(SassRegister(R, 6)), IntegerOperand(-0x2C0))),
 ]
 
 
@@ -159,7 +164,7 @@ def test_an_instruction_taken_apart():
     module = parse_sass(text)
     assert module.target == "sm_90"
     (instruction,) = module.function("k").instructions
-    assert instruction.guard == RegisterOperand(Register(P, 0), Decoration("!"))
+    assert instruction.guard == RegisterOperand(SassRegister(P, 0), Decoration("!"))
     assert (instruction.opcode, instruction.modifiers) == ("LDG", ("E", "64", "CONSTANT"))
     assert instruction.name == "LDG.E.64.CONSTANT"
     assert len(instruction.operands) == 2

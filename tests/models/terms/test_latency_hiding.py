@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelcast.models.terms.latency_hiding import (
     Chip,
-    Contention,
+    MemoryContention,
     contended_throughput,
     memory_throughput,
     needed_warps,
@@ -35,7 +35,7 @@ TABLE_4_2 = {
     "Maxwell": lambda n, a: 32 * a * min(n / (368 + 6 * a), 0.0814, 4 / (a + 1)),
 }
 # Section 6.5: Table 6.5 for Kepler, 170 GB/s as loads per cycle and SM.
-KEPLER_LAW = Contention(300, ((32, 170e9),)).in_units_of(128 * 8 * 1.124e9)
+KEPLER_LAW = MemoryContention(300, ((32, 170e9),)).in_units_of(128 * 8 * 1.124e9)
 
 
 @pytest.mark.parametrize("name", CHIPS)
@@ -95,7 +95,7 @@ def test_contention_delays_saturation_but_not_the_single_warp():
 
 def test_refined_law_of_g80():
     """Section 6.4: 441 + 4 x / (71 - x) + 156 x / (121 - x), x in GB/s."""
-    law = Contention(441, ((4, 71), (156, 121)))
+    law = MemoryContention(441, ((4, 71), (156, 121)))
     assert law.latency(0) == 441
     assert law.latency(50) == pytest.approx(441 + 4 * 50 / 21 + 156 * 50 / 71)
     assert law.latency(71) == math.inf
@@ -109,7 +109,7 @@ def test_refined_law_of_g80():
     bound=st.floats(1e-5, 10),
 )
 def test_the_solution_is_consistent(n, a, b, c, bound):
-    law = Contention(a, ((b, c),))
+    law = MemoryContention(a, ((b, c),))
     x = float(contended_throughput(n, law.latency, bound))
     below, above = 0.999 * x, 1.001 * x
     assert 0 < x <= bound

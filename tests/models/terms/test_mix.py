@@ -207,7 +207,7 @@ def test_cached_loads_take_the_nearest_cache_that_there_is():
 
 
 def test_listing_3_2_independent_additions_are_six_cycles_apart_on_fermi():
-    """A lone warp with 3 or more chains issues every 6 cycles, not every 18 / k."""
+    """A single warp with 3 or more chains issues every 6 cycles, not every 18 / k."""
     machine = load_machine("gtx-480")
     alone = [float(mix_work(machine, Mix(math.inf, ilp=k), 1).alone_cycles) for k in (1, 2, 3, 8)]
     assert alone == [18, 9, 6, 6]

@@ -43,7 +43,7 @@ def test_warps_that_do_the_same_do_not_wait():
 
 
 @pytest.mark.parametrize(("entered", "share"), [(1 / 8, 1), (1 / 2, 1), (1 / 80, 0.1)])
-def test_one_warp_that_takes_a_longer_way_holds_up_its_block(entered, share):
+def test_one_warp_that_takes_a_longer_path_holds_up_its_block(entered, share):
     """Whether one of eight does or four; where it is one of 80, in a tenth of the blocks."""
     assert slowest(IF, [1, entered, 1], [10, 100, 10]) == pytest.approx(20 + 100 * share)
 
@@ -52,24 +52,24 @@ def test_a_warp_alone_in_its_block_waits_for_nobody():
     assert slowest(IF, [1, 1 / 8, 1], [10, 100, 10], warps=1) == pytest.approx(20 + 100 / 8)
 
 
-def test_of_two_ways_the_slowest_takes_the_longer():
+def test_of_two_paths_the_slowest_takes_the_longer():
     assert slowest(EITHER, [1, 1 / 8, 7 / 8, 1], [10, 100, 30, 10]) == pytest.approx(120)
     assert slowest(EITHER, [1, 7 / 8, 1 / 8, 1], [10, 30, 100, 10]) == pytest.approx(120)
 
 
-def test_a_rare_way_is_the_slowest_in_a_few_blocks_only():
+def test_a_rare_path_is_the_slowest_in_a_few_blocks_only():
     expected = 20 + 0.1 * 100 + 0.9 * 30
     assert slowest(EITHER, [1, 1 / 80, 79 / 80, 1], [10, 100, 30, 10]) == pytest.approx(expected)
 
 
-def test_a_warp_whose_lanes_part_takes_both_ways():
+def test_a_warp_whose_lanes_diverge_takes_both_paths():
     assert slowest(EITHER, [1, 1, 1, 1], [10, 100, 30, 10]) == pytest.approx(150)
     assert slowest(EITHER, [1, 0.75, 0.75, 1], [10, 100, 30, 10]) == pytest.approx(150)
     assert slowest(EITHER, [1, 1, 0.25, 1], [10, 100, 30, 10]) == pytest.approx(150)
 
 
-def test_ways_within_a_way_are_taken_by_its_warps():
-    """One warp of eight comes by; it takes the inner way in a quarter of the blocks."""
+def test_paths_within_a_path_are_taken_by_its_warps():
+    """One warp of eight comes by; it takes the inner path in a quarter of the blocks."""
     nested = graph((1, 4), (2, 3), (3,), (4,), ())
     found = slowest(nested, [1, 1 / 8, 1 / 32, 1 / 8, 1], [10, 20, 100, 30, 10])
     assert found == pytest.approx(20 + 50 + 0.25 * 100)
@@ -83,10 +83,10 @@ def test_in_a_loop_with_a_barrier_every_round_waits():
     """A tree reduction by 256 threads: 4, 2, 1, 1, 1, 1, 1, 1 of 8 warps add, in 8 rounds."""
     entered = [1, 8, 12 / 8, 8, 1]
     cycles = [100, 10, 50, 10, 20]
-    meeting, parted = graph(*ROUNDS, barriers=(3,)), graph(*ROUNDS)
-    assert slowest(meeting, entered, cycles) == pytest.approx(100 + 8 * (10 + 50 + 10) + 20)
+    synchronised, diverged = graph(*ROUNDS, barriers=(3,)), graph(*ROUNDS)
+    assert slowest(synchronised, entered, cycles) == pytest.approx(100 + 8 * (10 + 50 + 10) + 20)
     # Without the barrier they may run ahead: one warp adds at least twice.
-    assert slowest(parted, entered, cycles) == pytest.approx(100 + 8 * 20 + 2 * 50 + 20)
+    assert slowest(diverged, entered, cycles) == pytest.approx(100 + 8 * 20 + 2 * 50 + 20)
 
 
 def test_rounds_of_unequal_number_differ_by_one_at_least():

@@ -14,7 +14,8 @@ from kernelcast.calibration.rules import (
     matrices,
     models,
 )
-from kernelcast.calibration.rules.base import Capability, Fitted, Rule
+from kernelcast.calibration.rules.base import Fitted, Rule
+from kernelcast.measuring.harness.microbenchmarks.tensor import Capability
 
 __all__ = ["Fitted", "Rule", "rules"]
 

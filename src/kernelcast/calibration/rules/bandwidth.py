@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -15,7 +15,7 @@ from kernelcast.calibration.rules.base import (
     plateau,
     seconds,
 )
-from kernelcast.measuring.samples import Copies, Mix, NearStream, RandomReads, Stream
+from kernelcast.measuring.samples import Copies, NearStream, RandomReads, Stream, StreamMix
 
 _IN_HOST_DIRECTION = {"pcie.bandwidth": "HtoD", "pcie.bandwidth_to_host": "DtoH"}
 
@@ -64,7 +64,7 @@ def _stream(samples: Sequence[Stream], _: Device, *, modes: Sequence[str]) -> Fi
     return plateau(curves, "bytes in flight per SM", "byte/s")
 
 
-def _mixed(level: str, samples: Sequence[Mix], _: Device) -> Fitted:
+def _mixed(level: str, samples: Sequence[StreamMix], _: Device) -> Fitted:
     curves = measured(
         [s for s in samples if s.level == level],
         lambda s: level,
@@ -108,7 +108,7 @@ def _copies(direction: str, samples: Sequence[Copies], _: Device) -> Fitted:
 def _copy_latency(samples: Sequence[Copies], _: Device) -> Fitted:
     copies = sorted(_pinned(samples, "HtoD"), key=lambda s: s.bytes)
     found = fits.level([t for s in copies[:1] for t in s.seconds])
-    curve = Curve("measured", tuple((s.bytes, seconds(s)) for s in copies))
+    curve = PlottedCurve("measured", tuple((s.bytes, seconds(s)) for s in copies))
     fitted = level_curve("the smallest", found.level, [curve])
     picture = Picture("bytes", "seconds", (curve, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture, level_curve
-from kernelcast.machines.machine import Kind
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve
+from kernelcast.machines.machine import Provenance
 from kernelcast.measuring.samples import Seconds, Timed
 
 Device = Mapping[str, Any]
-Capability = tuple[int, int]
-T = TypeVar("T", bound=Timed)
+
+_T = TypeVar("_T", bound=Timed)
 
 MAX_RESIDUAL = 0.05
 
@@ -40,15 +40,15 @@ class Rule:
     method: str
     fit: Callable[[Any, Device], Fitted]
     max_residual: float = MAX_RESIDUAL
-    kind: Kind = Kind.MEASURED
+    kind: Provenance = Provenance.MEASURED
 
 
-def cycles_per(samples: Sequence[T], count: Callable[[T], int]) -> list[float]:
+def cycles_per(samples: Sequence[_T], count: Callable[[_T], int]) -> list[float]:
     """Cycles of a warp per `count`, of every repeat."""
     return [cycles / count(s) for s in samples for cycles in s.warp_cycles]
 
 
-def warp_cycles(sample: T, count: Callable[[T], int]) -> float:
+def warp_cycles(sample: _T, count: Callable[[_T], int]) -> float:
     """Cycles of a warp per `count`, the median of the repeats."""
     return float(statistics.median(sample.warp_cycles) / count(sample))
 
@@ -61,12 +61,12 @@ def seconds(sample: Seconds) -> float:
 def constant(values: Sequence[float], y_label: str) -> Fitted:
     """A number measured again and again: the median."""
     found = fits.level(values)
-    runs = Curve("measured", tuple(enumerate(values, 1)))
+    runs = PlottedCurve("measured", tuple(enumerate(values, 1)))
     picture = Picture("measurement", y_label, (runs, level_curve("median", found.level, [runs])))
     return Fitted(found.level, found.residual, picture)
 
 
-def plateau(curves: tuple[Curve, ...], x_label: str, y_label: str) -> Fitted:
+def plateau(curves: tuple[PlottedCurve, ...], x_label: str, y_label: str) -> Fitted:
     """The rate that does not grow any more."""
     found = fits.best_plateau([y for curve in curves for _, y in curve.points])
     fitted = level_curve("plateau", found.level, curves)
@@ -77,7 +77,7 @@ def plateau(curves: tuple[Curve, ...], x_label: str, y_label: str) -> Fitted:
 class LineFit:
     """A line with its picture."""
 
-    line: fits.Line
+    line: fits.StraightLine
     picture: Picture
 
     @property
@@ -99,7 +99,7 @@ def straight(
     found = fits.line([x for x, _ in ordered], [y for _, y in ordered])
     ends = (ordered[0][0], ordered[-1][0])
     curves = (
-        Curve(label, ordered),
-        Curve("line", tuple((x, found.at(x)) for x in ends), is_fit=True),
+        PlottedCurve(label, ordered),
+        PlottedCurve("line", tuple((x, found.at(x)) for x in ends), is_fit=True),
     )
     return LineFit(found, Picture(x_label, y_label, curves))

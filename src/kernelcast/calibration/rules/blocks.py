@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture
+from kernelcast.calibration.picture import Picture, PlottedCurve
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -69,7 +69,7 @@ def _residents(samples: Sequence[Residency], each: Callable[[Residency], int], w
     most = held[id(best)]
     fewer = sum(each(best) * n != most for n in best.most_resident) / len(best.most_resident)
     curves = tuple(
-        Curve(
+        PlottedCurve(
             f"{s.threads} threads" + (f", {kib:.0f} KiB" if (kib := s.shared_bytes / 1024) else ""),
             tuple(
                 ((i + 0.5) / len(s.mean_resident), each(s) * n)
@@ -78,5 +78,5 @@ def _residents(samples: Sequence[Residency], each: Callable[[Residency], int], w
         )
         for s in samples
     )
-    level = Curve("most", ((0.0, most), (1.0, most)), is_fit=True)
+    level = PlottedCurve("most", ((0.0, most), (1.0, most)), is_fit=True)
     return Fitted(most, fewer, Picture("share of the run", f"{what} held", (*curves, level)))

@@ -1,11 +1,11 @@
-"""How much may be under way at once: loads of a warp and of an SM, atomics on one address."""
+"""How much may be in flight at once: loads of a warp and of an SM, atomics on one address."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -83,7 +83,7 @@ def _same_address(samples: Sequence[Contention], _: Device) -> Fitted:
 def _atomic_rate(samples: Sequence[Contention], _: Device) -> Fitted:
     chosen = [s for s in samples if s.lanes > 1]
     found = fits.best_plateau([s.additions / t for s in chosen for t in s.seconds])
-    curve = Curve(
+    curve = PlottedCurve(
         "measured", tuple(sorted((s.addresses, s.additions / seconds(s)) for s in samples))
     )
     fitted = level_curve("every lane on its own", found.level, [curve])

@@ -19,7 +19,7 @@ from kernelcast.calibration.rules.base import (
 from kernelcast.measuring.samples import Atomics, Barriers, Branches, Divergence, Stores
 
 _BARRIER_WARPS = 8
-MAX_BARRIER_RESIDUAL = 0.10
+_MAX_BARRIER_RESIDUAL = 0.10
 """Warps come to a barrier by fours, one per scheduler: the line has steps."""
 
 
@@ -33,11 +33,11 @@ def rules() -> Iterator[Rule]:
     barrier = f"barrier of a block of {_BARRIER_WARPS} warps"
     yield Rule("latency.barrier", "barriers", barrier, _barrier)
     each = "slope over the warps of the block"
-    yield Rule("latency.barrier_warp", "barriers", each, _barrier_warp, MAX_BARRIER_RESIDUAL)
+    yield Rule("latency.barrier_warp", "barriers", each, _barrier_warp, _MAX_BARRIER_RESIDUAL)
     body = "line of cycles over the length of a loop, less its two other instructions"
     yield Rule("latency.branch", "branches", body, _branch)
-    ways = "slope over ways, less their instructions, from ways of two lengths"
-    yield Rule("latency.divergence", "divergence", ways, _divergence)
+    paths = "slope over paths, less their instructions, from paths of two lengths"
+    yield Rule("latency.divergence", "divergence", paths, _divergence)
     one = "cycles per store of one warp"
     yield Rule("latency.store_next", "stores", one, _store_next)
 
@@ -92,11 +92,11 @@ def _branch(samples: Sequence[Branches], _: Device) -> Fitted:
 
 
 def _divergence(samples: Sequence[Divergence], _: Device) -> Fitted:
-    """A way costs c + n l for n instructions of latency l; from ways of two lengths follows c."""
+    """A path costs c + n l for n instructions of latency l; from paths of two lengths follows c."""
     lengths = sorted({s.length for s in samples})
     if len(lengths) != 2:
-        raise fits.UnfitError("ways of two lengths are needed")
-    short, long = (_over_ways(samples, length) for length in lengths)
+        raise fits.UnfitError("paths of two lengths are needed")
+    short, long = (_over_paths(samples, length) for length in lengths)
     # c = slope(n1) - n1 (slope(n2) - slope(n1)) / (n2 - n1)
     weight = lengths[0] / (lengths[1] - lengths[0])
     value = (1 + weight) * short.line.slope - weight * long.line.slope
@@ -107,12 +107,12 @@ def _divergence(samples: Sequence[Divergence], _: Device) -> Fitted:
     return Fitted(value, max(found.residual, long.line.residual), picture)
 
 
-def _over_ways(samples: Sequence[Divergence], length: int) -> LineFit:
+def _over_paths(samples: Sequence[Divergence], length: int) -> LineFit:
     points = [
         (s.ways, c / s.iterations) for s in samples if s.length == length for c in s.warp_cycles
     ]
     return straight(
-        points, "ways that lanes go", "cycles per iteration", f"{length} instructions a way"
+        points, "paths that lanes take", "cycles per iteration", f"{length} instructions a path"
     )
 
 

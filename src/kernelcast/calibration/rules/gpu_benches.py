@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from kernelcast.calibration import fits
 from kernelcast.calibration.levels import Level, levels
-from kernelcast.calibration.picture import Curve, Picture, level_curve
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve
 from kernelcast.calibration.rules.base import Device, Fitted, Rule, straight
 from kernelcast.calibration.rules.latency import CACHE_SHARE, knee_of
 from kernelcast.measurements.gpu_benches import (
     CacheRead,
-    Chase,
+    ChaseRow,
     Intensity,
     SharedRead,
     ShortStreams,
@@ -39,7 +39,7 @@ _READING = ("read", "scale", "triad")
 _Read = CacheRead | SharedRead
 
 
-class _Way(NamedTuple):
+class _FitMethod(NamedTuple):
     program: str
     method: str
     fit: Callable[[Any, Device], Fitted]
@@ -47,17 +47,17 @@ class _Way(NamedTuple):
 
 def rules(programs: Collection[str]) -> Iterator[Rule]:
     """One rule for every number: by the first of its programs that ran, else by the first."""
-    for path, ways in _ways().items():
-        way = next((w for w in ways if w.program in programs), ways[0])
-        yield Rule(path, way.program, way.method, way.fit)
+    for path, methods in _fit_methods().items():
+        method = next((w for w in methods if w.program in programs), methods[0])
+        yield Rule(path, method.program, method.method, method.fit)
 
 
-def _ways() -> Mapping[str, Sequence[_Way]]:
+def _fit_methods() -> Mapping[str, Sequence[_FitMethod]]:
     level = "level of the chase over footprints"
     rise = f"footprint where the latency has risen by {CACHE_SHARE:.0%} of all it rises"
     plateau = "plateau over footprints of reads of all SMs"
     streams = "plateau over occupancies"
-    chase, stream = partial(_Way, "gpu-latency"), partial(_Way, "gpu-stream")
+    chase, stream = partial(_FitMethod, "gpu-latency"), partial(_FitMethod, "gpu-stream")
     # Of several programs that tell a number, the first that ran decides.
     return {
         "latency.l1": [chase(f"first {level}", _l1)],
@@ -68,15 +68,19 @@ def _ways() -> Mapping[str, Sequence[_Way]]:
         "l1.reach": [chase(rise, _l1_reach)],
         "l2.reach": [chase(f"{rise}; of the near partition, if two", _l2_reach)],
         "l1.bandwidth": [
-            _Way("gpu-cache", "plateau of reads over footprints, all SMs alike", _l1_rate),
-            _Way("gpu-strides", "plateau of loads of consecutive words, one SM", _consecutive),
+            _FitMethod("gpu-cache", "plateau of reads over footprints, all SMs alike", _l1_rate),
+            _FitMethod(
+                "gpu-strides", "plateau of loads of consecutive words, one SM", _consecutive
+            ),
         ],
         "l2.bandwidth": [
-            _Way("gpu-cache", f"{plateau}, each of the same array", partial(_cache_rate, place=1)),
-            _Way("gpu-l2-cache", plateau, partial(_cache_rate, place=0)),
+            _FitMethod(
+                "gpu-cache", f"{plateau}, each of the same array", partial(_cache_rate, place=1)
+            ),
+            _FitMethod("gpu-l2-cache", plateau, partial(_cache_rate, place=0)),
         ],
         "l2.mixed_bandwidth": [
-            _Way(
+            _FitMethod(
                 "gpu-l2-stream", f"{streams} and lengths of scale, as much read as written", _mixed
             )
         ],
@@ -88,23 +92,27 @@ def _ways() -> Mapping[str, Sequence[_Way]]:
             stream(f"{streams} of scale, as much read as written", partial(_stream, ("scale",)))
         ],
         "launch.overhead": [
-            _Way("gpu-small-kernels", "first level of the time of a launch over its size", _launch)
+            _FitMethod(
+                "gpu-small-kernels", "first level of the time of a launch over its size", _launch
+            )
         ],
         "launch.block_interval": [
-            _Way("gpu-small-kernels", "slope of time over blocks, whatever their size", _block)
+            _FitMethod(
+                "gpu-small-kernels", "slope of time over blocks, whatever their size", _block
+            )
         ],
         "throughput.fp32": [
-            _Way("gpu-roofline", "plateau over intensities, at the highest clock", _fp32)
+            _FitMethod("gpu-roofline", "plateau over intensities, at the highest clock", _fp32)
         ],
     }
 
 
-def _chased(rows: Sequence[Chase]) -> tuple[list[float], list[float]]:
+def _chased(rows: Sequence[ChaseRow]) -> tuple[list[float], list[float]]:
     ordered = sorted(rows, key=lambda r: r.footprint_bytes)
     return [r.footprint_bytes for r in ordered], [r.cycles for r in ordered]
 
 
-def _caches(rows: Sequence[Chase], device: Device) -> tuple[Level, list[Level], Level]:
+def _caches(rows: Sequence[ChaseRow], device: Device) -> tuple[Level, list[Level], Level]:
     """The levels of L1, of L2, near before far, and of DRAM, the first beyond the stated L2."""
     found = levels(*_chased(rows))
     within = [each for each in found[1:] if each.middle <= device["l2_bytes"]]
@@ -114,7 +122,7 @@ def _caches(rows: Sequence[Chase], device: Device) -> tuple[Level, list[Level], 
     return found[0], within, beyond[0]
 
 
-def _at_level(rows: Sequence[Chase], values: Sequence[float]) -> Fitted:
+def _at_level(rows: Sequence[ChaseRow], values: Sequence[float]) -> Fitted:
     found = fits.level(values)
     curve = _curve(*_chased(rows))
     fitted = level_curve("level", found.level, [curve])
@@ -122,42 +130,44 @@ def _at_level(rows: Sequence[Chase], values: Sequence[float]) -> Fitted:
     return Fitted(found.level, found.residual, picture)
 
 
-def _l1(rows: Sequence[Chase], device: Device) -> Fitted:
+def _l1(rows: Sequence[ChaseRow], device: Device) -> Fitted:
     return _at_level(rows, _caches(rows, device)[0].values)
 
 
-def _l2(rows: Sequence[Chase], device: Device, *, place: int) -> Fitted:
+def _l2(rows: Sequence[ChaseRow], device: Device, *, place: int) -> Fitted:
     within = _caches(rows, device)[1]
     if place >= len(within):
         raise fits.UnfitError("the latency of L2 is at one level, not at two")
     return _at_level(rows, within[place].values)
 
 
-def _dram(rows: Sequence[Chase], device: Device) -> Fitted:
+def _dram(rows: Sequence[ChaseRow], device: Device) -> Fitted:
     level = _caches(rows, device)[2]
     least = _NEAR_DRAM * device["l2_bytes"]
     pairs = zip(level.sizes, level.values, strict=True)
     return _at_level(rows, [cycles for size, cycles in pairs if size >= least])
 
 
-def _l1_reach(rows: Sequence[Chase], device: Device) -> Fitted:
+def _l1_reach(rows: Sequence[ChaseRow], device: Device) -> Fitted:
     l1, within, _dram_level = _caches(rows, device)
     return _reach(rows, l1, within[0])
 
 
-def _l2_reach(rows: Sequence[Chase], device: Device) -> Fitted:
+def _l2_reach(rows: Sequence[ChaseRow], device: Device) -> Fitted:
     _l1_level, within, dram = _caches(rows, device)
     return _reach(rows, within[0], dram)
 
 
-def _reach(rows: Sequence[Chase], low: Level, high: Level) -> Fitted:
+def _reach(rows: Sequence[ChaseRow], low: Level, high: Level) -> Fitted:
     """Where the latency leaves the lower level, of what lies from that to the higher one."""
     points = list(zip(*_chased(rows), strict=True))[low.place : high.end]
     found, picture = knee_of(points, CACHE_SHARE, _FOOTPRINT)
     return Fitted(found.size, found.residual, picture)
 
 
-def _read_level(rows: Sequence[_Read], device: Device, place: int) -> tuple[fits.Plateau, Curve]:
+def _read_level(
+    rows: Sequence[_Read], device: Device, place: int
+) -> tuple[fits.Plateau, PlottedCurve]:
     """The best rates of a level, of arrays that L2 holds.
 
     Beyond, SMs that read the same array at about the same time still share what one has fetched.
@@ -181,7 +191,7 @@ def _l1_rate(rows: Sequence[CacheRead], device: Device) -> Fitted:
     cycles_per_s = device["sm_count"] * device["clock_khz"] * 1e3
     found, curve = _read_level(rows, device, 0)
     own = fits.Plateau(found.level / cycles_per_s, found.residual)
-    each = Curve(curve.label, tuple((x, y / cycles_per_s) for x, y in curve.points))
+    each = PlottedCurve(curve.label, tuple((x, y / cycles_per_s) for x, y in curve.points))
     return _plateau(own, (each,), _FOOTPRINT, "byte/cycle/SM", is_logarithmic=True)
 
 
@@ -246,7 +256,7 @@ def _fp32(rows: Sequence[Intensity], device: Device) -> Fitted:
         raise fits.UnfitError("at the highest clock memory limits, not arithmetic")
     scale = _FLOPS_OF_FMA * device["sm_count"] * fastest[0].clock_hz
     own = fits.Plateau(found.level / scale, found.residual)
-    each = Curve(curve.label, tuple((x, y / scale) for x, y in curve.points))
+    each = PlottedCurve(curve.label, tuple((x, y / scale) for x, y in curve.points))
     return _plateau(own, (each,), "FMA per element", "results/cycle/SM")
 
 
@@ -254,13 +264,13 @@ def _columns(rows: Sequence[object], x: str, y: str) -> tuple[list[float], list[
     return [getattr(r, x) for r in rows], [getattr(r, y) for r in rows]
 
 
-def _curve(xs: Sequence[float], ys: Sequence[float], *, label: str = "measured") -> Curve:
-    return Curve(label, tuple(sorted(zip(xs, ys, strict=True))))
+def _curve(xs: Sequence[float], ys: Sequence[float], *, label: str = "measured") -> PlottedCurve:
+    return PlottedCurve(label, tuple(sorted(zip(xs, ys, strict=True))))
 
 
 def _plateau(
     found: fits.Plateau,
-    curves: tuple[Curve, ...],
+    curves: tuple[PlottedCurve, ...],
     x_label: str,
     y_label: str,
     *,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture, level_curve, measured
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -95,7 +95,7 @@ def _slices(samples: Sequence[Slices], _: Device, *, is_far: bool) -> Fitted:
         if is_far:
             raise
         levels = {"all": fits.mean(found)}
-    ranks = Curve("measured", tuple(enumerate(found, 1)))
+    ranks = PlottedCurve("measured", tuple(enumerate(found, 1)))
     fitted = [level_curve(name, level.level, [ranks]) for name, level in levels.items()]
     picture = Picture("SM and line, by latency", _CYCLES, (ranks, *fitted))
     chosen = list(levels.values())[-1 if is_far else 0]
@@ -150,9 +150,9 @@ def knee_of(
     """Where the latency leaves its lower level, and how that looks."""
     points = sorted(points)
     found = fits.knee([x for x, _ in points], [y for _, y in points], share)
-    curve = Curve("measured", tuple(points))
+    curve = PlottedCurve("measured", tuple(points))
     first, last = points[0][0], points[-1][0]
     steps = ((first, found.low), (found.size, found.low), (found.size, found.high))
-    fitted = Curve("levels", (*steps, (last, found.high)), is_fit=True)
+    fitted = PlottedCurve("levels", (*steps, (last, found.high)), is_fit=True)
     mark = (f"{found.size:.4g} bytes", found.size)
     return found, Picture(x_label, _CYCLES, (curve, fitted), mark, is_logarithmic=True)

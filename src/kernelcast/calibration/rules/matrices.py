@@ -8,14 +8,8 @@ from typing import Any
 
 from kernelcast.calibration.picture import measured
 from kernelcast.calibration.rules.arithmetic import chain_latency
-from kernelcast.calibration.rules.base import (
-    Capability,
-    Device,
-    Fitted,
-    Rule,
-    plateau,
-    straight,
-)
+from kernelcast.calibration.rules.base import Device, Fitted, Rule, plateau, straight
+from kernelcast.measuring.harness.microbenchmarks.tensor import Capability
 from kernelcast.measuring.samples import GroupChain, MatrixChains, ThreadChain
 
 _TURING = {"tensor": "tensor.m16n8k8_f16", "tensor_int8": "tensor.m8n8k16_s8"}

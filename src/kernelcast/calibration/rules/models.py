@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Curve, Picture, level_curve
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -17,10 +17,10 @@ from kernelcast.calibration.rules.base import (
     warp_cycles,
 )
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.machines.machine import Kind
+from kernelcast.machines.machine import Provenance
 from kernelcast.measuring.samples import LoadedChase
 
-MAX_MODEL_RESIDUAL = 0.10
+_MAX_MODEL_RESIDUAL = 0.10
 _COALESCED_PITCH, _SECTOR_PITCH = 8, 32
 _POINTER_BYTES = 8
 _TRANSACTION_BYTES = 128
@@ -32,13 +32,13 @@ def rules() -> Iterator[Rule]:
     law = "latency = a + b T/(c - T), coalesced (Volkov 2016, section 6.4)"
     for part in ("base", "slope", "capacity"):
         path, fit = f"volkov.latency_{part}", partial(_volkov, part)
-        yield Rule(path, "loaded_latency", law, fit, MAX_MODEL_RESIDUAL, Kind.FITTED)
+        yield Rule(path, "loaded_latency", law, fit, _MAX_MODEL_RESIDUAL, Provenance.FITTED)
     alone = "round trip, one warp per SM"
-    yield Rule("mwp_cwp.mem_ld", "loaded_latency", alone, _round_trip, kind=Kind.FITTED)
+    yield Rule("mwp_cwp.mem_ld", "loaded_latency", alone, _round_trip, kind=Provenance.FITTED)
     least = "least latency over warps, per transaction (Hong and Kim 2009, section 3.2.2)"
     for name, pitch in (("coalesced", _COALESCED_PITCH), ("uncoalesced", _SECTOR_PITCH)):
         path, fit = f"mwp_cwp.departure_{name}", partial(_departure, pitch)
-        yield Rule(path, "loaded_latency", least, fit, kind=Kind.FITTED)
+        yield Rule(path, "loaded_latency", least, fit, kind=Provenance.FITTED)
 
 
 def _loaded(
@@ -62,8 +62,8 @@ def _volkov(part: str, samples: Sequence[LoadedChase], _: Device) -> Fitted:
     rise = (max(latencies) - found.base) / found.slope
     end = found.capacity * rise / (1 + rise) if rise > 0 else points[-1][0]
     steps = [end * i / _CURVE_POINTS for i in range(_CURVE_POINTS + 1)]
-    law = Curve("a + b T/(c - T)", tuple((t, found.at(t)) for t in steps), is_fit=True)
-    curves = (Curve("measured", points), law)
+    law = PlottedCurve("a + b T/(c - T)", tuple((t, found.at(t)) for t in steps), is_fit=True)
+    curves = (PlottedCurve("measured", points), law)
     picture = Picture("memory throughput in byte/s", "cycles per load", curves)
     return Fitted(getattr(found, part), found.residual, picture)
 
@@ -82,7 +82,7 @@ def _departure(pitch: int, samples: Sequence[LoadedChase], _: Device) -> Fitted:
     each = sorted(
         (n, latency / n / transactions) for n, latency in zip(warps, latencies, strict=True)
     )
-    curve = Curve("measured", tuple(each))
+    curve = PlottedCurve("measured", tuple(each))
     value = found.level / transactions
     picture = Picture(
         "warps per SM", "cycles per transaction", (curve, level_curve("least", value, [curve]))

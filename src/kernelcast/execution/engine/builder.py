@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from kernelcast.execution.engine.values import Value, element_bits, mangled, vector
 from kernelcast.ir.sizes import WARP_LANES
 
-LANES = range(WARP_LANES)
+_LANES = range(WARP_LANES)
 
 
-class Builder:
+class FunctionBuilder:
     """Lines of one function, its stack slots, what it declares and calls, and fresh names."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Builder:
 
     def lane_numbers(self, element: str = "i32") -> Value:
         """0 to 31."""
-        return Value("<" + ", ".join(f"{element} {lane}" for lane in LANES) + ">", element)
+        return Value("<" + ", ".join(f"{element} {lane}" for lane in _LANES) + ">", element)
 
     def splat(self, scalar: str, element: str) -> Value:
         """A scalar in every lane."""

@@ -4,7 +4,7 @@ Each basic block has a *pending mask*: the lanes that wait to run in it. `%low` 
 with pending lanes. A branch whose target lies below `%low` jumps straight to it, carrying its mask
 in `%current`; any other adds to the pending masks and dispatches to `%low`. Exited lanes are
 pending nowhere, and lanes at a barrier wait in the masks of `%state` until the driver wakes them.
-A pause ends the turn of the whole warp, so that lanes meet again where they would without it.
+A pause ends the turn of the whole warp, so that lanes reconverge where they would without it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Lanes of a warp that wait for each other in loops: the others move when they lose patience.
+"""Lanes of a warp that spin for each other: the others move when the spin budget is spent.
 
-Only kernels with a waiting loop (`analysis/waiting.py`) have any of this. `%sweep` is 0 but while
+Only kernels with a spin loop (`analysis/spin_loops.py`) have any of this. `%sweep` is 0 but while
 the others move: then it is one more than the last block that moved, `%unmoved` holds the lanes that
 have not, and `%low` is 0, so that no branch is direct and every block ends at `dispatch`.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from kernelcast.analysis.waiting import PATIENCE
+from kernelcast.analysis.spin_loops import SPIN_BUDGET
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.ir import Immediate, Register
 
@@ -18,8 +18,8 @@ class Word(IntEnum):
     """What a warp of such a kernel keeps from turn to turn, one word each."""
 
     ALIVE = 0  # lanes that have not exited
-    PATIENT = 1  # lanes that began the last round of a waiting loop
-    ROUNDS = 2  # how many such rounds they have begun in succession
+    SPINNING = 1  # lanes that began the last iteration of a spin loop
+    ROUNDS = 2  # iterations that they have begun in succession
 
 
 def kept(lw: Lowering, word: Word) -> str:
@@ -37,15 +37,15 @@ def begin(lw: Lowering, offset: int) -> None:
 
 
 def gate(lw: Lowering, index: int) -> None:
-    """Where a block begins: lanes that have to meet others wait; lanes that lose patience let the
-    others move."""
-    if index in lw.waits.meetings:
-        _meet(lw, index, lw.waits.meetings[index])
+    """Where a block begins: lanes that have to reconverge wait; lanes that have spent their spin
+    budget let the others move."""
+    if index in lw.waits.reconvergence:
+        _reconverge(lw, index, lw.waits.reconvergence[index])
     if index in lw.waits.headers:
-        _lose_patience(lw, index)
+        _spend_spin_budget(lw, index)
 
 
-def _meet(lw: Lowering, index: int, lanes: Register | Immediate) -> None:
+def _reconverge(lw: Lowering, index: int, lanes: Register | Immediate) -> None:
     b = lw.b
     place = b.scalar(f"getelementptr i32, ptr %pending, i64 {index}")
     here = b.scalar(f"or i32 {b.scalar(f'load i32, ptr {place}')}, {_load(lw, '%current')}")
@@ -75,19 +75,19 @@ def _mask(lw: Lowering, lanes: Register | Immediate, here: str) -> str:
     return lw.b.scalar(f"extractelement <32 x i32> {lw.register(lanes).text}, i32 {lane}")
 
 
-def _lose_patience(lw: Lowering, index: int) -> None:
+def _spend_spin_budget(lw: Lowering, index: int) -> None:
     b = lw.b
     count, go_on, sweep = b.fresh("count"), b.fresh("go"), b.fresh("sweep")
     moving = b.scalar(f"icmp ne i32 {_load(lw, '%sweep')}, 0")
     b.line(f"br i1 {moving}, label %{go_on}, label %{count}")
     b.label(count)
-    mask, patient, rounds = _load(lw, "%current"), kept(lw, Word.PATIENT), kept(lw, Word.ROUNDS)
-    same = b.scalar(f"icmp eq i32 {mask}, {b.scalar(f'load i32, ptr {patient}')}")
+    mask, spinning, rounds = _load(lw, "%current"), kept(lw, Word.SPINNING), kept(lw, Word.ROUNDS)
+    same = b.scalar(f"icmp eq i32 {mask}, {b.scalar(f'load i32, ptr {spinning}')}")
     more = b.scalar(f"add i32 {b.scalar(f'load i32, ptr {rounds}')}, 1")
     begun = b.scalar(f"select i1 {same}, i32 {more}, i32 0")
-    lost = b.scalar(f"icmp uge i32 {begun}, {PATIENCE}")
-    left = b.scalar(f"select i1 {lost}, i32 {PATIENCE - 2}, i32 {begun}")
-    b.line(f"store i32 {mask}, ptr {patient}")
+    lost = b.scalar(f"icmp uge i32 {begun}, {SPIN_BUDGET}")
+    left = b.scalar(f"select i1 {lost}, i32 {SPIN_BUDGET - 2}, i32 {begun}")
+    b.line(f"store i32 {mask}, ptr {spinning}")
     b.line(f"store i32 {left}, ptr {rounds}")
     b.line(f"br i1 {lost}, label %{sweep}, label %{go_on}")
     b.label(sweep)
@@ -100,7 +100,7 @@ def _lose_patience(lw: Lowering, index: int) -> None:
 
 
 def exited(lw: Lowering, mask: str) -> None:
-    """Lanes have exited: who waits to meet them need not any more."""
+    """Lanes have exited: nobody waits to reconverge with them any more."""
     b = lw.b
     alive = kept(lw, Word.ALIVE)
     left = b.scalar(f"xor i32 {mask}, -1")
@@ -118,7 +118,7 @@ def move_on(lw: Lowering) -> None:
 
 
 def force(lw: Lowering) -> None:
-    """Where lanes are left that wait to meet others, and nobody runs who may come, they go on."""
+    """Where all lanes that are left wait to reconverge, they go on."""
     b = lw.b
     waiting = b.scalar(f"xor i32 {_load(lw, '%waiting')}, -1")
     left = b.scalar(f"and i32 {waiting}, {_load(lw, kept(lw, Word.ALIVE))}")

@@ -17,14 +17,14 @@ time grows faster than the code, and a sample of blocks would not pay it back.""
 
 
 @dataclass(frozen=True)
-class MachineCode:
+class HostCode:
     """A loaded `run` function; it lives as long as this value does."""
 
     run: Any
     engine: Any
 
 
-_loaded: dict[str, MachineCode] = {}
+_loaded: dict[str, HostCode] = {}
 _LOADED_MODULES = 16
 
 
@@ -76,7 +76,7 @@ def _compile(ir: str) -> bytes:
     return code
 
 
-def machine_code(ir: str, cache: Cache | None = None) -> MachineCode:
+def machine_code(ir: str, cache: Cache | None = None) -> HostCode:
     """Compile a module whose entry is `i32 run(ptr)`, or take its code from the cache.
 
     The last few modules stay loaded, so that a second run in the process costs nothing.
@@ -90,7 +90,7 @@ def machine_code(ir: str, cache: Cache | None = None) -> MachineCode:
     return loaded
 
 
-def _load(ir: str, key: str, cache: Cache | None) -> MachineCode:
+def _load(ir: str, key: str, cache: Cache | None) -> HostCode:
     code = cache.get("object", key) if cache is not None else None
     if code is None:
         code = _compile(ir)
@@ -98,7 +98,7 @@ def _load(ir: str, key: str, cache: Cache | None) -> MachineCode:
             cache.put("object", key, code)
     engine = load_object(code)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("run"))
-    return MachineCode(run, engine)
+    return HostCode(run, engine)
 
 
 def load_object(code: bytes) -> Any:

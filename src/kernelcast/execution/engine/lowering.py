@@ -11,9 +11,9 @@ from typing import Protocol
 
 from kernelcast.analysis.liveness import live_in
 from kernelcast.analysis.slicing import Needed
-from kernelcast.analysis.waiting import waits_of
+from kernelcast.analysis.spin_loops import waits_of
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.engine.builder import Builder
+from kernelcast.execution.engine.builder import FunctionBuilder
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.driver import slot_pointer
 from kernelcast.execution.engine.registers import (
@@ -71,7 +71,7 @@ class Lowering:
         self.needed = needed
         self.logs, self.is_shared = logs, is_shared
         self.is_address_only = False  # neither what is loaded nor what is stored counts
-        self.b = Builder()
+        self.b = FunctionBuilder()
         self.mask = ""  # scalar text of the current block's mask
         self.active = Value("", "i1")  # the same per lane
         self.position = 0  # index of the instruction being lowered
@@ -221,7 +221,7 @@ class Lowering:
         self._block = index
         self.forget_values()
         self.b.label(f"block{index}")
-        if index in self._loop_headers or index in self.waits.meetings:
+        if index in self._loop_headers or index in self.waits.reconvergence:
             # Only here do lanes go on below a block that others have run.
             self._drain_if_full()
 

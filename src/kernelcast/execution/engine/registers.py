@@ -35,7 +35,7 @@ def pauses(kernel: Kernel) -> bool:
     return any(s.opcode in PAUSES for i in kernel.instructions for s in kernel.steps(i.index))
 
 
-def block_local_registers(kernel: Kernel) -> frozenset[str]:
+def _block_local_registers(kernel: Kernel) -> frozenset[str]:
     """Registers used in one block only, and first by an unguarded write: SSA values will do."""
     home: dict[str, int] = {}
     crossing: set[str] = set()
@@ -54,7 +54,7 @@ def block_local_registers(kernel: Kernel) -> frozenset[str]:
 
 def stack_registers(kernel: Kernel) -> dict[str, str]:
     """All other registers, with their element types: each has a stack slot."""
-    local = block_local_registers(kernel)
+    local = _block_local_registers(kernel)
     registers: dict[str, str] = {}
     for instruction in kernel.instructions:
         for register in (*instruction.reads, *instruction.writes):

@@ -15,7 +15,7 @@ from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.jit import machine_code
 from kernelcast.execution.engine.module import LoweredKernel, lower_kernel
 from kernelcast.execution.engine.ptx import Ptx
-from kernelcast.execution.engine.worker import Work, Worker
+from kernelcast.execution.engine.worker import Worker, WorkQueue
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
@@ -62,7 +62,7 @@ def run_engine(
     code = machine_code(lowered.ir, cache)
     ready = time.perf_counter()
     chosen = np.array(blocks, np.uint64)
-    work = Work(kernel, launch, memory, lowered, code, budget, chosen, progress)
+    work = WorkQueue(kernel, launch, memory, lowered, code, budget, chosen, progress)
     workers = _execute(work, consumers, threads)
     return EngineRun(
         sum(worker.get(Slot.WARP_INSTRUCTIONS) for worker in workers),
@@ -80,7 +80,7 @@ def lower(
     return lower_kernel(kernel, Ptx(), needed, logs=logs, is_shared=is_shared)
 
 
-def _execute(work: Work, consumers: Sequence[Consumer], threads: int) -> list[Worker]:
+def _execute(work: WorkQueue, consumers: Sequence[Consumer], threads: int) -> list[Worker]:
     """Execute all blocks; returns the threads that did, and raises what went wrong."""
     workers = [Worker(work, consumers)]
     workers[0].start()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
-from kernelcast.execution.engine.jit import MachineCode
+from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
 from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
@@ -30,7 +30,7 @@ second-level cache."""
 UNLOGGED_INSTRUCTIONS = 1 << 20
 """Warp instructions between two looks at the budget where nobody follows: some milliseconds."""
 
-STACK_BYTES = 1 << 30
+_STACK_BYTES = 1 << 30
 """Addresses set aside for the stack of compiled code, which keeps the registers of a long kernel
 there, some KiB for each of its instructions; memory is taken only as far as it is used."""
 
@@ -39,7 +39,7 @@ _BulkCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *(ctypes.c_uin
 
 
 @dataclass
-class Work:
+class WorkQueue:
     """What all threads of a run share: the launch, its code, and the blocks still to be claimed.
 
     Threads claim blocks in ascending order, so that a block may wait for what an earlier one does.
@@ -50,7 +50,7 @@ class Work:
     launch: Launch
     memory: Memory
     lowered: LoweredKernel
-    code: MachineCode
+    code: HostCode
     budget: int
     blocks: NDArray[np.uint64]
     progress: Progress | None = None
@@ -92,7 +92,7 @@ class Worker:
     """A thread that executes blocks, and its buffers, which compiled code may touch as long as it
     runs. What goes wrong is its `error`, in block `error_block`."""
 
-    def __init__(self, work: Work, consumers: Sequence[Consumer]) -> None:
+    def __init__(self, work: WorkQueue, consumers: Sequence[Consumer]) -> None:
         self.work = work
         self.consumers = consumers
         self.error: BaseException | None = None
@@ -117,7 +117,7 @@ class Worker:
         it in whatever Python code runs next, which may be the entry of `_drain`, where ctypes drops
         it.
         """
-        usual = threading.stack_size(STACK_BYTES)
+        usual = threading.stack_size(_STACK_BYTES)
         try:
             self._thread.start()
         finally:

@@ -9,9 +9,9 @@ import numpy as np
 
 from kernelcast.errors import DeadlockError
 from kernelcast.execution.faults import place
-from kernelcast.execution.reference.operands import Reader, reader, writer
+from kernelcast.execution.reference.operands import OperandReader, reader, writer
 from kernelcast.execution.reference.semantics import UndefinedFormError, form
-from kernelcast.execution.reference.state import Block, Run, Wait, Warp, lanes_of
+from kernelcast.execution.reference.state import BarrierWait, BlockState, RunState, Warp, lanes_of
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.execution.reference.warp_ops import ballot
 from kernelcast.ir import Instruction
@@ -35,9 +35,9 @@ class Barrier:
 
     instruction: Instruction
     waits: bool
-    number: Reader
-    threads: Reader | None
-    vote: Reader | None
+    number: OperandReader
+    threads: OperandReader | None
+    vote: OperandReader | None
     result: Callable[[Warp, Lanes, int, int], None] | None
 
     def arrive(self, warp: Warp, mask: int) -> None:
@@ -54,7 +54,9 @@ class Barrier:
         release = None
         if give is not None:
             release = lambda votes, lanes: give(warp, active, votes, lanes)  # noqa: E731
-        warp.waiting.append(Wait(self.instruction, number, threads, mask, resume, votes, release))
+        warp.waiting.append(
+            BarrierWait(self.instruction, number, threads, mask, resume, votes, release)
+        )
 
     def _operands(self, warp: Warp, mask: int) -> tuple[int, int | None]:
         lane = (mask & -mask).bit_length() - 1
@@ -62,7 +64,7 @@ class Barrier:
         return int(self.number(warp)[lane]), threads
 
 
-def barrier(instruction: Instruction, run: Run) -> Barrier:
+def barrier(instruction: Instruction, run: RunState) -> Barrier:
     """Take a barrier instruction apart: `a{, b}`, or `d, a{, b}, {!}c` for a reduction."""
     found = form(instruction, ("cta", "sync", "arrive", "red", "aligned", *_RESULTS))
     kind = found.one_of(("sync", "arrive", "red"))
@@ -84,7 +86,7 @@ def barrier(instruction: Instruction, run: Run) -> Barrier:
     )
 
 
-def release_complete(run: Run, block: Block) -> None:
+def release_complete(run: RunState, block: BlockState) -> None:
     """At the end of a round: let go every barrier that all its threads have reached.
 
     Raises `DeadlockError` where nothing can run any more although threads wait.
@@ -108,7 +110,7 @@ def release_complete(run: Run, block: Block) -> None:
         )
 
 
-def _barrier_numbers(run: Run, warp: Warp) -> set[int]:
+def _barrier_numbers(run: RunState, warp: Warp) -> set[int]:
     """The barrier at which a warp waits, as a set of one or none."""
     numbers = {wait.barrier for wait in warp.waiting}
     if len(numbers) > 1:
@@ -120,7 +122,7 @@ def _barrier_numbers(run: Run, warp: Warp) -> set[int]:
     return numbers
 
 
-def _progress(block: Block, number: int, warps: list[Warp]) -> tuple[int, int]:
+def _progress(block: BlockState, number: int, warps: list[Warp]) -> tuple[int, int]:
     """Threads that have arrived at a barrier, and threads that must."""
     arrived = block.arrivals[number] + WARP_LANES * len(warps)
     counts = [w.threads for warp in warps for w in warp.waiting if w.threads is not None]
@@ -128,7 +130,7 @@ def _progress(block: Block, number: int, warps: list[Warp]) -> tuple[int, int]:
     return arrived, max(counts, default=WARP_LANES * alive)
 
 
-def _release(block: Block, number: int, warps: list[Warp]) -> None:
+def _release(block: BlockState, number: int, warps: list[Warp]) -> None:
     waits = [wait for warp in warps for wait in warp.waiting]
     votes = sum(wait.votes.bit_count() for wait in waits)
     lanes = sum(wait.mask.bit_count() for wait in waits if wait.release is not None)
@@ -142,7 +144,7 @@ def _release(block: Block, number: int, warps: list[Warp]) -> None:
     block.arrivals[number] = 0
 
 
-def _place(run: Run, warp: Warp) -> str:
+def _place(run: RunState, warp: Warp) -> str:
     wait = warp.waiting[0]
     lane = (wait.mask & -wait.mask).bit_length() - 1
     return place(

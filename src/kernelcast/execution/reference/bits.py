@@ -18,7 +18,7 @@ from kernelcast.execution.reference.values import Lanes, exact, width_of
 from kernelcast.ir import Instruction
 
 
-def lookup(a: Lanes, b: Lanes, c: Lanes, table: Lanes) -> Lanes:
+def _lookup(a: Lanes, b: Lanes, c: Lanes, table: Lanes) -> Lanes:
     """Bit by bit, the bit of `table` that the three bits number: a is 4, b is 2, c is 1."""
     lut = int(table[0])
     result = np.zeros_like(a)
@@ -30,7 +30,7 @@ def lookup(a: Lanes, b: Lanes, c: Lanes, table: Lanes) -> Lanes:
     return result
 
 
-def extract(a: int, position: int, length: int, width: int, *, signed: bool) -> int:
+def _extract(a: int, position: int, length: int, width: int, *, signed: bool) -> int:
     """`bfe`: `length` bits from `position` on, filled up with zeros or the field's sign."""
     position, length = position & 0xFF, length & 0xFF
     pattern = a & (1 << width) - 1
@@ -42,14 +42,14 @@ def extract(a: int, position: int, length: int, width: int, *, signed: bool) -> 
     return field
 
 
-def insert(a: int, b: int, position: int, length: int, width: int) -> int:
+def _insert(a: int, b: int, position: int, length: int, width: int) -> int:
     """`bfi`: b with `length` bits from `position` on taken from the low end of a."""
     position, length = position & 0xFF, length & 0xFF
     hole = ((1 << length) - 1) << position & (1 << width) - 1
     return b & ~hole | a << position & hole
 
 
-def highest(a: int, width: int, *, shift_amount: bool) -> int:
+def _highest(a: int, width: int, *, shift_amount: bool) -> int:
     """`bfind`: where the highest bit lies that is no sign bit; all ones where there is none."""
     if a < 0:
         a = ~a
@@ -70,7 +70,7 @@ _PICKS: dict[str, Callable[[int, int], int]] = {
 """Which byte of the pair each mode of `prmt` puts at place i, by the selector's low two bits."""
 
 
-def permute(a: int, b: int, selector: int, mode: str) -> int:
+def _permute(a: int, b: int, selector: int, mode: str) -> int:
     """`prmt`: four bytes of the eight in b and a; by default a selector's bit 3 spreads a sign."""
     pair = (a | b << 32).to_bytes(8, "little")
     result = 0
@@ -86,7 +86,7 @@ def permute(a: int, b: int, selector: int, mode: str) -> int:
     return result
 
 
-def extend(a: int, width: int, *, wrap: bool, signed: bool) -> int:
+def _extend(a: int, width: int, *, wrap: bool, signed: bool) -> int:
     """`szext`: the low `width` bits of a, extended by their sign or by zeros to 32."""
     width = width & 31 if wrap else min(width, 32)
     if width == 0:
@@ -95,7 +95,7 @@ def extend(a: int, width: int, *, wrap: bool, signed: bool) -> int:
     return field - (1 << width) if signed and field >> (width - 1) else field
 
 
-def mask(position: int, length: int, *, wrap: bool) -> int:
+def _mask(position: int, length: int, *, wrap: bool) -> int:
     """`bmsk`: `length` ones from `position` on."""
     if wrap:
         position, length = position & 31, length & 31
@@ -139,7 +139,7 @@ def _cnot(instruction: Instruction) -> Semantics:
 
 def _lop3(instruction: Instruction) -> Semantics:
     name, _ = _bits(instruction)
-    return Semantics((name, name, name, "u32"), (name,), lookup)
+    return Semantics((name, name, name, "u32"), (name,), _lookup)
 
 
 def _shift(function: Callable[[Lanes, Lanes], Lanes]) -> Definition:
@@ -187,7 +187,7 @@ def _bfind(instruction: Instruction) -> Semantics:
     name, width = _bits(instruction, "shiftamt")
     shift_amount = "shiftamt" in instruction.modifiers
     return Semantics(
-        (name,), ("u32",), _each(lambda a: highest(a, width, shift_amount=shift_amount))
+        (name,), ("u32",), _each(lambda a: _highest(a, width, shift_amount=shift_amount))
     )
 
 
@@ -197,7 +197,7 @@ def _bfe(instruction: Instruction) -> Semantics:
     return Semantics(
         (name, "u32", "u32"),
         (name,),
-        _each(lambda a, position, length: extract(a, position, length, width, signed=signed)),
+        _each(lambda a, position, length: _extract(a, position, length, width, signed=signed)),
     )
 
 
@@ -206,14 +206,16 @@ def _bfi(instruction: Instruction) -> Semantics:
     return Semantics(
         (name, name, "u32", "u32"),
         (name,),
-        _each(lambda a, b, position, length: insert(a, b, position, length, width)),
+        _each(lambda a, b, position, length: _insert(a, b, position, length, width)),
     )
 
 
 def _prmt(instruction: Instruction) -> Semantics:
     found = form(instruction, _PICKS)
     mode = found.words[0] if found.words else ""
-    return Semantics(("b32", "b32", "b32"), ("b32",), _each(lambda a, b, c: permute(a, b, c, mode)))
+    return Semantics(
+        ("b32", "b32", "b32"), ("b32",), _each(lambda a, b, c: _permute(a, b, c, mode))
+    )
 
 
 def _szext(instruction: Instruction) -> Semantics:
@@ -222,14 +224,14 @@ def _szext(instruction: Instruction) -> Semantics:
     return Semantics(
         (found.type, "u32"),
         (found.type,),
-        _each(lambda a, width: extend(a, width, wrap=wrap, signed=signed)),
+        _each(lambda a, width: _extend(a, width, wrap=wrap, signed=signed)),
     )
 
 
 def _bmsk(instruction: Instruction) -> Semantics:
     wrap = "wrap" in form(instruction, ("wrap", "clamp"))
     return Semantics(
-        ("u32", "u32"), ("b32",), _each(lambda position, length: mask(position, length, wrap=wrap))
+        ("u32", "u32"), ("b32",), _each(lambda position, length: _mask(position, length, wrap=wrap))
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.execution.bulk import Where
-from kernelcast.execution.reference.memory_ops import Step, base_reader
-from kernelcast.execution.reference.operands import Reader, reader
-from kernelcast.execution.reference.state import Run, Warp
+from kernelcast.execution.reference.memory_ops import StepFunction, base_reader
+from kernelcast.execution.reference.operands import OperandReader, reader
+from kernelcast.execution.reference.state import RunState, Warp
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.ir import Address, Instruction, Operand
 
 
-def bulk_step(instruction: Instruction, run: Run) -> Step:
+def bulk_step(instruction: Instruction, run: RunState) -> StepFunction:
     """The execution of a step of a copy."""
     readers = [_reader(operand, run) for operand in instruction.operands[1:]]
 
@@ -28,7 +28,7 @@ def bulk_step(instruction: Instruction, run: Run) -> Step:
     return step
 
 
-def _reader(operand: Operand, run: Run) -> Reader:
+def _reader(operand: Operand, run: RunState) -> OperandReader:
     if not isinstance(operand, Address):
         return reader(operand, "u32", run)
     read_base, offset = base_reader(operand, run), operand.offset

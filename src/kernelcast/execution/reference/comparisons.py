@@ -9,7 +9,7 @@ import numpy as np
 from kernelcast.execution.reference.floats import flushed
 from kernelcast.execution.reference.semantics import (
     Definitions,
-    Form,
+    Modifiers,
     Semantics,
     UndefinedFormError,
     form,
@@ -18,21 +18,21 @@ from kernelcast.execution.reference.semantics import (
 from kernelcast.execution.reference.values import Lanes, bits_type, is_float
 from kernelcast.ir import Instruction
 
-Relation = Callable[[Lanes, Lanes], Lanes]
+_Relation = Callable[[Lanes, Lanes], Lanes]
 
 
 def _unordered(a: Lanes, b: Lanes) -> Lanes:
     return np.isnan(a) | np.isnan(b)
 
 
-_RELATIONS: dict[str, Relation] = {
+_RELATIONS: dict[str, _Relation] = {
     "eq": lambda a, b: a == b,
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b,
 }
-_INTEGER: dict[str, Relation] = {
+_INTEGER: dict[str, _Relation] = {
     **_RELATIONS,
     "ne": lambda a, b: a != b,
     "lo": _RELATIONS["lt"],
@@ -40,7 +40,7 @@ _INTEGER: dict[str, Relation] = {
     "hi": _RELATIONS["gt"],
     "hs": _RELATIONS["ge"],
 }
-_FLOAT: dict[str, Relation] = {
+_FLOAT: dict[str, _Relation] = {
     **_RELATIONS,
     "ne": lambda a, b: (a != b) & ~_unordered(a, b),
     "equ": lambda a, b: (a == b) | _unordered(a, b),
@@ -52,7 +52,7 @@ _FLOAT: dict[str, Relation] = {
     "num": lambda a, b: ~_unordered(a, b),
     "nan": _unordered,
 }
-_BOOLEAN: dict[str, Relation] = {
+_BOOLEAN: dict[str, _Relation] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
@@ -60,7 +60,7 @@ _BOOLEAN: dict[str, Relation] = {
 _WORDS = {*_INTEGER, *_FLOAT, *_BOOLEAN, "ftz"}
 
 
-def _relation(found: Form, type_name: str) -> Relation:
+def _relation(found: Modifiers, type_name: str) -> _Relation:
     """Compare two values of a type; the result is of booleans."""
     relations = _FLOAT if is_float(type_name) else _INTEGER
     relation = relations[found.one_of({*_INTEGER, *_FLOAT})]
@@ -71,7 +71,7 @@ def _relation(found: Form, type_name: str) -> Relation:
     return lambda a, b: relation(flushed(type_name, a), flushed(type_name, b))
 
 
-def _combination(found: Form, instruction: Instruction) -> Relation | None:
+def _combination(found: Modifiers, instruction: Instruction) -> _Relation | None:
     """How the comparison and a third operand, a predicate, are combined, if they are."""
     if source_count(instruction) == 2:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcast.execution.reference.floats import flushed, not_negative, saturated
 from kernelcast.execution.reference.semantics import (
     Definitions,
-    Form,
+    Modifiers,
     Semantics,
     UndefinedFormError,
     form,
@@ -36,7 +36,7 @@ _TO_INTEGER: dict[str, Callable[[Lanes], Lanes]] = {
 _TO_FLOAT = ("rn", "rz", "rm", "rp")
 
 
-def integer_from_float(values: Lanes, source: str, result: str, rounding: str) -> Lanes:
+def _integer_from_float(values: Lanes, source: str, result: str, rounding: str) -> Lanes:
     """Round to an integer and clamp it to the type; NaN as docs/execution.md says."""
     low, high = limits(result)
     width = width_of(result)
@@ -51,13 +51,13 @@ def integer_from_float(values: Lanes, source: str, result: str, rounding: str) -
     return np.array([convert(v) for v in rounded.tolist()], object)
 
 
-def float_from_exact(values: Lanes, result: str, rounding: str) -> Lanes:
+def _float_from_exact(values: Lanes, result: str, rounding: str) -> Lanes:
     """Round numbers, integers or floats, to a floating-point type in the given direction."""
     if values.dtype == object:
         to_f64 = float if result == "f64" else _odd_f64
         nearest_input = np.array([to_f64(v) for v in values.tolist()])
     else:
-        nearest_input = values if is_float_array(values) else values.astype(np.float64)
+        nearest_input = values if _is_float_array(values) else values.astype(np.float64)
     bits = encode(result, nearest_input)
     if rounding != "rn":
         nearest = decode(result, bits).tolist()
@@ -71,7 +71,7 @@ def float_from_exact(values: Lanes, result: str, rounding: str) -> Lanes:
     return decode(result, bits)
 
 
-def is_float_array(values: Lanes) -> bool:
+def _is_float_array(values: Lanes) -> bool:
     """Whether the array holds floating-point numbers."""
     return bool(np.issubdtype(values.dtype, np.floating))
 
@@ -110,23 +110,23 @@ def _cvt(instruction: Instruction) -> Semantics:
     return Semantics((source,), (result,), _conversion(found, result, source))
 
 
-def _conversion(found: Form, result: str, source: str) -> Callable[[Lanes], Lanes]:
+def _conversion(found: Modifiers, result: str, source: str) -> Callable[[Lanes], Lanes]:
     to_integer = found.one_of(_TO_INTEGER, "none")
     to_float = found.one_of(_TO_FLOAT, "rn")
 
     def from_integer(values: Lanes) -> Lanes:
         if is_float(result):
-            return finish(float_from_exact(values, result, to_float))
+            return finish(_float_from_exact(values, result, to_float))
         return np.clip(values, *limits(result)) if "sat" in found else values
 
     def from_float(values: Lanes) -> Lanes:
         if "ftz" in found:
             values = flushed(source, values)
         if not is_float(result):
-            return integer_from_float(values, source, result, to_integer)
+            return _integer_from_float(values, source, result, to_integer)
         if to_integer != "none":
             values = _TO_INTEGER[to_integer](values)
-        return finish(float_from_exact(values, result, to_float))
+        return finish(_float_from_exact(values, result, to_float))
 
     def finish(values: Lanes) -> Lanes:
         if "sat" in found:
@@ -140,7 +140,7 @@ def _conversion(found: Form, result: str, source: str) -> Callable[[Lanes], Lane
     return from_float if is_float(source) else from_integer
 
 
-def _narrow_pair(found: Form, result: str, source: str) -> Semantics:
+def _narrow_pair(found: Modifiers, result: str, source: str) -> Semantics:
     """Two f32 to a packed pair: the first operand is the high half."""
     if source != "f32" or not is_float(result):
         raise UndefinedFormError
@@ -150,7 +150,7 @@ def _narrow_pair(found: Form, result: str, source: str) -> Semantics:
     )
 
 
-def _pack(found: Form) -> Semantics:
+def _pack(found: Modifiers) -> Semantics:
     """`cvt.pack.sat`: two clamped integers side by side, the first one higher."""
     if "sat" not in found or len(found.types) not in (2, 3) or found.types[1] != "s32":
         raise UndefinedFormError

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernelcast.analysis.waiting import PATIENCE, waits_of
+from kernelcast.analysis.spin_loops import SPIN_BUDGET, waits_of
 from kernelcast.execution.reference.operands import reader
-from kernelcast.execution.reference.state import Run, Warp
+from kernelcast.execution.reference.state import RunState, Warp
 
 
 class Fairness:
     """The order of the blocks in which lanes of a warp wait to run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunState) -> None:
         waits = waits_of(run.kernel)
         self._blocks = len(run.kernel.blocks)
         self._headers = waits.headers
-        self._lanes_at = {block: reader(mask, "u32", run) for block, mask in waits.meetings.items()}
+        self._lanes_at = {
+            block: reader(mask, "u32", run) for block, mask in waits.reconvergence.items()
+        }
 
     def next_block(self, warp: Warp) -> int:
         """The lowest block that may run; the lowest of all where none may."""
@@ -26,7 +28,7 @@ class Fairness:
         return next((b for b in blocks if self._may_run(warp, b)), blocks[0])
 
     def _may_run(self, warp: Warp, block: int) -> bool:
-        """Whether all lanes that meet where a block begins are there or have exited."""
+        """Whether all lanes that reconverge where a block begins are there or have exited."""
         lanes_at = self._lanes_at.get(block)
         if lanes_at is None:
             return True
@@ -34,17 +36,17 @@ class Fairness:
         lowest = (here & -here).bit_length() - 1
         return not int(lanes_at(warp)[lowest]) & warp.alive & ~here
 
-    def lose_patience(self, warp: Warp, block: int) -> bool:
-        """Whether the lanes about to run have begun so many rounds of loops that wait, and none has
-        left them, that the others shall move first."""
+    def spend_spin_budget(self, warp: Warp, block: int) -> bool:
+        """Whether the lanes about to run have spent their spin budget, none having left the loop,
+        so that the others move first."""
         if block not in self._headers:
             return False
         lanes = warp.pending[block]
-        warp.rounds = warp.rounds + 1 if lanes == warp.patient else 0
-        warp.patient = lanes
-        if warp.rounds < PATIENCE:
+        warp.rounds = warp.rounds + 1 if lanes == warp.spinning else 0
+        warp.spinning = lanes
+        if warp.rounds < SPIN_BUDGET:
             return False
-        warp.rounds = PATIENCE - 2  # the next round is run, the one after it is not
+        warp.rounds = SPIN_BUDGET - 2  # the next iteration is run, the one after it is not
         return True
 
     def others(self, warp: Warp, block: int) -> Iterator[int]:

@@ -16,7 +16,7 @@ from kernelcast.execution.reference.rounding import DIRECTED, Excess, in_directi
 from kernelcast.execution.reference.semantics import (
     Definition,
     Definitions,
-    Form,
+    Modifiers,
     Semantics,
     UndefinedFormError,
     form,
@@ -91,13 +91,13 @@ def _fused_f64(a: float, b: float, c: float) -> float:
         return inf if exact > 0 else -inf
 
 
-def lesser(a: Lanes, b: Lanes) -> Lanes:
+def _lesser(a: Lanes, b: Lanes) -> Lanes:
     """The minimum: a number rather than NaN, -0 before +0."""
     first = (a < b) | ((a == b) & np.signbit(a)) | np.isnan(b)
     return np.where(first, a, b)
 
 
-def greater(a: Lanes, b: Lanes) -> Lanes:
+def _greater(a: Lanes, b: Lanes) -> Lanes:
     """The maximum: a number rather than NaN, +0 after -0."""
     first = (a > b) | ((a == b) & np.signbit(b)) | np.isnan(b)
     return np.where(first, a, b)
@@ -113,7 +113,7 @@ _KINDS: dict[str, Callable[[Lanes], Lanes]] = {
 }
 
 
-def defined(found: Form, count: int, function: Callable[..., Lanes]) -> Semantics:
+def defined(found: Modifiers, count: int, function: Callable[..., Lanes]) -> Semantics:
     """A function of `count` operands of one type, with `.ftz`, `.sat` and `.relu` around it."""
     name = found.type
     if not is_float(name):
@@ -224,8 +224,8 @@ DEFINITIONS: Definitions = {
     "mad": _fma,
     "abs": _sign(abs),
     "neg": _sign(lambda a: -a),
-    "min": _extreme(lesser),
-    "max": _extreme(greater),
+    "min": _extreme(_lesser),
+    "max": _extreme(_greater),
     "copysign": _copysign,
     "testp": _testp,
 }

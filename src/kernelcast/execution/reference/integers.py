@@ -12,7 +12,7 @@ import numpy as np
 from kernelcast.execution.reference.semantics import (
     Definition,
     Definitions,
-    Form,
+    Modifiers,
     Semantics,
     UndefinedFormError,
     form,
@@ -24,32 +24,32 @@ from kernelcast.ir import Instruction
 _PACKED = ("u16x2", "s16x2")
 
 
-def divided(a: Lanes, b: Lanes) -> Lanes:
+def _divided(a: Lanes, b: Lanes) -> Lanes:
     """Quotient toward zero; all ones where the divisor is zero."""
     divisor = np.where(b == 0, 1, b)
     quotient = abs(a) // abs(divisor)
     return np.where(b == 0, -1, np.where((a < 0) != (b < 0), -quotient, quotient))
 
 
-def remainder(a: Lanes, b: Lanes) -> Lanes:
+def _remainder(a: Lanes, b: Lanes) -> Lanes:
     """What is left of `divided`; the dividend where the divisor is zero."""
-    return np.where(b == 0, a, a - divided(a, b) * b)
+    return np.where(b == 0, a, a - _divided(a, b) * b)
 
 
-def absolute_difference(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
+def _absolute_difference(a: Lanes, b: Lanes, c: Lanes) -> Lanes:
     """c + |a - b|."""
     total: Lanes = c + abs(a - b)
     return total
 
 
-def dot_bytes(a: Lanes, b: Lanes, c: Lanes, a_type: str, b_type: str) -> Lanes:
+def _dot_bytes(a: Lanes, b: Lanes, c: Lanes, a_type: str, b_type: str) -> Lanes:
     """c plus the products of the four bytes of a and b."""
     for at in range(4):
         c = c + _field(a, 8 * at, 8, a_type) * _field(b, 8 * at, 8, b_type)
     return c
 
 
-def dot_halves(a: Lanes, b: Lanes, c: Lanes, a_type: str, b_type: str, start: int) -> Lanes:
+def _dot_halves(a: Lanes, b: Lanes, c: Lanes, a_type: str, b_type: str, start: int) -> Lanes:
     """c plus the products of the two halves of a and two bytes of b from bit `start` on."""
     for at in range(2):
         c = c + _field(a, 16 * at, 16, a_type) * _field(b, start + 8 * at, 8, b_type)
@@ -62,7 +62,7 @@ def _field(value: Lanes, start: int, width: int, type_name: str) -> Lanes:
     return field - ((field >> (width - 1)) << width) if type_name[0] == "s" else field
 
 
-def _integer_type(instruction: Instruction, *words: str, packed: bool = False) -> Form:
+def _integer_type(instruction: Instruction, *words: str, packed: bool = False) -> Modifiers:
     found = form(instruction, words)
     if is_float(found.type) or found.type == "pred" or (found.type in _PACKED and not packed):
         raise UndefinedFormError
@@ -185,13 +185,13 @@ def _dot(instruction: Instruction) -> Semantics:
         return Semantics(
             (a_type, b_type, result),
             (result,),
-            lambda a, b, c: dot_bytes(a, b, c, a_type, b_type),
+            lambda a, b, c: _dot_bytes(a, b, c, a_type, b_type),
         )
     start = 0 if found.one_of(("lo", "hi")) == "lo" else 16
     return Semantics(
         (a_type, b_type, result),
         (result,),
-        lambda a, b, c: dot_halves(a, b, c, a_type, b_type, start),
+        lambda a, b, c: _dot_halves(a, b, c, a_type, b_type, start),
     )
 
 
@@ -221,13 +221,13 @@ DEFINITIONS: Definitions = {
     "madc": _product,
     "mul24": _product24,
     "mad24": _product24,
-    "div": _elementwise(divided),
-    "rem": _elementwise(remainder),
+    "div": _elementwise(_divided),
+    "rem": _elementwise(_remainder),
     "abs": _elementwise(abs),
     "neg": _elementwise(lambda a: -a),
     "min": _elementwise(np.minimum, packed=True),
     "max": _elementwise(np.maximum, packed=True),
-    "sad": _elementwise(absolute_difference),
+    "sad": _elementwise(_absolute_difference),
     "dp4a": _dot,
     "dp2a": _dot,
     "vabsdiff4": _byte_differences,

@@ -25,10 +25,10 @@ from kernelcast.execution.reference import (
 from kernelcast.execution.reference.barriers import Barrier, barrier, release_complete
 from kernelcast.execution.reference.bulk_copies import bulk_step
 from kernelcast.execution.reference.fairness import Fairness
-from kernelcast.execution.reference.memory_ops import Step, memory_step
-from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
+from kernelcast.execution.reference.memory_ops import StepFunction, memory_step
+from kernelcast.execution.reference.operands import OperandReader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Semantics, UndefinedFormError
-from kernelcast.execution.reference.state import Block, Run, Warp, lanes_of
+from kernelcast.execution.reference.state import BlockState, RunState, Warp, lanes_of
 from kernelcast.execution.reference.values import Lanes, is_float
 from kernelcast.execution.trace import RecordKind, Words
 from kernelcast.ir import BasicBlock, BlockRef, Instruction, Kernel, Launch
@@ -65,11 +65,11 @@ def run_reference(
     Raises `UnsupportedError`, before anything is executed, for an instruction without a
     definition here, and the `ExecutionError` of whatever goes wrong later.
     """
-    run = Run(kernel, launch, memory)
-    program = Program(run, budget)
+    run = RunState(kernel, launch, memory)
+    program = _Interpreter(run, budget)
     with np.errstate(all="ignore"):
         for index in sorted(blocks):
-            program.execute(Block(run, index))
+            program.execute(BlockState(run, index))
     words = np.frombuffer(run.words, np.uint64) if run.words else np.empty(0, np.uint64)
     return words, run.warp_instructions, run.thread_instructions
 
@@ -79,7 +79,7 @@ def check_defined(
 ) -> None:
     """UnsupportedError for the first instruction of a kernel, or of what is needed of it, that
     has no definition here."""
-    Program(Run(kernel, launch, memory), 0, needed)
+    _Interpreter(RunState(kernel, launch, memory), 0, needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class _Branch:
     """`bra` and `brx.idx`: the targets, and which of them each lane takes."""
 
     targets: tuple[int, ...]
-    choice: Reader | None
+    choice: OperandReader | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ class _Pause:
     """`pause`, `nanosleep`: the turn of the warp ends; its lanes go on in the next round."""
 
 
-_Action = Step | Barrier | _Branch | _Leave | _Pause
+_Action = StepFunction | Barrier | _Branch | _Leave | _Pause
 
 
-class Program:
+class _Interpreter:
     """The kernel with every instruction looked up, and the scheduling of its warps."""
 
-    def __init__(self, run: Run, budget: int, needed: Needed | None = None) -> None:
+    def __init__(self, run: RunState, budget: int, needed: Needed | None = None) -> None:
         self.run = run
         self.budget = budget
         self.limit = 0
@@ -123,7 +123,7 @@ class Program:
             return self.run.kernel.steps(index)
         return ()
 
-    def execute(self, block: Block) -> None:
+    def execute(self, block: BlockState) -> None:
         """Run one block to its end: rounds of warps, each ended by the complete barriers."""
         self.limit = self.run.warp_instructions + self.budget
         while any(warp.is_alive for warp in block.warps):
@@ -138,7 +138,7 @@ class Program:
         warp.pauses = False
         while warp.pending and not warp.pauses:
             index = self.fairness.next_block(warp)
-            if self.fairness.lose_patience(warp, index):
+            if self.fairness.spend_spin_budget(warp, index):
                 for other in self.fairness.others(warp, index):
                     self._run_basic_block(warp, other)
                 warp.pauses = True
@@ -218,7 +218,7 @@ class Program:
         try:
             return self._action(instruction)
         except LookupError:
-            raise unsupported(self.run.kernel, instruction.index, self._needed) from None
+            raise _unsupported(self.run.kernel, instruction.index, self._needed) from None
 
     def _action(self, instruction: Instruction) -> _Action:
         opcode = instruction.opcode
@@ -244,7 +244,7 @@ class Program:
             return _Branch(_targets(instruction), reader(instruction.operands[0], "u32", self.run))
         return _lanewise(instruction, definition(instruction), self.run)
 
-    def _trap(self, instruction: Instruction) -> Step:
+    def _trap(self, instruction: Instruction) -> StepFunction:
         def step(warp: Warp, mask: int, active: Lanes) -> None:
             raise ExecutionError(
                 "the kernel stopped itself",
@@ -255,7 +255,7 @@ class Program:
         return step
 
 
-def unsupported(kernel: Kernel, index: int, needed: Needed | None) -> UnsupportedError:
+def _unsupported(kernel: Kernel, index: int, needed: Needed | None) -> UnsupportedError:
     """The error for an instruction that cannot be executed, with what needs its result."""
     instruction = kernel.instructions[index]
     what = f"instruction {instruction.name} is not supported"
@@ -284,7 +284,7 @@ def definition(instruction: Instruction) -> Semantics:
     return _ANY_TYPE[instruction.opcode](instruction)
 
 
-def _lanewise(instruction: Instruction, semantics: Semantics, run: Run) -> Step:
+def _lanewise(instruction: Instruction, semantics: Semantics, run: RunState) -> StepFunction:
     """Read the sources, apply the function, write the results."""
     targets = flattened(instruction.operands[:1])
     sources = flattened(instruction.operands[1:])

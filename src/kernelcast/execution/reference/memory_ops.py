@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelcast.execution.faults import memory_fault, split_generic
-from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
-from kernelcast.execution.reference.semantics import Form, UndefinedFormError, form
-from kernelcast.execution.reference.state import Run, Warp
+from kernelcast.execution.reference.operands import OperandReader, flattened, reader, writer
+from kernelcast.execution.reference.semantics import Modifiers, UndefinedFormError, form
+from kernelcast.execution.reference.state import RunState, Warp
 from kernelcast.execution.reference.values import (
     WIDTHS,
     Lanes,
@@ -23,7 +23,7 @@ from kernelcast.ir import Address, Immediate, Instruction, OpClass, Register, Sp
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx import mbarriers
 
-Step = Callable[[Warp, int, Lanes], None]
+StepFunction = Callable[[Warp, int, Lanes], None]
 """Executes one instruction of a warp, given its active lanes as a mask and as booleans."""
 
 _SPACES = (
@@ -84,14 +84,14 @@ _ATOMIC_TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
-def memory_step(instruction: Instruction, run: Run) -> Step:
+def memory_step(instruction: Instruction, run: RunState) -> StepFunction:
     """The execution of a load, store or atomic operation."""
     return {"ld": _load, "ldu": _load, "st": _store, "atom": _atomic, "red": _atomic}[
         instruction.opcode
     ](instruction, run)
 
 
-def _load(instruction: Instruction, run: Run) -> Step:
+def _load(instruction: Instruction, run: RunState) -> StepFunction:
     found, count = _access(instruction)
     name = _stored_type(found)
     targets = [writer(o, name) for o in flattened(instruction.operands[:1])]
@@ -112,7 +112,7 @@ def _load(instruction: Instruction, run: Run) -> Step:
     return step
 
 
-def _store(instruction: Instruction, run: Run) -> Step:
+def _store(instruction: Instruction, run: RunState) -> StepFunction:
     found, count = _access(instruction)
     name = _stored_type(found)
     sources = [reader(o, name, run) for o in flattened(instruction.operands[1:])][:count]
@@ -132,7 +132,7 @@ def _store(instruction: Instruction, run: Run) -> Step:
     return step
 
 
-def _atomic(instruction: Instruction, run: Run) -> Step:
+def _atomic(instruction: Instruction, run: RunState) -> StepFunction:
     """Lane by lane in ascending order: read, compute, write."""
     found = form(instruction, (*_SPACES, *_ORDER, "noftz", "L2::cache_hint", *_ATOMICS))
     operation = found.one_of(_ATOMICS)
@@ -166,23 +166,25 @@ def _atomic(instruction: Instruction, run: Run) -> Step:
     return step
 
 
-def _access(instruction: Instruction) -> tuple[Form, int]:
+def _access(instruction: Instruction) -> tuple[Modifiers, int]:
     """The modifiers of a load or store, and how many elements a lane moves."""
     found = form(instruction, (*_SPACES, *_ORDER, *_HINTS, *_VECTORS))
     vector = [w for w in found.words if w in _VECTORS]
     return found, _VECTORS[vector[0]] if vector else 1
 
 
-def _stored_type(found: Form) -> str:
+def _stored_type(found: Modifiers) -> str:
     """The type in memory; only the sign of an integer matters, to fill wider registers."""
     return found.type if found.type[0] == "s" else bits_type(found.type)
 
 
-Place = tuple[int, memoryview | bytearray, int]
+_BufferLocation = tuple[int, memoryview | bytearray, int]
 """A lane, the memory its address leads to, and the offset there."""
 
 
-def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[Place]]:
+def _locator(
+    instruction: Instruction, run: RunState
+) -> Callable[[Warp, int], list[_BufferLocation]]:
     """A function that finds, records and checks the addresses of the active lanes."""
     operand = next(o for o in instruction.operands if isinstance(o, Address))
     read_base = base_reader(operand, run)
@@ -193,12 +195,12 @@ def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[P
     is_narrow = isinstance(operand.base, Register) and WIDTHS[operand.base.type] == 32
     width = 32 if is_narrow else 64
 
-    def locate(warp: Warp, mask: int) -> list[Place]:
+    def locate(warp: Warp, mask: int) -> list[_BufferLocation]:
         bases = read_base(warp).tolist()
         addresses = [(int(b) + operand.offset) % (1 << width) for b in bases]
         if traced:
             _record(run, instruction.index, mask, addresses)
-        places: list[Place] = []
+        places: list[_BufferLocation] = []
         for lane in range(WARP_LANES):
             if mask >> lane & 1:
                 found = _find(run, warp, lane, space, addresses[lane], size, writes)
@@ -218,7 +220,7 @@ def _locator(instruction: Instruction, run: Run) -> Callable[[Warp, int], list[P
     return locate
 
 
-def base_reader(operand: Address, run: Run) -> Reader:
+def base_reader(operand: Address, run: RunState) -> OperandReader:
     """What the base of an address holds."""
     base = operand.base
     if isinstance(base, Register):
@@ -229,7 +231,7 @@ def base_reader(operand: Address, run: Run) -> Reader:
 
 
 def _find(
-    run: Run, warp: Warp, lane: int, space: Space, address: int, size: int, writes: bool
+    run: RunState, warp: Warp, lane: int, space: Space, address: int, size: int, writes: bool
 ) -> tuple[memoryview | bytearray, int] | None:
     """The memory that an address leads to and the offset there; None where it may not be used."""
     if space is Space.GENERIC:
@@ -253,7 +255,7 @@ def _find(
     return buffer, address
 
 
-def _record(run: Run, index: int, mask: int, addresses: list[int]) -> None:
+def _record(run: RunState, index: int, mask: int, addresses: list[int]) -> None:
     """One access: as base and stride where the active lanes allow it."""
     lanes = [lane for lane in range(WARP_LANES) if mask >> lane & 1]
     first, last = lanes[0], lanes[-1]

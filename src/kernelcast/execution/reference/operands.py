@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernelcast.execution.reference.semantics import UndefinedFormError
-from kernelcast.execution.reference.state import ALL_LANES, Run, Warp
+from kernelcast.execution.reference.state import ALL_LANES, RunState, Warp
 from kernelcast.execution.reference.values import (
     WIDTHS,
     Lanes,
@@ -28,10 +28,10 @@ from kernelcast.ir import (
 )
 from kernelcast.ir.sizes import WARP_LANES
 
-Reader = Callable[[Warp], Lanes]
+OperandReader = Callable[[Warp], Lanes]
 Writer = Callable[[Warp, Lanes, Lanes], None]
 
-LANE = np.arange(WARP_LANES, dtype=np.int64)
+_LANE = np.arange(WARP_LANES, dtype=np.int64)
 
 
 def flattened(operands: Sequence[Operand]) -> list[Operand]:
@@ -42,7 +42,7 @@ def flattened(operands: Sequence[Operand]) -> list[Operand]:
     return flat
 
 
-def reader(operand: Operand, type_name: str, run: Run) -> Reader:
+def reader(operand: Operand, type_name: str, run: RunState) -> OperandReader:
     """A function that reads the operand's values under a type."""
     match operand:
         case Register():
@@ -90,7 +90,7 @@ def _check(register: Register) -> None:
         raise UndefinedFormError
 
 
-def _constant_bits(operand: Immediate | Symbol, type_name: str, run: Run) -> np.generic:
+def _constant_bits(operand: Immediate | Symbol, type_name: str, run: RunState) -> np.generic:
     if isinstance(operand, Symbol):
         return np.uint64(run.symbols[operand.name] + operand.offset)
     if type_name == "pred":
@@ -105,15 +105,15 @@ def _constant_bits(operand: Immediate | Symbol, type_name: str, run: Run) -> np.
     return np.uint64(bits)
 
 
-Special = Callable[[Run, Warp], "Lanes | int"]
+_Special = Callable[[RunState, Warp], "Lanes | int"]
 
 
-def _thread(run: Run, warp: Warp) -> Lanes:
-    return warp.first_thread + LANE
+def _thread(run: RunState, warp: Warp) -> Lanes:
+    return warp.first_thread + _LANE
 
 
-def _tid(axis: int) -> Special:
-    def read(run: Run, warp: Warp) -> Lanes:
+def _tid(axis: int) -> _Special:
+    def read(run: RunState, warp: Warp) -> Lanes:
         x, y, _ = run.launch.block
         thread = _thread(run, warp)
         return (thread % x, thread // x % y, thread // (x * y))[axis]
@@ -121,25 +121,25 @@ def _tid(axis: int) -> Special:
     return read
 
 
-def _position(axis: int) -> Special:
+def _position(axis: int) -> _Special:
     return lambda run, warp: warp.block.position[axis]
 
 
-def _grid(axis: int) -> Special:
+def _grid(axis: int) -> _Special:
     return lambda run, warp: run.launch.grid[axis]
 
 
-def _block(axis: int) -> Special:
+def _block(axis: int) -> _Special:
     return lambda run, warp: run.launch.block[axis]
 
 
-def _constant(value: int) -> Special:
+def _constant(value: int) -> _Special:
     return lambda run, warp: value
 
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
-_BY_AXIS: dict[str, Callable[[int], Special]] = {
+_BY_AXIS: dict[str, Callable[[int], _Special]] = {
     "tid": _tid,
     "ntid": _block,
     "ctaid": _position,
@@ -151,20 +151,20 @@ _BY_AXIS: dict[str, Callable[[int], Special]] = {
     "cluster_nctaid": lambda axis: _constant(1),
 }
 
-_SPECIAL_32: dict[str, Special] = {
+_SPECIAL_32: dict[str, _Special] = {
     **{f"{name}.{a}": make(at) for name, make in _BY_AXIS.items() for a, at in _AXES.items()},
     "cluster_ctarank": _constant(0),
     "cluster_nctarank": _constant(1),
-    "laneid": lambda run, warp: LANE,
+    "laneid": lambda run, warp: _LANE,
     "warpid": lambda run, warp: warp.index,
     "nwarpid": lambda run, warp: run.launch.warps_per_block,
     "smid": _constant(0),
     "nsmid": _constant(1),
-    "lanemask_eq": lambda run, warp: 1 << LANE,
-    "lanemask_lt": lambda run, warp: (1 << LANE) - 1,
-    "lanemask_le": lambda run, warp: (2 << LANE) - 1,
-    "lanemask_gt": lambda run, warp: ALL_LANES & -(2 << LANE),
-    "lanemask_ge": lambda run, warp: ALL_LANES & -(1 << LANE),
+    "lanemask_eq": lambda run, warp: 1 << _LANE,
+    "lanemask_lt": lambda run, warp: (1 << _LANE) - 1,
+    "lanemask_le": lambda run, warp: (2 << _LANE) - 1,
+    "lanemask_gt": lambda run, warp: ALL_LANES & -(2 << _LANE),
+    "lanemask_ge": lambda run, warp: ALL_LANES & -(1 << _LANE),
     "clock": lambda run, warp: warp.instructions,
     "clock_hi": lambda run, warp: warp.instructions >> 32,
     "dynamic_smem_size": lambda run, warp: run.launch.smem_bytes,
@@ -174,14 +174,14 @@ _SPECIAL_32: dict[str, Special] = {
     "total_smem_size": lambda run, warp: run.memory.shared_bytes,
 }
 
-_SPECIAL_64: dict[str, Special] = {
+_SPECIAL_64: dict[str, _Special] = {
     "clock64": lambda run, warp: warp.instructions,
     "globaltimer": lambda run, warp: warp.instructions,
     "gridid": _constant(0),
 }
 
 
-def _special(name: str) -> tuple[Special, int]:
+def _special(name: str) -> tuple[_Special, int]:
     if name in _SPECIAL_32:
         return _SPECIAL_32[name], 32
     return _SPECIAL_64[name], 64

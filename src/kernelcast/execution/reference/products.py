@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from kernelcast.execution.faults import memory_fault
 from kernelcast.execution.reference.floats import fused
-from kernelcast.execution.reference.memory_ops import Step
-from kernelcast.execution.reference.operands import Reader, flattened, reader, writer
+from kernelcast.execution.reference.memory_ops import StepFunction
+from kernelcast.execution.reference.operands import OperandReader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Definitions, Semantics, UndefinedFormError
-from kernelcast.execution.reference.state import Run, Warp
+from kernelcast.execution.reference.state import RunState, Warp
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.descriptors import UNIT_BYTES, Descriptor
@@ -33,20 +33,20 @@ from kernelcast.isas.ptx.products import (
     warp_product,
 )
 
-Matrix = NDArray[Any]
+_Matrix = NDArray[Any]
 _E4M3_NAN = 0x7F
 
 
-def _e4m3(words: Matrix) -> Matrix:
+def _e4m3(words: _Matrix) -> _Matrix:
     """Its bits are those of a half with a larger exponent, but for one magnitude that is NaN."""
     bits = words.view(np.uint8).astype(np.uint16)
     halves = ((bits & 0x80) << 8 | (bits & 0x7F) << 7).view(np.float16)
     scaled = halves.astype(np.float32) * np.float32(256)
-    numbers: Matrix = np.where(bits & 0x7F == _E4M3_NAN, np.float32("nan"), scaled)
+    numbers: _Matrix = np.where(bits & 0x7F == _E4M3_NAN, np.float32("nan"), scaled)
     return numbers
 
 
-_NUMBERS: dict[str, Callable[[Matrix], Matrix]] = {
+_NUMBERS: dict[str, Callable[[_Matrix], _Matrix]] = {
     "f16": lambda words: words.view(np.float16).astype(np.float32),
     "bf16": lambda words: (words.view(np.uint16).astype(np.uint32) << 16).view(np.float32),
     # The last 13 bits are not looked at.
@@ -80,7 +80,7 @@ def _mma(instruction: Instruction) -> Semantics:
     return Semantics(sources, (types[2],) * counts[2], function)
 
 
-def group_product_step(instruction: Instruction, run: Run) -> Step:
+def group_product_step(instruction: Instruction, run: RunState) -> StepFunction:
     """The execution of `wgmma`: its products; what else it does has no effect, all being done at
     once."""
     if "mma_async" not in instruction.modifiers:
@@ -95,8 +95,15 @@ def group_product_step(instruction: Instruction, run: Run) -> Step:
     right, keeps = reader(found.b, "b64", run), reader(found.keeps, "pred", run)
 
     def matrix(
-        warp: Warp, mask: int, read: Reader, type: str, first: int, count: int, *, across: bool
-    ) -> Matrix:
+        warp: Warp,
+        mask: int,
+        read: OperandReader,
+        type: str,
+        first: int,
+        count: int,
+        *,
+        across: bool,
+    ) -> _Matrix:
         lane = (mask & -mask).bit_length() - 1
         descriptor = Descriptor(int(read(warp)[lane]))
         size = NUMBER_BYTES[type]
@@ -146,7 +153,7 @@ def _units(
     return descriptor.addresses(lines[:, None], units, across=across)
 
 
-def _from_fragment(words: Any, kind: Product, type: str, groups: int) -> Matrix:
+def _from_fragment(words: Any, kind: Product, type: str, groups: int) -> _Matrix:
     """The rows of a, or the columns of b, of which lanes hold words."""
     stored = np.stack(words).astype(f"u{kind.word_bytes}")
     numbers = _NUMBERS[type](stored).reshape(-1, groups, ROWS_OF_LANES, LANES_OF_ROW, _word(kind))
@@ -161,7 +168,7 @@ def _word(kind: Product) -> int:
 _SUM_TYPES = {"f16": np.float16, "f32": np.float32, "s32": np.int32, "f64": np.float64}
 
 
-def _from_registers(words: Any, kind: Product) -> Matrix:
+def _from_registers(words: Any, kind: Product) -> _Matrix:
     """The sums, as numbers in which they are added up."""
     stored = np.stack(words).astype(f"u{kind.sum_bytes}").view(_SUM_TYPES[kind.sums])
     wide = stored.astype({"f16": np.float32, "s32": np.int64}.get(kind.sums, stored.dtype))
@@ -172,7 +179,7 @@ def _from_registers(words: Any, kind: Product) -> Matrix:
     return parts.transpose(1, 3, 0, 4, 2).reshape(kind.rows, kind.columns)
 
 
-def _to_registers(sums: Matrix, kind: Product) -> tuple[Lanes, ...]:
+def _to_registers(sums: _Matrix, kind: Product) -> tuple[Lanes, ...]:
     """The bits of the sums as lanes hold them."""
     stored = sums.astype(_SUM_TYPES[kind.sums])
     blocks = kind.columns // COLUMNS_OF_LANES
@@ -182,10 +189,10 @@ def _to_registers(sums: Matrix, kind: Product) -> tuple[Lanes, ...]:
     return tuple(words.reshape(-1, ROWS_OF_LANES * LANES_OF_ROW))
 
 
-def _added(a: Matrix, b: Matrix, sums: Matrix) -> Matrix:
+def _added(a: _Matrix, b: _Matrix, sums: _Matrix) -> _Matrix:
     """The sums with the products of a and b."""
     if a.dtype == np.int64:
-        total: Matrix = sums + a @ b
+        total: _Matrix = sums + a @ b
         return total
     for at in range(len(b)):
         terms = np.broadcast_arrays(a[:, at, None], b[at], sums)

@@ -39,7 +39,7 @@ Definitions = Mapping[str, Definition]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Modifiers:
     """An instruction's modifiers, taken apart: its types in order, and all other words."""
 
     types: tuple[str, ...]
@@ -63,13 +63,13 @@ class Form:
         return found[0] if found else default
 
 
-def form(instruction: Instruction, allowed: Collection[str] = ()) -> Form:
+def form(instruction: Instruction, allowed: Collection[str] = ()) -> Modifiers:
     """Take the modifiers apart; any word that is not `allowed` makes the form undefined."""
     types = tuple(m for m in instruction.modifiers if m in WIDTHS)
     words = tuple(m for m in instruction.modifiers if m not in WIDTHS)
     if not set(words) <= set(allowed):
         raise UndefinedFormError
-    return Form(types, words)
+    return Modifiers(types, words)
 
 
 def source_count(instruction: Instruction) -> int:

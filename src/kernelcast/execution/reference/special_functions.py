@@ -17,7 +17,7 @@ from kernelcast.execution.reference.rounding import DIRECTED, Excess, in_directi
 from kernelcast.execution.reference.semantics import (
     Definition,
     Definitions,
-    Form,
+    Modifiers,
     Semantics,
     UndefinedFormError,
     form,
@@ -32,9 +32,9 @@ _TURNS_PER_RADIAN = np.float32(0.15915494)  # 1 / (2 pi)
 _HIGH_WORD, _HALF_OF_LOW_WORD = np.uint64(0xFFFF_FFFF_0000_0000), np.uint64(1 << 31)
 _LEAST_NORMAL_F64 = 2.0**-1022
 
-Function = Callable[[Lanes], Lanes]
+_LaneFunction = Callable[[Lanes], Lanes]
 
-_NEAREST: dict[str, Function] = {
+_NEAREST: dict[str, _LaneFunction] = {
     "rcp": lambda a: 1 / a,
     "sqrt": np.sqrt,
     "rsqrt": lambda a: 1 / np.sqrt(a),
@@ -109,7 +109,7 @@ def _function(name: str) -> Definition:
     return define
 
 
-def _variant(name: str, found: Form) -> Function:
+def _variant(name: str, found: Modifiers) -> _LaneFunction:
     """The function that the modifiers ask for."""
     nearest = _NEAREST[name]
     mode = found.one_of(DIRECTED, "rn")
@@ -146,7 +146,7 @@ def _division(instruction: Instruction) -> Semantics:
     return defined(found, 2, by_reciprocal if {"approx", "full"} & set(found.words) else exact)
 
 
-def _circular(function: Function) -> Definition:
+def _circular(function: _LaneFunction) -> Definition:
     """`sin` and `cos` of radians; with `.turns`, which PTX lacks, of full turns, as the unit has
     it."""
 

@@ -30,7 +30,7 @@ def lanes_of(mask: int) -> NDArray[np.bool_]:
 
 
 @dataclass
-class Run:
+class RunState:
     """One execution: what runs, on what memory, and what has been traced."""
 
     kernel: Kernel
@@ -54,7 +54,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class BarrierWait:
     """Lanes of a warp that wait at a barrier, to go on at the basic block `resume`.
 
     `threads` is the barrier's thread count, None for all of the block. `votes` are the lanes that
@@ -71,12 +71,12 @@ class Wait:
     release: Callable[[int, int], None] | None = None
 
 
-class Block:
+class BlockState:
     """A block of the grid while it runs."""
 
-    def __init__(self, run: Run, index: int) -> None:
+    def __init__(self, run: RunState, index: int) -> None:
         self.index = index
-        self.position = coordinates(index, run.launch.grid)
+        self.position = _coordinates(index, run.launch.grid)
         self.shared = bytearray(run.memory.shared_bytes)
         self.arrivals: Counter[int] = Counter()
         self.warps = [Warp(run, self, w) for w in range(run.launch.warps_per_block)]
@@ -87,18 +87,18 @@ class Warp:
 
     `pending` maps a basic block to the mask of lanes that are to enter it; `pauses` tells that it
     has some because the warp ended its turn early. `rounds` counts those of loops that wait which
-    the lanes of `patient`, and no others, have begun in succession.
+    the lanes of `spinning`, and no others, have begun in succession.
     """
 
-    def __init__(self, run: Run, block: Block, index: int) -> None:
+    def __init__(self, run: RunState, block: BlockState, index: int) -> None:
         self.block = block
         self.index = index
         self.first_thread = index * WARP_LANES
         threads = min(run.launch.threads_per_block - self.first_thread, WARP_LANES)
         self.pending: dict[int, int] = {0: (1 << threads) - 1}
-        self.waiting: list[Wait] = []
+        self.waiting: list[BarrierWait] = []
         self.pauses = False
-        self.patient = 0
+        self.spinning = 0
         self.rounds = 0
         self.carry = np.zeros(WARP_LANES, bool)
         self.local = [bytearray(run.memory.local_bytes) for _ in range(WARP_LANES)]
@@ -124,7 +124,7 @@ class Warp:
         return bits
 
 
-def coordinates(index: int, extent: Dim3) -> Dim3:
+def _coordinates(index: int, extent: Dim3) -> Dim3:
     """The three coordinates of a linear index, x running fastest."""
     x, y, _ = extent
     return index % x, index // x % y, index // (x * y)

@@ -19,7 +19,7 @@ from kernelcast.execution.reference.values import Lanes
 from kernelcast.ir import Instruction
 from kernelcast.ir.sizes import WARP_LANES
 
-LANES = np.arange(WARP_LANES)
+_LANES = np.arange(WARP_LANES)
 
 
 def ballot(lanes: Lanes) -> int:
@@ -34,14 +34,14 @@ def _everywhere(value: int) -> Lanes:
 def _source_lane(mode: str, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes]:
     """Where each lane reads, and whether that is inside its segment (the ISA's pseudo-code)."""
     bval, cval, segment = b & 31, c & 31, c >> 8 & 31
-    max_lane = (LANES & segment) | (cval & ~segment)
-    min_lane = LANES & segment
+    max_lane = (_LANES & segment) | (cval & ~segment)
+    min_lane = _LANES & segment
     if mode == "up":
-        j = LANES - bval
+        j = _LANES - bval
         return j, j >= max_lane
     j = {
-        "down": LANES + bval,
-        "bfly": LANES ^ bval,
+        "down": _LANES + bval,
+        "bfly": _LANES ^ bval,
         "idx": min_lane | (bval & ~segment),
     }[mode]
     return j, j <= max_lane
@@ -55,14 +55,14 @@ def _shfl(instruction: Instruction) -> Semantics:
 
     def function(a: Lanes, b: Lanes, c: Lanes, members: Lanes | None = None) -> tuple[Lanes, Lanes]:
         j, inside = _source_lane(mode, b, c)
-        return a[np.where(inside, j, LANES)], inside
+        return a[np.where(inside, j, _LANES)], inside
 
     members = ("b32",) if "sync" in found else ()
     return Semantics(("b32", "b32", "b32", *members), ("b32", "pred"), function)
 
 
 def _participants(active: Lanes, members: Lanes | None) -> Lanes:
-    return active if members is None else active & (members >> LANES & 1).astype(bool)
+    return active if members is None else active & (members >> _LANES & 1).astype(bool)
 
 
 _VOTES: dict[str, Callable[[Lanes], bool]] = {
@@ -135,7 +135,7 @@ def _elect(instruction: Instruction) -> Semantics:
 
     def function(active: Lanes, members: Lanes) -> tuple[Lanes, Lanes]:
         leader = int(np.argmax(_participants(active, members)))
-        return _everywhere(leader), np.equal(LANES, leader)
+        return _everywhere(leader), np.equal(_LANES, leader)
 
     return Semantics(("b32",), ("b32", "pred"), function, takes_active=True)
 

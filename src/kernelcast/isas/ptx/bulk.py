@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.ir.tensor_map import BOX_BYTES_AT
-from kernelcast.isas.ptx.lift import Lift
+from kernelcast.isas.ptx.lift import PtxLift
 from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.ptx.steps import Steps
 
@@ -81,7 +81,7 @@ def _data(x: Steps) -> Register:
     return data
 
 
-def copy_in_bulk(x: Lift) -> None:
+def copy_in_bulk(x: PtxLift) -> None:
     """`cp.async.bulk` in all its forms."""
     words = x.modifiers[2:]
     if words[0] in ("commit_group", "wait_group", "prefetch"):
@@ -92,7 +92,7 @@ def copy_in_bulk(x: Lift) -> None:
         _linear(x, words)
 
 
-def _linear(x: Lift, words: tuple[str, ...]) -> None:
+def _linear(x: PtxLift, words: tuple[str, ...]) -> None:
     """`cp.async.bulk.TO.FROM [to], [from], bytes`, and `[barrier]` for shared memory."""
     spaces = _spaces(x, words)
     to, source, size_bytes = x.take_address(), x.take_address(), x.take()
@@ -108,7 +108,7 @@ def _linear(x: Lift, words: tuple[str, ...]) -> None:
         bring(x, barrier, size_bytes, x.guard)
 
 
-def _tile(x: Lift, words: tuple[str, ...]) -> None:
+def _tile(x: PtxLift, words: tuple[str, ...]) -> None:
     """`cp.async.bulk.tensor.2d.TO.FROM [to], [map, {x, y}], [barrier]`, and
     `[map, {x, y}], [from]` for global memory."""
     if words[0] not in _RANKS:
@@ -132,7 +132,7 @@ def _tile(x: Lift, words: tuple[str, ...]) -> None:
     bring(x, barrier, tile_bytes(x, tensor, x.guard), x.guard)
 
 
-def _spaces(x: Lift, words: tuple[str, ...]) -> tuple[str, str]:
+def _spaces(x: PtxLift, words: tuple[str, ...]) -> tuple[str, str]:
     """Where a copy goes and where it comes from; the block is the whole of its cluster."""
     spaces = (words[0].replace("shared::cta", "shared::cluster"), words[1])
     if spaces not in (_TO_SHARED, _WITHIN_SHARED, _TO_GLOBAL):
@@ -140,7 +140,7 @@ def _spaces(x: Lift, words: tuple[str, ...]) -> tuple[str, str]:
     return spaces
 
 
-def _tensor(x: Lift, rank: int) -> tuple[Address, tuple[Operand, ...]]:
+def _tensor(x: PtxLift, rank: int) -> tuple[Address, tuple[Operand, ...]]:
     """A tensor map, at a generic address, and the coordinates behind it."""
     tensor, first = x.take_address(), x.take()
     coordinates = first.elements if isinstance(first, Vector) else (first,)
@@ -149,12 +149,12 @@ def _tensor(x: Lift, rank: int) -> tuple[Address, tuple[Operand, ...]]:
     return tensor, coordinates
 
 
-def _only(x: Lift, words: tuple[str, ...], *known: str) -> None:
+def _only(x: PtxLift, words: tuple[str, ...], *known: str) -> None:
     if not set(words) <= set(known):
         raise x.refuse()
 
 
-def _drop_hints(x: Lift, words: tuple[str, ...]) -> None:
+def _drop_hints(x: PtxLift, words: tuple[str, ...]) -> None:
     """Drop the blocks that a multicast goes to, of which there is one, and the cache policy."""
     for hint in (_MULTICAST, _CACHE_HINT):
         if hint in words:

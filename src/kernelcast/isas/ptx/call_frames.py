@@ -8,14 +8,12 @@ from itertools import pairwise
 
 from kernelcast.ir import Address, Operand, Register, Space, Symbol, Variable, Vector
 from kernelcast.isas.ptx.declarations import Declaration
-from kernelcast.isas.ptx.inlining import Draft, Label, Target, in_local_memory
+from kernelcast.isas.ptx.inlining import BranchTarget, Draft, DraftStream, Label, in_local_memory
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES, known_form
-
-_Stream = list[Draft | Label]
 
 
 @dataclass(slots=True)
-class _Use:
+class _FrameUse:
     """How a frame is accessed: the size at every offset, and whether registers can hold it."""
 
     sizes: dict[int, int] = field(default_factory=dict)
@@ -32,7 +30,9 @@ class _Use:
         return any(a + size > b for (a, size), (b, _) in pairwise(spans))
 
 
-def lower_frames(stream: _Stream, frames: dict[str, Declaration]) -> tuple[_Stream, list[Variable]]:
+def lower_frames(
+    stream: DraftStream, frames: dict[str, Declaration]
+) -> tuple[DraftStream, list[Variable]]:
     """Replace loads and stores of frames by moves; return the new stream and local variables.
 
     A frame whose every access has a constant offset and the width of its register lives in one
@@ -41,7 +41,7 @@ def lower_frames(stream: _Stream, frames: dict[str, Declaration]) -> tuple[_Stre
     if not frames:
         return stream, []
     uses = _uses(stream, frames)
-    lowered: _Stream = []
+    lowered: DraftStream = []
     for item in stream:
         frame = _frame_of(item, frames)
         if frame is None or isinstance(item, Label):
@@ -60,8 +60,8 @@ def lower_frames(stream: _Stream, frames: dict[str, Declaration]) -> tuple[_Stre
     return lowered, variables
 
 
-def _uses(stream: _Stream, frames: dict[str, Declaration]) -> defaultdict[str, _Use]:
-    uses: defaultdict[str, _Use] = defaultdict(_Use)
+def _uses(stream: DraftStream, frames: dict[str, Declaration]) -> defaultdict[str, _FrameUse]:
+    uses: defaultdict[str, _FrameUse] = defaultdict(_FrameUse)
     for item in stream:
         frame = _frame_of(item, frames)
         if frame is None or isinstance(item, Label):
@@ -92,7 +92,7 @@ def _frame_of(item: Draft | Label, frames: dict[str, Declaration]) -> str | None
     return None
 
 
-def _access(item: Draft) -> tuple[Address, tuple[Operand | Target, ...]]:
+def _access(item: Draft) -> tuple[Address, tuple[Operand | BranchTarget, ...]]:
     """Address and values of a load or store."""
     first, second = item.operands[:2]
     address, value = (second, first) if item.form.opcode == "ld" else (first, second)

@@ -7,7 +7,7 @@ lies outside all memory.
 from __future__ import annotations
 
 from kernelcast.ir import Immediate
-from kernelcast.isas.ptx.lift import Lift, Meaning
+from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
 
 _RANK_BIT = 24
 _RANK_BITS = 0xFF
@@ -15,7 +15,7 @@ _BLOCK_BARRIER = Immediate(0)
 """The barrier that compilers take for that of a cluster where the launch has none."""
 
 
-def barrier(x: Lift) -> None:
+def _barrier(x: PtxLift) -> None:
     """`barrier.cluster.wait` for the own block; the arrival before it says nothing more."""
     if x.modifiers[:2] == ("cluster", "wait"):
         x.do("bar.sync", _BLOCK_BARRIER, guard=x.guard)
@@ -23,7 +23,7 @@ def barrier(x: Lift) -> None:
         raise x.refuse()
 
 
-def map_address(x: Lift) -> None:
+def _map_address(x: PtxLift) -> None:
     """`mapa d, a, rank`: the same place in the shared memory of another block."""
     target, address, rank = x.take(), x.take(), x.take()
     bits = x.modifiers[-1][1:]
@@ -35,7 +35,7 @@ def map_address(x: Lift) -> None:
     x.do(f"or.b{bits}", target, low, high, guard=x.guard)
 
 
-def rank_of(x: Lift) -> None:
+def _rank_of(x: PtxLift) -> None:
     """`getctarank d, a`: the block that an address belongs to."""
     target, address = x.take(), x.take()
     bits = x.modifiers[-1][1:]
@@ -44,4 +44,8 @@ def rank_of(x: Lift) -> None:
     x.do("and.b32", target, low, Immediate(_RANK_BITS), guard=x.guard)
 
 
-MEANINGS: dict[str, Meaning] = {"barrier": barrier, "mapa": map_address, "getctarank": rank_of}
+MEANINGS: dict[str, PtxMeaning] = {
+    "barrier": _barrier,
+    "mapa": _map_address,
+    "getctarank": _rank_of,
+}

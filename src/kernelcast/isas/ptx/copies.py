@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kernelcast.ir import Address, Guard, Immediate, Negated, Operand, Register, Vector
 from kernelcast.isas.ptx.bulk import copy_in_bulk
-from kernelcast.isas.ptx.lift import Lift, Meaning
+from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
 from kernelcast.isas.ptx.mbarriers import ARRIVAL_BIT, add
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
 from kernelcast.isas.ptx.steps import Steps
@@ -69,7 +69,7 @@ def _load_beginning(
     return Address(start), Guard(is_whole)
 
 
-def copy_asynchronously(x: Lift) -> None:
+def _copy_asynchronously(x: PtxLift) -> None:
     """`cp.async.ca.shared.global [to], [from], bytes`, and behind it how many bytes are copied, or
     where none are; the others are zero. Groups of copies are done when they are made."""
     if x.modifiers[:1] != ("async",):
@@ -84,7 +84,7 @@ def copy_asynchronously(x: Lift) -> None:
         _copy(x)
 
 
-def _arrive(x: Lift) -> None:
+def _arrive(x: PtxLift) -> None:
     """`cp.async.mbarrier.arrive [a]`, which first expects its own arrival but for `.noinc`."""
     is_shared = any(word.startswith("shared") for word in x.modifiers)
     place = x.shared_address(x.take_address(), is_shared=is_shared)
@@ -92,7 +92,7 @@ def _arrive(x: Lift) -> None:
         add(x, place, Immediate(1 << ARRIVAL_BIT))
 
 
-def _copy(x: Lift) -> None:
+def _copy(x: PtxLift) -> None:
     x.only(*_WORDS, *_PREFETCHES)
     to, source, size = x.take_address(), x.take_address(), x.take()
     if not isinstance(size, Immediate) or size.value not in _SIZES_BYTES:
@@ -113,4 +113,4 @@ def _copy(x: Lift) -> None:
     copy(x, size.value, source, lambda: to, guard, beginning)
 
 
-MEANINGS: dict[str, Meaning] = {"cp": copy_asynchronously}
+MEANINGS: dict[str, PtxMeaning] = {"cp": _copy_asynchronously}

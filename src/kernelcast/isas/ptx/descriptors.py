@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNIT_BYTES = 16
-TILE_LINES = 8
+_TILE_LINES = 8
 ADDRESS_BITS = 14
 """Addresses and strides count units, with as many bits."""
 
@@ -23,7 +23,7 @@ LEADING_SHIFT = 16
 STRIDE_SHIFT = 32
 BASE_SHIFT = 49
 MODE_SHIFT = 62
-TILE_UNITS = (1, 8, 4, 2)
+_TILE_UNITS = (1, 8, 4, 2)
 """Units of a line of a tile, by swizzling mode."""
 
 ROW_SHIFT = 7
@@ -44,7 +44,7 @@ class Descriptor:
     @property
     def tile_units(self) -> int:
         """Units of a line of a tile; 1 where nothing is swizzled."""
-        return TILE_UNITS[self.bits >> MODE_SHIFT & 3]
+        return _TILE_UNITS[self.bits >> MODE_SHIFT & 3]
 
     @property
     def base(self) -> int:
@@ -65,8 +65,8 @@ class Descriptor:
         """Where units of lines are."""
         wide = self.tile_units
         next_lines, next_units = self.strides(across=across)
-        within = lines % TILE_LINES * wide + units % wide
-        tiles = lines // TILE_LINES * next_lines + units // wide * next_units
+        within = lines % _TILE_LINES * wide + units % wide
+        tiles = lines // _TILE_LINES * next_lines + units // wide * next_units
         address: NDArray[np.int64] = self.start + within * UNIT_BYTES + tiles
         pattern = (address >> ROW_SHIFT) - self.base & wide - 1
         found: NDArray[np.int64] = address ^ pattern * UNIT_BYTES

@@ -23,11 +23,11 @@ from kernelcast.isas.ptx.declarations import (
     parse_registers,
     parse_variables,
 )
-from kernelcast.isas.ptx.lexer import Statement, split_arguments
+from kernelcast.isas.ptx.lexer import PtxStatement, split_arguments
 from kernelcast.isas.ptx.literals import single_precision
 from kernelcast.isas.ptx.locations import LocationReader
-from kernelcast.isas.ptx.module import Function, Module
-from kernelcast.isas.ptx.opcodes import Flow, Form, form, known_form
+from kernelcast.isas.ptx.module import Module, PtxFunction
+from kernelcast.isas.ptx.opcodes import ControlFlow, Form, form, known_form
 from kernelcast.isas.ptx.operands import KernelNames, Scope, operand
 
 _MAX_INSTRUCTIONS = 500_000
@@ -47,7 +47,7 @@ class Label(NamedTuple):
     name: str
 
 
-class Target(NamedTuple):
+class BranchTarget(NamedTuple):
     """A label as a branch names it, to be looked up from `scope` outwards."""
 
     scope: Scope
@@ -58,10 +58,13 @@ class Draft(NamedTuple):
     """An instruction before its place in the kernel is known."""
 
     form: Form
-    operands: tuple[Operand | Target, ...]
+    operands: tuple[Operand | BranchTarget, ...]
     guard: Guard | None
     line: int
     location: Location | None
+
+
+DraftStream = list[Draft | Label]
 
 
 class Flat(NamedTuple):
@@ -78,7 +81,7 @@ class Flat(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def flatten(module: Module, kernel: Function) -> Flat:
+def flatten(module: Module, kernel: PtxFunction) -> Flat:
     """Read a kernel's body and those of the functions it calls.
 
     Raises ParseError where an operand does not follow the grammar, UnsupportedError at
@@ -103,7 +106,7 @@ class _Flattener:
         self.warnings: dict[str, None] = {}
         self.calling: list[str] = []
 
-    def flatten(self, kernel: Function) -> Flat:
+    def flatten(self, kernel: PtxFunction) -> Flat:
         scope = self._new_scope(self.globals)
         scope.symbols.update({formal.name: formal.name for formal in kernel.formals})
         self._walk(kernel, scope)
@@ -123,7 +126,7 @@ class _Flattener:
     def _where(self, line: int) -> str:
         return f"{self.module.source}:{line}"
 
-    def _walk(self, function: Function, scope: Scope) -> None:
+    def _walk(self, function: PtxFunction, scope: Scope) -> None:
         """Append a function's statements to the stream."""
         outermost = scope
         self.calling.append(function.name)
@@ -142,7 +145,7 @@ class _Flattener:
                 self._instruction(statement, scope, outermost)
         self.calling.pop()
 
-    def _directive(self, function: Function, statement: Statement, scope: Scope) -> None:
+    def _directive(self, function: PtxFunction, statement: PtxStatement, scope: Scope) -> None:
         line, head, text, _ = statement
         where = self._where(line)
         if head == ".loc":
@@ -164,7 +167,7 @@ class _Flattener:
         elif head != ".pragma":
             raise ParseError(f"unknown directive '{head}'", where=where)
 
-    def _variable(self, function: Function, declaration: Declaration, scope: Scope) -> None:
+    def _variable(self, function: PtxFunction, declaration: Declaration, scope: Scope) -> None:
         """Add a variable of a body; local ones exist once for each inlined call."""
         is_local = declaration.space == Space.LOCAL
         key = (function.name, scope.number if is_local else -1, declaration.name)
@@ -191,23 +194,23 @@ class _Flattener:
         scope.symbols[declaration.name] = unique
         return unique
 
-    def _instruction(self, statement: Statement, scope: Scope, outermost: Scope) -> None:
+    def _instruction(self, statement: PtxStatement, scope: Scope, outermost: Scope) -> None:
         line, name, text, guard_text = statement
         known = form(name)
         if known is None:
             self._unsupported(f"instruction {name} is not supported", line)
         guard = self._guard(guard_text, scope, line) if guard_text else None
-        if known.flow is Flow.CALL:
+        if known.flow is ControlFlow.CALL:
             self._call(split_arguments(text), guard, scope, line)
             return
-        operands: tuple[Operand | Target, ...]
-        if known.flow is Flow.BRANCH:
-            operands = (Target(scope, text.strip()),)
-        elif known.flow is Flow.TABLE:
+        operands: tuple[Operand | BranchTarget, ...]
+        if known.flow is ControlFlow.BRANCH:
+            operands = (BranchTarget(scope, text.strip()),)
+        elif known.flow is ControlFlow.TABLE:
             operands = self._table_operands(text, scope, line)
         elif len(self.calling) > 1 and known.opcode == "ret":
             known = known_form("bra")
-            operands = (Target(outermost, _FUNCTION_END),)
+            operands = (BranchTarget(outermost, _FUNCTION_END),)
         else:
             operands = self._operands(text, scope, line)
             self._check(known, operands, line)
@@ -235,7 +238,7 @@ class _Flattener:
     def _emit(
         self,
         known: Form,
-        operands: tuple[Operand | Target, ...],
+        operands: tuple[Operand | BranchTarget, ...],
         guard: Guard | None,
         line: int,
     ) -> None:
@@ -263,13 +266,15 @@ class _Flattener:
             raise ParseError(f"unknown predicate {name!r}", where=self._where(line))
         return Guard(register, text[0] == "!")
 
-    def _table_operands(self, text: str, scope: Scope, line: int) -> tuple[Operand | Target, ...]:
+    def _table_operands(
+        self, text: str, scope: Scope, line: int
+    ) -> tuple[Operand | BranchTarget, ...]:
         pieces = split_arguments(text)
         labels = scope.table(pieces[1]) if len(pieces) == 2 else None
         if labels is None:
             raise ParseError("expected an index and a table of labels", where=self._where(line))
         index = operand(pieces[0], scope, self._where(line))
-        return (index, *(Target(scope, label) for label in labels))
+        return (index, *(BranchTarget(scope, label) for label in labels))
 
     def _call(self, pieces: list[str], guard: Guard | None, scope: Scope, line: int) -> None:
         """Inline one call: `(results), name, (arguments)`."""
@@ -289,7 +294,7 @@ class _Flattener:
         # A guarded call becomes a branch around the inlined body.
         if guard is not None:
             skip = Guard(guard.register, not guard.negated)
-            self._emit(known_form("bra"), (Target(callee, _FUNCTION_END),), skip, line)
+            self._emit(known_form("bra"), (BranchTarget(callee, _FUNCTION_END),), skip, line)
         if function.body is None:
             self._external(function, results, scope, line)
         else:
@@ -312,7 +317,7 @@ class _Flattener:
         if guard is not None:
             self.stream.append(end)
 
-    def _callee(self, target: str, scope: Scope, line: int) -> Function:
+    def _callee(self, target: str, scope: Scope, line: int) -> PtxFunction:
         """The function of that name, if a call of it can be inlined."""
         function = self.module.functions.get(target)
         if function is None:
@@ -327,7 +332,7 @@ class _Flattener:
             )
         return function
 
-    def _external(self, function: Function, results: list[str], scope: Scope, line: int) -> None:
+    def _external(self, function: PtxFunction, results: list[str], scope: Scope, line: int) -> None:
         """Stand in for a function whose body is elsewhere."""
         if function.name != "vprintf":
             self._unsupported(f"the call of the external function {function.name}", line)
@@ -403,14 +408,14 @@ def _bracketed(text: str) -> list[str]:
     return split_arguments(text[1:-1])
 
 
-def _as_single(value: Operand | Target) -> Operand | Target:
+def _as_single(value: Operand | BranchTarget) -> Operand | BranchTarget:
     """A double-precision literal of a single-precision instruction, in single precision."""
     if isinstance(value, Immediate) and value.type == "f64":
         return single_precision(value.value)
     return value
 
 
-def _on_copied_parameters(known: Form, operands: tuple[Operand | Target, ...]) -> Form:
+def _on_copied_parameters(known: Form, operands: tuple[Operand | BranchTarget, ...]) -> Form:
     """A device function's parameters whose address is taken are copies in local memory."""
     through_register = any(
         isinstance(o, Address) and isinstance(o.base, Register) for o in operands

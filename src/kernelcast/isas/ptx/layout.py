@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.errors import ParseError
 from kernelcast.ir import BasicBlock, BlockRef, Instruction
-from kernelcast.isas.ptx.inlining import Draft, Label, Target
+from kernelcast.isas.ptx.inlining import BranchTarget, Draft, DraftStream, Label
 from kernelcast.isas.ptx.meaning import lifted
-from kernelcast.isas.ptx.opcodes import Flow, known_form
+from kernelcast.isas.ptx.opcodes import ControlFlow, known_form
 from kernelcast.isas.ptx.operands import Scope
-
-_Stream = list[Draft | Label]
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class LaidOutCode:
     """The instructions of a kernel in basic blocks; `meanings` as in `Kernel`."""
 
     instructions: tuple[Instruction, ...]
@@ -24,7 +22,7 @@ class Code:
     meanings: tuple[tuple[Instruction, ...], ...]
 
 
-def lay_out(stream: _Stream, source: str) -> Code:
+def lay_out(stream: DraftStream, source: str) -> LaidOutCode:
     """Cut a stream into basic blocks, order them and number the instructions.
 
     Raises ParseError, located in `source`, at a branch to a label that does not exist.
@@ -42,7 +40,7 @@ def lay_out(stream: _Stream, source: str) -> Code:
         start = len(instructions)
         for draft in bodies[body]:
             operands = [
-                BlockRef(place[body_of[_key(o)]]) if isinstance(o, Target) else o
+                BlockRef(place[body_of[_key(o)]]) if isinstance(o, BranchTarget) else o
                 for o in draft.operands
             ]
             form, _, guard, line, location = draft
@@ -53,15 +51,15 @@ def lay_out(stream: _Stream, source: str) -> Code:
             BasicBlock(index, start, len(instructions), tuple(place[s] for s in successors[body]))
         )
     is_plain = all(steps == (own,) for own, steps in zip(instructions, meanings, strict=True))
-    return Code(tuple(instructions), tuple(blocks), () if is_plain else tuple(meanings))
+    return LaidOutCode(tuple(instructions), tuple(blocks), () if is_plain else tuple(meanings))
 
 
-def _key(target: Target) -> Label:
+def _key(target: BranchTarget) -> Label:
     """A branch's target before it is looked up: the name, and the scope it is named in."""
     return Label(target.scope.number, target.name)
 
 
-def _resolve_targets(stream: _Stream, source: str) -> dict[Label, Label]:
+def _resolve_targets(stream: DraftStream, source: str) -> dict[Label, Label]:
     """The label that each target names: the one of its name in the nearest scope."""
     labels: set[Label] = set()
     for item in stream:
@@ -72,13 +70,13 @@ def _resolve_targets(stream: _Stream, source: str) -> dict[Label, Label]:
     return {
         _key(operand): _nearest(operand, labels, f"{source}:{item.line}")
         for item in stream
-        if isinstance(item, Draft) and item.form.flow in (Flow.BRANCH, Flow.TABLE)
+        if isinstance(item, Draft) and item.form.flow in (ControlFlow.BRANCH, ControlFlow.TABLE)
         for operand in item.operands
-        if isinstance(operand, Target)
+        if isinstance(operand, BranchTarget)
     }
 
 
-def _nearest(target: Target, labels: set[Label], where: str) -> Label:
+def _nearest(target: BranchTarget, labels: set[Label], where: str) -> Label:
     scope: Scope | None = target.scope
     while scope is not None:
         label = Label(scope.number, target.name)
@@ -88,7 +86,7 @@ def _nearest(target: Target, labels: set[Label], where: str) -> Label:
     raise ParseError(f"unknown label {target.name!r}", where=where)
 
 
-def _cut(stream: _Stream, named: set[Label]) -> tuple[list[list[Draft]], dict[Label, int]]:
+def _cut(stream: DraftStream, named: set[Label]) -> tuple[list[list[Draft]], dict[Label, int]]:
     """Bodies of the basic blocks in text order, and the body that each named label begins.
 
     Labels that no branch names, as compilers write them for debuggers, cut nothing.
@@ -100,7 +98,7 @@ def _cut(stream: _Stream, named: set[Label]) -> tuple[list[list[Draft]], dict[La
         if isinstance(item, Draft):
             bodies[-1].append(item)
             line = item.line
-            if item.form.flow is not Flow.NEXT:
+            if item.form.flow is not ControlFlow.NEXT:
                 bodies.append([])
         elif item in named:
             if bodies[-1]:
@@ -116,12 +114,12 @@ def _cut(stream: _Stream, named: set[Label]) -> tuple[list[list[Draft]], dict[La
 
 def _goes_on(last: Draft) -> bool:
     """Whether control may pass from this instruction to the next one."""
-    return last.guard is not None or last.form.flow in (Flow.NEXT, Flow.WAIT)
+    return last.guard is not None or last.form.flow in (ControlFlow.NEXT, ControlFlow.WAIT)
 
 
 def _successors(at: int, bodies: list[list[Draft]], body_of: dict[Label, int]) -> tuple[int, ...]:
     """Bodies that may follow: the next one in the text first, where control may pass to it."""
     last = bodies[at][-1]
     following = [at + 1] if _goes_on(last) else []
-    following += [body_of[_key(o)] for o in last.operands if isinstance(o, Target)]
+    following += [body_of[_key(o)] for o in last.operands if isinstance(o, BranchTarget)]
     return tuple(dict.fromkeys(following))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kernelcast.errors import ParseError
 
 
-class Statement(NamedTuple):
+class PtxStatement(NamedTuple):
     """One statement.
 
     `head` is the instruction's full name, a directive with its dot, `{`, `}`, or `:` for a label
@@ -44,13 +44,13 @@ _STATEMENT = re.compile(
 )
 
 
-def scan(text: str, source: str) -> list[Statement]:
+def scan(text: str, source: str) -> list[PtxStatement]:
     """Cut PTX text into statements; sections of debugging data are left out.
 
     Raises ParseError at the first text that is no statement; `source` names the file in it.
     """
     text = _without_comments(text)
-    statements: list[Statement] = []
+    statements: list[PtxStatement] = []
     match = _STATEMENT.match
     count = text.count
     position = counted = 0
@@ -61,7 +61,7 @@ def scan(text: str, source: str) -> list[Statement]:
         if name is not None:
             start = found.start(2)
             line += count("\n", counted, start)
-            statements.append(Statement(line, name, operands, guard or ""))
+            statements.append(PtxStatement(line, name, operands, guard or ""))
         else:
             start = found.start(found.lastindex or 0)
             if label is not None:
@@ -81,7 +81,7 @@ def scan(text: str, source: str) -> list[Statement]:
                 position = found.end()
                 continue
             line += count("\n", counted, start)
-            statements.append(Statement(line, head, arguments))
+            statements.append(PtxStatement(line, head, arguments))
         counted = start
         position = found.end()
     # Text is left over: the pattern stopped at what is no statement.

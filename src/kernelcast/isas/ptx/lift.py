@@ -13,7 +13,7 @@ class UnknownFormError(Exception):
     """This form of the instruction has no meaning here."""
 
 
-class Lift(Steps):
+class PtxLift(Steps):
     """The steps of one instruction of PTX as they are written.
 
     Attributes
@@ -73,4 +73,4 @@ class Lift(Steps):
             raise self.refuse()
 
 
-Meaning = Callable[[Lift], None]
+PtxMeaning = Callable[[PtxLift], None]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from kernelcast.ir import Immediate
 from kernelcast.ir.sizes import WARP_LANES
 
-WARP_SIZE_NAME = "WARP_SZ"
+_WARP_SIZE_NAME = "WARP_SZ"
 _WIDEST_SHIFT = 64
 
 _DIGITS = r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9]\d*)U?"
@@ -45,7 +45,7 @@ def literal(text: str) -> Immediate | None:
     if _DECIMAL.fullmatch(text):
         (value,) = struct.unpack("<Q", struct.pack("<d", float(text)))
         return Immediate(value, "f64")
-    if text == WARP_SIZE_NAME:
+    if text == _WARP_SIZE_NAME:
         return Immediate(WARP_LANES)
     value = _expression(text)
     return None if value is None else Immediate(value)

@@ -13,7 +13,7 @@ _PLACE = re.compile(r"(\d+)\s+(\d+)\s+(\d+)")
 _INLINED_AT = re.compile(r"inlined_at\s+(\d+\s+\d+\s+\d+)")
 _TOOLKIT_FILE = re.compile(r"(^|/)(cuda|nvidia)[^/]*/(.*/)?include/")
 
-_Place = tuple[int, int, int]
+_SourcePosition = tuple[int, int, int]
 
 
 def parse_file(text: str, where: str) -> tuple[int, str]:
@@ -34,19 +34,19 @@ class LocationReader:
     """
 
     files: dict[int, str]
-    _callers: dict[_Place, _Place] = field(default_factory=dict)
+    _callers: dict[_SourcePosition, _SourcePosition] = field(default_factory=dict)
 
     def read(self, text: str, where: str) -> Location | None:
         """The location that what follows `.loc` stands for."""
         found = _PLACE.match(text)
         if found is None:
             raise ParseError("expected file, line and column after '.loc'", where=where)
-        place: _Place | None = _as_place(found)
+        place: _SourcePosition | None = _as_place(found)
         assert place is not None
         if (outer := _INLINED_AT.search(text)) and (caller := _PLACE.match(outer[1])):
             self._callers[place] = _as_place(caller)
         innermost = place
-        seen: set[_Place] = set()
+        seen: set[_SourcePosition] = set()
         while place is not None and place not in seen:
             if not _TOOLKIT_FILE.search(self.files.get(place[0], "")):
                 return self._location(place)
@@ -54,10 +54,10 @@ class LocationReader:
             place = self._callers.get(place)
         return self._location(innermost)
 
-    def _location(self, place: _Place) -> Location | None:
+    def _location(self, place: _SourcePosition) -> Location | None:
         file, line, _ = place
         return Location(self.files.get(file, ""), line) if line else None
 
 
-def _as_place(found: re.Match[str]) -> _Place:
+def _as_place(found: re.Match[str]) -> _SourcePosition:
     return int(found[1]), int(found[2]), int(found[3])

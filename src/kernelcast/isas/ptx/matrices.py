@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Address, Immediate, Operand, Register, SpecialRegister, Symbol, Vector
-from kernelcast.isas.ptx.lift import Lift, Meaning
+from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
 from kernelcast.isas.ptx.steps import Steps
 
@@ -80,7 +80,7 @@ def _from_lane(x: Steps, value: Operand, lane: Register) -> Register:
     return target
 
 
-def load_matrices(x: Lift) -> None:
+def _load_matrices(x: PtxLift) -> None:
     """`ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {d, ...}, [a]`."""
     count = _count(x)
     targets = _elements(x.take())
@@ -89,7 +89,7 @@ def load_matrices(x: Lift) -> None:
     load(x, targets, _rows(x), count, transposes="trans" in x.modifiers)
 
 
-def store_matrices(x: Lift) -> None:
+def _store_matrices(x: PtxLift) -> None:
     """`stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [a], {b, ...}`."""
     count = _count(x)
     rows = _rows(x)
@@ -99,14 +99,14 @@ def store_matrices(x: Lift) -> None:
     store(x, fragments, rows, transposes="trans" in x.modifiers)
 
 
-def move_matrix(x: Lift) -> None:
+def _move_matrix(x: PtxLift) -> None:
     """`movmatrix.sync.aligned.m8n8.trans.b16 d, a`."""
     x.only(*_WORDS)
     target, source = x.take(), x.take()
     x.do("mov.b32", target, transposed(x, source), guard=x.guard)
 
 
-def _count(x: Lift) -> int:
+def _count(x: PtxLift) -> int:
     x.only(*_WORDS, *_COUNTS, *_SHARED)
     (count,) = [n for word, n in _COUNTS.items() if word in x.modifiers] or [0]
     if "m8n8" not in x.modifiers or not count:
@@ -118,7 +118,7 @@ def _elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
-def _rows(x: Lift) -> Operand:
+def _rows(x: PtxLift) -> Operand:
     """The address of the next operand, in 32 bits."""
     is_shared = any(word in x.modifiers for word in _SHARED)
     where = x.shared_address(x.take_address(), is_shared=is_shared)
@@ -130,8 +130,8 @@ def _rows(x: Lift) -> Operand:
     return x.let("add.u32", base, Immediate(where.offset))
 
 
-MEANINGS: dict[str, Meaning] = {
-    "ldmatrix": load_matrices,
-    "stmatrix": store_matrices,
-    "movmatrix": move_matrix,
+MEANINGS: dict[str, PtxMeaning] = {
+    "ldmatrix": _load_matrices,
+    "stmatrix": _store_matrices,
+    "movmatrix": _move_matrix,
 }

@@ -17,7 +17,7 @@ Every access to a barrier is marked `.mbarrier`: nothing else may read or write 
 from __future__ import annotations
 
 from kernelcast.ir import Address, Guard, Immediate, Operand, Register
-from kernelcast.isas.ptx.lift import Lift, Meaning
+from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
 from kernelcast.isas.ptx.steps import Steps
 
 LATER_ARRIVAL_BIT = 1
@@ -65,13 +65,13 @@ def pause_unless(x: Steps, is_over: Register) -> None:
     x.do("pause", guard=x.both(x.guard, x.let("not.pred", is_over)))
 
 
-def _place(x: Lift) -> Address:
+def _place(x: PtxLift) -> Address:
     """Where the barrier lies in shared memory; its address is generic where nothing is said."""
     is_shared = any(m.startswith("shared") for m in x.modifiers)
     return x.shared_address(x.take_address(), is_shared=is_shared)
 
 
-def _begin(x: Lift) -> None:
+def _begin(x: PtxLift) -> None:
     """`mbarrier.init [a], count`."""
     place, count = _place(x), x.take()
     left = x.let("cvt.u64.u32", x.let("sub.u32", Immediate(_MOST_ARRIVALS), count))
@@ -80,12 +80,12 @@ def _begin(x: Lift) -> None:
     x.do(f"st.shared.{MARK}.b64", place, word, guard=x.guard)
 
 
-def _end(x: Lift) -> None:
+def _end(x: PtxLift) -> None:
     """`mbarrier.inval [a]`."""
     x.take_address()
 
 
-def _arrive(x: Lift) -> None:
+def _arrive(x: PtxLift) -> None:
     """`mbarrier.arrive state, [a], count`, one by default; `.expect_tx` has bytes in its place.
 
     `arrive_drop` takes itself off the arrivals of later phases as well.
@@ -107,25 +107,25 @@ def _arrive(x: Lift) -> None:
     add(x, place, amount, state)
 
 
-def _shifted(x: Lift, operand: Operand, bit: int) -> Operand:
+def _shifted(x: PtxLift, operand: Operand, bit: int) -> Operand:
     if isinstance(operand, Immediate):
         return Immediate(operand.value << bit)
     return x.let("shl.b64", x.let("cvt.u64.u32", operand), Immediate(bit))
 
 
-def _expect(x: Lift) -> None:
+def _expect(x: PtxLift) -> None:
     """`mbarrier.expect_tx [a], bytes`."""
     place = _place(x)
     add(x, place, _shifted(x, x.take(), BYTES_BIT))
 
 
-def _complete(x: Lift) -> None:
+def _complete(x: PtxLift) -> None:
     """`mbarrier.complete_tx [a], bytes`."""
     place = _place(x)
     bring(x, place, x.take(), x.guard)
 
 
-def _wait(x: Lift) -> None:
+def _wait(x: PtxLift) -> None:
     """`mbarrier.try_wait p, [a], state`, and with `.parity` that of the phase."""
     target = x.take()
     place = _place(x)
@@ -142,7 +142,7 @@ def _wait(x: Lift) -> None:
     pause_unless(x, over)
 
 
-def _count(x: Lift) -> None:
+def _count(x: PtxLift) -> None:
     """`mbarrier.pending_count d, state`."""
     target, state = x.take(), x.take()
     _, high = x.halves(state)
@@ -151,7 +151,7 @@ def _count(x: Lift) -> None:
     x.do("and.b32", target, left, Immediate(_MOST_ARRIVALS - 1), guard=x.guard)
 
 
-_KINDS: dict[str, Meaning] = {
+_KINDS: dict[str, PtxMeaning] = {
     "init": _begin,
     "inval": _end,
     "arrive": _arrive,
@@ -164,7 +164,7 @@ _KINDS: dict[str, Meaning] = {
 }
 
 
-def mbarrier(x: Lift) -> None:
+def _mbarrier(x: PtxLift) -> None:
     """All forms of `mbarrier`."""
     kind = _KINDS.get(x.modifiers[0])
     if kind is None:
@@ -172,4 +172,4 @@ def mbarrier(x: Lift) -> None:
     kind(x)
 
 
-MEANINGS: dict[str, Meaning] = {"mbarrier": mbarrier}
+MEANINGS: dict[str, PtxMeaning] = {"mbarrier": _mbarrier}

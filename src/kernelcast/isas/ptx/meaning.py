@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from kernelcast.ir import Guard, Instruction, Location, Operand, Register
 from kernelcast.isas.ptx import clusters, copies, matrices, mbarriers
-from kernelcast.isas.ptx.lift import Lift, Meaning, UnknownFormError
+from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning, UnknownFormError
 from kernelcast.isas.ptx.opcodes import Form
 from kernelcast.isas.ptx.parts import address_reads, is_traced, outer, parts
 from kernelcast.isas.ptx.steps import instruction
 
-_MEANINGS: Mapping[str, Meaning] = {
+_MEANINGS: Mapping[str, PtxMeaning] = {
     **mbarriers.MEANINGS,
     **copies.MEANINGS,
     **clusters.MEANINGS,
@@ -36,7 +36,7 @@ def lifted(
     meaning = _MEANINGS.get(form.opcode)
     if meaning is None:
         return [(whole, (whole,))]
-    lift = Lift(index, form, operands, guard, line, location)
+    lift = PtxLift(index, form, operands, guard, line, location)
     try:
         meaning(lift)
         lift.done()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from kernelcast.errors import ParseError
 from kernelcast.isas.ptx.declarations import Declaration, parse_variables
-from kernelcast.isas.ptx.lexer import Statement, scan, split_arguments
+from kernelcast.isas.ptx.lexer import PtxStatement, scan, split_arguments
 from kernelcast.isas.ptx.locations import parse_file
 
 _HEADER = re.compile(
@@ -31,7 +31,7 @@ _IGNORED_HEADS = frozenset((".pragma", ".alias"))
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class PtxFunction:
     """A kernel or device function; `body` is None where it is only declared."""
 
     name: str
@@ -39,7 +39,7 @@ class Function:
     is_kernel: bool
     results: tuple[Declaration, ...]
     formals: tuple[Declaration, ...]
-    body: tuple[Statement, ...] | None
+    body: tuple[PtxStatement, ...] | None
     max_threads: int | None = None
     cluster_blocks: int = 1
 
@@ -52,18 +52,18 @@ class Module:
     version: str
     target: str
     address_bits: int
-    functions: Mapping[str, Function]
+    functions: Mapping[str, PtxFunction]
     variables: Mapping[str, Declaration]
     files: dict[int, str]
 
 
 @dataclass
-class _Builder:
+class _ModuleBuilder:
     source: str
     version: str = ""
     target: str = ""
     address_bits: int = 64
-    functions: dict[str, Function] = field(default_factory=dict)
+    functions: dict[str, PtxFunction] = field(default_factory=dict)
     variables: dict[str, Declaration] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ def read_module(text: str, source: str) -> Module:
     Raises ParseError with file and line where the text does not follow the grammar. What stands
     between the commas of an instruction is read when a kernel is made of it.
     """
-    builder = _Builder(source)
+    builder = _ModuleBuilder(source)
     if not text.startswith(".version", start := _end_of_comments(text)):
         line = 1 + text.count("\n", 0, start)
         raise ParseError("expected '.version' at the start", where=builder.where(line))
@@ -106,7 +106,7 @@ def _end_of_comments(text: str) -> int:
     return found.end() if found else 0
 
 
-def _read_directive(builder: _Builder, statement: Statement) -> None:
+def _read_directive(builder: _ModuleBuilder, statement: PtxStatement) -> None:
     head, text, where = statement.head, statement.arguments, builder.where(statement.line)
     if head in _VARIABLE_HEADS:
         for declaration in parse_variables(f"{head} {text}", statement.line, where):
@@ -128,7 +128,7 @@ def _read_directive(builder: _Builder, statement: Statement) -> None:
         )
 
 
-def _read_function(builder: _Builder, statements: list[Statement], at: int) -> int:
+def _read_function(builder: _ModuleBuilder, statements: list[PtxStatement], at: int) -> int:
     """Read the function whose header stands before index `at`; return the index behind it."""
     header = statements[at - 1]
     where = builder.where(header.line)
@@ -140,7 +140,7 @@ def _read_function(builder: _Builder, statements: list[Statement], at: int) -> i
         end = _closing_brace(statements, at, builder)
         body = tuple(statements[at + 1 : end])
         at = end + 1
-    function = Function(
+    function = PtxFunction(
         name=found["name"],
         line=header.line,
         is_kernel=found["kind"] == "entry",
@@ -159,7 +159,7 @@ def _read_function(builder: _Builder, statements: list[Statement], at: int) -> i
     return at
 
 
-def _closing_brace(statements: list[Statement], at: int, builder: _Builder) -> int:
+def _closing_brace(statements: list[PtxStatement], at: int, builder: _ModuleBuilder) -> int:
     """Index of the brace that closes the one at `at`."""
     opening = statements[at] if at < len(statements) else None
     if opening is None or opening.head != "{":

@@ -31,7 +31,7 @@ TYPE_BYTES: Mapping[str, int] = {
 """Size of one value of every fundamental type (PTX ISA 9.0, section 5.2)."""
 
 
-class Flow(Enum):
+class ControlFlow(Enum):
     """Where control goes after an instruction."""
 
     NEXT = "next"
@@ -58,7 +58,7 @@ class Form:
     fewest: int
     most: int
     destinations: int
-    flow: Flow
+    flow: ControlFlow
     space: Space | None
     elements: int
     access_bytes: int
@@ -86,12 +86,12 @@ _Classes = OpClass | Mapping[str, OpClass]
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _OpcodeRule:
     classes: _Classes
     fewest: int
     most: int
     destinations: int
-    flow: Flow
+    flow: ControlFlow
     is_in_place: bool = False
 
 
@@ -102,23 +102,27 @@ def _rules(
     most: int | None = None,
     *,
     destinations: int = 1,
-    flow: Flow = Flow.NEXT,
-) -> dict[str, _Rule]:
+    flow: ControlFlow = ControlFlow.NEXT,
+) -> dict[str, _OpcodeRule]:
     """The same rule for several names: `fewest` to `most` operands."""
-    rule = _Rule(classes, fewest, fewest if most is None else most, destinations, flow)
+    rule = _OpcodeRule(classes, fewest, fewest if most is None else most, destinations, flow)
     return dict.fromkeys(names.split(), rule)
 
 
 def _effects(
-    names: str, op_class: OpClass, fewest: int, most: int | None = None, flow: Flow = Flow.NEXT
-) -> dict[str, _Rule]:
+    names: str,
+    op_class: OpClass,
+    fewest: int,
+    most: int | None = None,
+    flow: ControlFlow = ControlFlow.NEXT,
+) -> dict[str, _OpcodeRule]:
     """Rules for instructions that write no operand."""
     return _rules(names, op_class, fewest, most, destinations=0, flow=flow)
 
 
 _ANY = 99
 
-_TABLE: Mapping[str, _Rule] = {
+_TABLE: Mapping[str, _OpcodeRule] = {
     **_rules("neg abs", _ADDITIVE, 2),
     **_rules("add sub addc subc copysign", _ADDITIVE, 3),
     **_rules("mul mul24", _MULTIPLICATIVE, 3),
@@ -148,29 +152,29 @@ _TABLE: Mapping[str, _Rule] = {
     **_rules("activemask", OpClass.VOTE, 1),
     **_rules("vote elect", OpClass.VOTE, 2, 3),
     **_rules("match redux", OpClass.VOTE, 3),
-    **_effects("bar.sync barrier.sync", OpClass.BARRIER, 1, 2, Flow.WAIT),
-    **_effects("bar.cta.sync barrier.cta.sync", OpClass.BARRIER, 1, 2, Flow.WAIT),
-    **_rules("bar.red barrier.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
-    **_rules("bar.cta.red barrier.cta.red", OpClass.BARRIER, 3, 4, flow=Flow.WAIT),
+    **_effects("bar.sync barrier.sync", OpClass.BARRIER, 1, 2, ControlFlow.WAIT),
+    **_effects("bar.cta.sync barrier.cta.sync", OpClass.BARRIER, 1, 2, ControlFlow.WAIT),
+    **_rules("bar.red barrier.red", OpClass.BARRIER, 3, 4, flow=ControlFlow.WAIT),
+    **_rules("bar.cta.red barrier.cta.red", OpClass.BARRIER, 3, 4, flow=ControlFlow.WAIT),
     **_effects("bar.arrive barrier.arrive", OpClass.BARRIER, 2),
     **_effects("bar.cta.arrive barrier.cta.arrive", OpClass.BARRIER, 2),
     **_effects("barrier.cluster.arrive", OpClass.OTHER, 0),
-    **_effects("barrier.cluster.wait", OpClass.BARRIER, 0, flow=Flow.WAIT),
+    **_effects("barrier.cluster.wait", OpClass.BARRIER, 0, flow=ControlFlow.WAIT),
     # No instruction of PTX but a step of other ISAs: other warps run before this one goes on.
-    **_effects("pause", OpClass.BARRIER, 0, flow=Flow.WAIT),
+    **_effects("pause", OpClass.BARRIER, 0, flow=ControlFlow.WAIT),
     # It synchronises the lanes of one warp, which no other warp can notice.
     **_effects("bar.warp.sync", OpClass.OTHER, 1),
     **_effects("membar", OpClass.FENCE, 0),
     **_effects("fence", OpClass.FENCE, 0, 2),
-    **_effects("bra", OpClass.BRANCH, 1, flow=Flow.BRANCH),
-    **_effects("brx.idx", OpClass.BRANCH, 2, _ANY, Flow.TABLE),
-    **_effects("ret exit trap", OpClass.BRANCH, 0, flow=Flow.LEAVE),
-    **_effects("call", OpClass.BRANCH, 1, _ANY, Flow.CALL),
+    **_effects("bra", OpClass.BRANCH, 1, flow=ControlFlow.BRANCH),
+    **_effects("brx.idx", OpClass.BRANCH, 2, _ANY, ControlFlow.TABLE),
+    **_effects("ret exit trap", OpClass.BRANCH, 0, flow=ControlFlow.LEAVE),
+    **_effects("call", OpClass.BRANCH, 1, _ANY, ControlFlow.CALL),
     **_rules("mma wmma movmatrix tcgen05.ld", OpClass.TENSOR, 2, _ANY),
     **_effects("wmma.store tcgen05", OpClass.TENSOR, 0, _ANY),
     # What keeps products of warp groups in order.
     **_effects("wgmma", OpClass.OTHER, 0, 1),
-    "wgmma.mma_async": _Rule(OpClass.TENSOR, 4, _ANY, 1, Flow.NEXT, is_in_place=True),
+    "wgmma.mma_async": _OpcodeRule(OpClass.TENSOR, 4, _ANY, 1, ControlFlow.NEXT, is_in_place=True),
     **_rules("ldmatrix", OpClass.LOAD, 2),
     **_effects("stmatrix", OpClass.STORE, 2),
     **_effects("cp st.async st.bulk red.async tensormap", OpClass.ASYNC_COPY, 0, _ANY),
@@ -182,14 +186,16 @@ _TABLE: Mapping[str, _Rule] = {
     ),
     **_rules("mbarrier.arrive mbarrier.arrive_drop", OpClass.ASYNC_COPY, 2, 3),
     **_rules("mbarrier.pending_count", OpClass.ASYNC_COPY, 2),
-    **_rules("mbarrier.try_wait mbarrier.test_wait", OpClass.ASYNC_COPY, 3, 4, flow=Flow.WAIT),
+    **_rules(
+        "mbarrier.try_wait mbarrier.test_wait", OpClass.ASYNC_COPY, 3, 4, flow=ControlFlow.WAIT
+    ),
     # No instructions of PTX but steps of bulk copies; the first operand stands for the data.
     **_rules("bulk.read", OpClass.LOAD, 4, _ANY),
     **_effects("bulk.write", OpClass.STORE, 4, _ANY),
     **_rules("createpolicy", OpClass.OTHER, 2, 5),
     **_effects("griddepcontrol brkpt", OpClass.OTHER, 0),
     **_effects("prefetch prefetchu pmevent setmaxnreg", OpClass.OTHER, 1, 2),
-    **_effects("nanosleep", OpClass.OTHER, 1, flow=Flow.WAIT),
+    **_effects("nanosleep", OpClass.OTHER, 1, flow=ControlFlow.WAIT),
     **_effects("applypriority discard", OpClass.OTHER, 2),
 }
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelcast.analysis.waiting import cut_at_meetings
+from kernelcast.analysis.spin_loops import cut_at_reconvergence
 from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.ir import Instruction, Kernel, OpClass, Resources, Space, Variable
 from kernelcast.isas.ptx.call_frames import lower_frames
 from kernelcast.isas.ptx.declarations import Declaration, align_up
 from kernelcast.isas.ptx.inlining import flatten
 from kernelcast.isas.ptx.layout import lay_out
-from kernelcast.isas.ptx.module import Function, Module, read_module
+from kernelcast.isas.ptx.module import Module, PtxFunction, read_module
 from kernelcast.isas.ptx.parameters import place_parameters
 from kernelcast.isas.ptx.products import is_known
 
@@ -53,7 +53,7 @@ class PtxModule:
             version=self.module.version,
         )
 
-    def _find(self, name: str | None) -> Function:
+    def _find(self, name: str | None) -> PtxFunction:
         names = self.kernel_names
         if name is None:
             if len(names) != 1:
@@ -84,7 +84,7 @@ def unsupported_instructions(kernel: Kernel) -> tuple[Instruction, ...]:
     )
 
 
-def _kernel(module: Module, function: Function, source: str) -> Kernel:
+def _kernel(module: Module, function: PtxFunction, source: str) -> Kernel:
     if module.address_bits != 64:
         raise UnsupportedError(
             f"addresses of {module.address_bits} bits are not supported",
@@ -117,7 +117,7 @@ def _kernel(module: Module, function: Function, source: str) -> Kernel:
         warnings=flat.warnings,
         cluster_blocks=function.cluster_blocks,
     )
-    return cut_at_meetings(kernel)
+    return cut_at_reconvergence(kernel)
 
 
 def _reached_variables(module: Module, symbols: dict[str, str]) -> list[Variable]:

@@ -14,10 +14,10 @@ from kernelcast.isas.sass.operands import (
     IndirectOperand,
     IntegerOperand,
     NameOperand,
-    Operand,
-    Register,
     RegisterFile,
     RegisterOperand,
+    SassOperand,
+    SassRegister,
 )
 
 _ALL_PREDICATES = {"PR": RegisterFile.PREDICATE, "UPR": RegisterFile.UNIFORM_PREDICATE}
@@ -40,8 +40,8 @@ class Effects:
     Registers of several words are listed word by word; RZ, PT and the like not at all.
     """
 
-    reads: tuple[Register, ...]
-    writes: tuple[Register, ...]
+    reads: tuple[SassRegister, ...]
+    writes: tuple[SassRegister, ...]
 
 
 def effects(instruction: SassInstruction) -> Effects:
@@ -56,8 +56,8 @@ def effects(instruction: SassInstruction) -> Effects:
         words = _words_of_two(instruction)
     if instruction.opcode in _TENSOR_MEMORY:
         words = [_tensor_memory_words(instruction.modifiers)] * len(instruction.operands)
-    reads: list[Register] = []
-    writes: list[Register] = []
+    reads: list[SassRegister] = []
+    writes: list[SassRegister] = []
     if instruction.guard:
         reads += _registers(instruction.guard, 1)
     has_register = any(not _is_predicate(o) for o in instruction.operands[:count])
@@ -136,7 +136,7 @@ def _tensor_memory_words(modifiers: tuple[str, ...]) -> int:
     return times * next((n for shape, n in _SHAPE_WORDS.items() if shape in modifiers), 1)
 
 
-def _predicates_from(operands: tuple[Operand, ...], start: int) -> int:
+def _predicates_from(operands: tuple[SassOperand, ...], start: int) -> int:
     """The first place from `start` on that holds no plain predicate."""
     while start < len(operands):
         operand = operands[start]
@@ -146,21 +146,21 @@ def _predicates_from(operands: tuple[Operand, ...], start: int) -> int:
     return start
 
 
-def _is_predicate(operand: Operand) -> bool:
+def _is_predicate(operand: SassOperand) -> bool:
     return isinstance(operand, RegisterOperand) and operand.register.file.is_predicate
 
 
-def _is_inverted(operand: Operand) -> bool:
+def _is_inverted(operand: SassOperand) -> bool:
     return isinstance(operand, RegisterOperand) and operand.is_inverted
 
 
-def _registers(operand: Operand, words: int) -> Iterator[Register]:
+def _registers(operand: SassOperand, words: int) -> Iterator[SassRegister]:
     match operand:
         case RegisterOperand(register, decoration):
             narrow = any(s in _ONE_WORD_SUFFIXES for s in decoration.suffixes)
             yield from _consecutive(register, 1 if narrow else words)
         case ConstantOperand(bank, register):
-            if isinstance(bank, Register):
+            if isinstance(bank, SassRegister):
                 yield from _consecutive(bank, 1)
             if register is not None:
                 yield from _consecutive(register, 1)
@@ -170,16 +170,16 @@ def _registers(operand: Operand, words: int) -> Iterator[Register]:
             return
 
 
-def _masked_predicates(operand: NameOperand, mask: Operand) -> Iterator[Register]:
+def _masked_predicates(operand: NameOperand, mask: SassOperand) -> Iterator[SassRegister]:
     """The predicates of `PR` or `UPR` that a mask selects, all where the last operand is none."""
     if operand.name in _ALL_PREDICATES:
         selected = mask.value if isinstance(mask, IntegerOperand) else -1
         for number in range(_PREDICATES):
             if selected >> number & 1:
-                yield Register(_ALL_PREDICATES[operand.name], number)
+                yield SassRegister(_ALL_PREDICATES[operand.name], number)
 
 
-def _address_registers(operand: AddressOperand, wide: bool) -> Iterator[Register]:
+def _address_registers(operand: AddressOperand, wide: bool) -> Iterator[SassRegister]:
     if operand.descriptor is not None:
         yield from _consecutive(operand.descriptor.register, _PAIR)
     for part in operand.registers:
@@ -188,7 +188,7 @@ def _address_registers(operand: AddressOperand, wide: bool) -> Iterator[Register
         yield from _consecutive(part.register, _PAIR if pair else 1)
 
 
-def _consecutive(register: Register, words: int) -> Iterator[Register]:
+def _consecutive(register: SassRegister, words: int) -> Iterator[SassRegister]:
     if register.number is not None:
         for word in range(words):
-            yield Register(register.file, register.number + word)
+            yield SassRegister(register.file, register.number + word)

@@ -16,11 +16,11 @@ from kernelcast.isas.sass.operands import (
     RegisterOperand,
 )
 
-BRANCHES = frozenset({"BRA", "JMP"})
-INDIRECT_BRANCHES = frozenset({"BRX", "BRXU", "JMX", "JMXU"})
+_BRANCHES = frozenset({"BRA", "JMP"})
+_INDIRECT_BRANCHES = frozenset({"BRX", "BRXU", "JMX", "JMXU"})
 CALLS = frozenset({"CALL"})
-LEAVES = frozenset({"EXIT", "RET", "KILL", "RTT"})
-_ENDS = BRANCHES | INDIRECT_BRANCHES | CALLS | LEAVES
+_LEAVES = frozenset({"EXIT", "RET", "KILL", "RTT"})
+_ENDS = _BRANCHES | _INDIRECT_BRANCHES | CALLS | _LEAVES
 _CONDITIONAL_MODIFIERS = frozenset({"DIV", "CONV", "ANY"})
 _BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS\s+(.*)")
 
@@ -60,7 +60,7 @@ def flow_graph(
 ) -> FlowGraph:
     """Cut a function into basic blocks, and also behind instructions that `cut_after` names.
 
-    Labels that only say where lanes meet again (BSSY, WARPSYNC) begin no block.
+    Labels that only say where lanes reconverge (BSSY, WARPSYNC) begin no block.
     """
     instructions = function.instructions
     index_at = {i.address: i.index for i in instructions}
@@ -68,10 +68,10 @@ def flow_graph(
     targets: dict[int, tuple[int, ...]] = {}
     unresolved: list[int] = []
     for instruction in instructions:
-        if instruction.opcode in BRANCHES | INDIRECT_BRANCHES:
+        if instruction.opcode in _BRANCHES | _INDIRECT_BRANCHES:
             addresses = list(branch_targets(instruction, function))
             targets[instruction.index] = tuple(index_at[a] for a in addresses if a in index_at)
-            if instruction.opcode in INDIRECT_BRANCHES and not addresses:
+            if instruction.opcode in _INDIRECT_BRANCHES and not addresses:
                 unresolved.append(instruction.index)
     starts = {0, *entries, *(t for several in targets.values() for t in several)}
     starts |= {i.index + 1 for i in instructions if i.opcode in _ENDS or cut_after(i)}
@@ -87,7 +87,7 @@ def flow_graph(
     return FlowGraph(tuple(blocks), tuple(sorted(block_at[e] for e in entries)), tuple(unresolved))
 
 
-def is_conditional(instruction: SassInstruction) -> bool:
+def _is_conditional(instruction: SassInstruction) -> bool:
     """Whether some lanes or warps may pass by: a guard, a predicate operand, or a test of masks."""
     if instruction.guard is not None or _CONDITIONAL_MODIFIERS & set(instruction.modifiers):
         return True
@@ -110,7 +110,7 @@ def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ..
 
 
 def _may_go_on(last: SassInstruction) -> bool:
-    return last.opcode not in _ENDS or last.opcode in CALLS or is_conditional(last)
+    return last.opcode not in _ENDS or last.opcode in CALLS or _is_conditional(last)
 
 
 def branch_targets(instruction: SassInstruction, function: SassFunction) -> Iterator[int]:
@@ -122,7 +122,7 @@ def branch_targets(instruction: SassInstruction, function: SassFunction) -> Iter
     for operand in instruction.operands:
         if isinstance(operand, LabelOperand):
             yield from _address(operand.name, function)
-        elif isinstance(operand, IntegerOperand) and instruction.opcode in BRANCHES:
+        elif isinstance(operand, IntegerOperand) and instruction.opcode in _BRANCHES:
             yield operand.value
         elif isinstance(operand, IndirectOperand) and isinstance(operand.base, LabelOperand):
             yield from _address(operand.base.name, function)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernelcast.ir import Location
 from kernelcast.isas.sass.control import ControlCode
-from kernelcast.isas.sass.operands import Operand, RegisterOperand
+from kernelcast.isas.sass.operands import RegisterOperand, SassOperand
 
 INSTRUCTION_BYTES = 16
 
@@ -27,7 +27,7 @@ class SassInstruction:
     guard: RegisterOperand | None
     opcode: str
     modifiers: tuple[str, ...]
-    operands: tuple[Operand, ...]
+    operands: tuple[SassOperand, ...]
     encoding: int
     control: ControlCode
     location: Location | None = None

@@ -1,6 +1,6 @@
 """A SASS function as a kernel: basic blocks in scheduling order, and what every instruction does.
 
-Lanes that have parted meet again where the code joins: blocks stand in an order in which all that
+Lanes that have diverged reconverge where the code joins: blocks stand in an order in which all that
 lies between a BSSY and its BSYNC comes before the BSYNC, and of the blocks in which lanes wait the
 first one runs. So the convergence barriers hold without being executed. A call goes to the
 function's first block, and a return to the blocks behind the calls; functions stand before all
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kernelcast.analysis.cfg import layout_order
-from kernelcast.analysis.waiting import cut_at_meetings
+from kernelcast.analysis.spin_loops import cut_at_reconvergence
 from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
@@ -22,10 +22,14 @@ from kernelcast.isas.sass.flow import CALLS, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
-from kernelcast.isas.sass.meaning.lift import Code, Lift, UnknownMeaningError, ir_register
+from kernelcast.isas.sass.meaning.lift import (
+    LiftContext,
+    SassLift,
+    UnknownMeaningError,
+    ir_register,
+)
 from kernelcast.isas.sass.opcodes import Opcode, opcode
-from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile
-from kernelcast.isas.sass.operands import Register as SassRegister
+from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile, SassRegister
 from kernelcast.isas.sass.traits import with_traits
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
@@ -47,12 +51,12 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     block = parameter_block(architecture, shell.parameters, banks)
     # Basic blocks as the machine code has them, then in the order in which lanes reconverge.
     graph = flow_graph(function, cut_after=_waits)
-    returns = return_addresses(function, graph)
+    returns = _return_addresses(function, graph)
     starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
     successors = [_successors(b, function, starts, returns) for b in graph.blocks]
     order = _order(function, graph, starts)
     place = {old: new for new, old in enumerate(order)}
-    code = Code(
+    code = LiftContext(
         function=function,
         architecture=architecture,
         banks=block.offsets,
@@ -85,23 +89,23 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         meanings=tuple(meanings),
         constants=block.constants,
     )
-    return cut_at_meetings(kernel)
+    return cut_at_reconvergence(kernel)
 
 
-def meaning_of(native: SassInstruction, index: int, code: Code) -> tuple[Instruction, ...]:
+def meaning_of(native: SassInstruction, index: int, code: LiftContext) -> tuple[Instruction, ...]:
     """The steps of an instruction; one `unknown` step where they are not known."""
     meaning = MEANINGS.get(native.opcode)
     try:
         if meaning is None:
             raise UnknownMeaningError(native.opcode)
-        lift = Lift(native, index, code)
+        lift = SassLift(native, index, code)
         meaning(lift)
         return tuple(lift.steps)
     except UnknownMeaningError as unknown:
         return (_unknown(native, index, str(unknown)),)
 
 
-def return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
+def _return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
     """Where functions return to: behind their calls, or where a move before the call says."""
     starts = {function.instructions[b.start].address for b in graph.blocks}
     found: set[int] = set()

@@ -13,11 +13,11 @@ from kernelcast.isas.sass.opcodes import opcode
 from kernelcast.isas.sass.scoreboards import Release
 from kernelcast.machines.machine import Machine
 
-NEEDED_BY = "static timing"
+_NEEDED_BY = "static timing"
 
 CONSTANT_LOAD_CYCLES = 26.0
 """LDC with an immediate address (Huerta et al. 2025, Table 2, RTX A6000)."""
-SOURCES_READ_CYCLES: Mapping[str, tuple[float, float, float]] = {
+_SOURCES_READ_CYCLES: Mapping[str, tuple[float, float, float]] = {
     "LDG": (11.0, 11.0, 11.0),
     "STG": (14.0, 16.0, 20.0),
     "LDS": (9.0, 9.0, 9.0),
@@ -30,7 +30,7 @@ SOURCES_READ_CYCLES: Mapping[str, tuple[float, float, float]] = {
 It stands for every chip: nobody has published others.
 """
 _ALIKE = {"LD": "LDG", "LDL": "LDG", "ST": "STG", "STL": "STG", "RED": "STG", "REDG": "STG"}
-_OTHER_SOURCES_READ_CYCLES = SOURCES_READ_CYCLES["LDS"][0]
+_OTHER_SOURCES_READ_CYCLES = _SOURCES_READ_CYCLES["LDS"][0]
 _ARITHMETIC = frozenset(
     {OpClass.FP64, OpClass.SFU, OpClass.CONVERT, OpClass.BITFIELD, OpClass.SHUFFLE, OpClass.TENSOR}
 )
@@ -78,13 +78,13 @@ class MachineLatencies:
     def _number(self, name: str) -> float:
         value = self.machine.get(f"latency.{name}")
         if value is None:
-            raise MissingNumberError(self.machine.name, f"latency.{name}", NEEDED_BY)
+            raise MissingNumberError(self.machine.name, f"latency.{name}", _NEEDED_BY)
         return value
 
 
 def _sources_read(instruction: SassInstruction) -> float:
     name = _ALIKE.get(instruction.opcode, instruction.opcode)
-    widths = SOURCES_READ_CYCLES.get(name)
+    widths = _SOURCES_READ_CYCLES.get(name)
     if widths is None:
         return _OTHER_SOURCES_READ_CYCLES
     narrow, pair, quad = widths

@@ -16,7 +16,7 @@ _ONE_AS_FLOAT = bytes.fromhex("0000803f")
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchLayout:
+class _LaunchLayout:
     """Offsets in bank 0, in bytes; three consecutive words for `block` and `grid`.
 
     Of clusters: `cluster` blocks of one, and `cluster_inverses`, the same as reciprocals, which are
@@ -36,10 +36,10 @@ class LaunchLayout:
     cluster_size: int = 0
 
 
-_UP_TO_89 = LaunchLayout(
+_UP_TO_89 = _LaunchLayout(
     block=0x0, grid=0xC, stack=0x28, local_window=0x20, parameters=0x160, shared_window=0x18
 )
-_SM_90 = LaunchLayout(
+_SM_90 = _LaunchLayout(
     block=0x0,
     grid=0xC,
     stack=0x28,
@@ -51,7 +51,7 @@ _SM_90 = LaunchLayout(
     clusters=0x15C,
     cluster_size=0x188,
 )
-_FROM_100 = LaunchLayout(
+_FROM_100 = _LaunchLayout(
     block=0x360,
     grid=0x370,
     stack=0x37C,
@@ -65,7 +65,7 @@ _FROM_100 = LaunchLayout(
 )
 
 
-def launch_layout(architecture: int) -> LaunchLayout:
+def _launch_layout(architecture: int) -> _LaunchLayout:
     """The layout for an architecture: 90 for `sm_90`."""
     if architecture < 90:
         return _UP_TO_89
@@ -102,7 +102,7 @@ def parameter_block(
     architecture: int, parameters: tuple[Parameter, ...], banks: CodeBanks
 ) -> ParameterBlock:
     """Lay out the banks of a kernel, whose parameters have offsets from 0 on."""
-    layout = launch_layout(architecture)
+    layout = _launch_layout(architecture)
     placed = tuple(replace(p, offset_bytes=p.offset_bytes + layout.parameters) for p in parameters)
     end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
     # Bank 0 holds the parameters; the other banks follow them, each aligned.
@@ -142,7 +142,7 @@ def parameter_block(
     )
 
 
-def _cluster_words(layout: LaunchLayout) -> list[tuple[int, bytes]]:
+def _cluster_words(layout: _LaunchLayout) -> list[tuple[int, bytes]]:
     """Every block is a cluster of its own."""
     if layout.cluster is None:
         return []

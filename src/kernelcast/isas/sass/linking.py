@@ -21,10 +21,10 @@ from kernelcast.isas.sass.operands import (
     IndirectOperand,
     IntegerOperand,
     LabelOperand,
-    Operand,
-    Register,
     RegisterFile,
     RegisterOperand,
+    SassOperand,
+    SassRegister,
     SymbolOperand,
 )
 from kernelcast.isas.sass.reader import SassModule
@@ -37,7 +37,7 @@ _ADDRESS_BYTES = 8
 _WORD_BYTES = 4
 
 
-def _stand_in(name: str, *code: tuple[str, str, tuple[Operand, ...]]) -> SassFunction:
+def _stand_in(name: str, *code: tuple[str, str, tuple[SassOperand, ...]]) -> SassFunction:
     """A function of the system in its own section: opcode, modifiers and operands."""
     instructions = tuple(
         SassInstruction(
@@ -55,11 +55,11 @@ def _stand_in(name: str, *code: tuple[str, str, tuple[Operand, ...]]) -> SassFun
     return SassFunction(name, "", False, instructions, {}, {name: 0})
 
 
-_RESULT = RegisterOperand(Register(RegisterFile.GENERAL, 4))
-_ZERO = RegisterOperand(Register(RegisterFile.GENERAL, None))
-_BACK = IndirectOperand(RegisterOperand(Register(RegisterFile.GENERAL, 20)), IntegerOperand(0))
+_RESULT = RegisterOperand(SassRegister(RegisterFile.GENERAL, 4))
+_ZERO = RegisterOperand(SassRegister(RegisterFile.GENERAL, None))
+_BACK = IndirectOperand(RegisterOperand(SassRegister(RegisterFile.GENERAL, 20)), IntegerOperand(0))
 
-SYSTEM: Mapping[str, SassFunction] = {
+_SYSTEM: Mapping[str, SassFunction] = {
     "vprintf": _stand_in("vprintf", ("MOV", "", (_RESULT, _ZERO)), ("RET", "ABS NODEC", (_BACK,)))
 }
 """Functions of the system that come back, by the calling convention: the return address is in R20
@@ -79,7 +79,7 @@ def linked(
 ) -> LinkedCode:
     """Link a function of a module; NotFoundError where there is none of that name.
 
-    What neither the module nor `variables` nor `SYSTEM` has stays as it is, and has no meaning.
+    What neither the module nor `variables` nor `_SYSTEM` has stays as it is, and has no meaning.
     """
     needed = [symbol for *_, symbol in banks.functions]
     function = _with_callees(module.function(name), module, needed)
@@ -87,7 +87,7 @@ def linked(
     addresses: dict[str, int] = {}
 
     # A symbol is an address in this code, or that of a variable, which a bank of its own will hold.
-    def resolved(operand: Operand) -> Operand:
+    def resolved(operand: SassOperand) -> SassOperand:
         found = isinstance(operand, SymbolOperand) and _SYMBOL.fullmatch(operand.text)
         if not found:
             return operand
@@ -131,7 +131,7 @@ def _with_callees(
     A constant bank belongs to all kernels of the module, so what is needed by way of it counts
     only for kernels that call a function by an address.
     """
-    section_of = {**SYSTEM, **{n: s for s in module.functions.values() for n in s.functions}}
+    section_of = {**_SYSTEM, **{n: s for s in module.functions.values() for n in s.functions}}
     sections = [function]
     by_address = needed if any(map(_calls_by_address, function.instructions)) else ()
     for section in sections:
@@ -181,7 +181,9 @@ def _place(function: SassFunction, name: str, offset: str | None) -> int | None:
     return start + int(offset, 16) if re.fullmatch(r"0x[0-9a-f]+", offset) else None
 
 
-def _mapped(instruction: SassInstruction, change: Callable[[Operand], Operand]) -> SassInstruction:
+def _mapped(
+    instruction: SassInstruction, change: Callable[[SassOperand], SassOperand]
+) -> SassInstruction:
     operands = tuple(map(change, instruction.operands))
     if operands == instruction.operands:
         return instruction

@@ -33,14 +33,14 @@ class Writes(StrEnum):
     NONE = "none"
 
 
-class Meaning(StrEnum):
+class MeaningStatus(StrEnum):
     """How far the meaning of an opcode is known."""
 
     PROVED = "proved"
     UNSUPPORTED = "unsupported"
 
 
-Words = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
+ModifierWords = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
 """Pairs of modifiers that must be there and of words by operand; the first that fits decides."""
 
 
@@ -54,8 +54,8 @@ class Opcode:
     latency: Latency
     exceptions: Mapping[str, Latency]
     writes: Writes
-    words: Words
-    meaning: Meaning
+    words: ModifierWords
+    meaning: MeaningStatus
     space: Space | None
 
     def latency_on(self, target: str) -> Latency:
@@ -121,7 +121,7 @@ def coverage(instructions: Iterable[SassInstruction]) -> Coverage:
             unknown[instruction.opcode] = unknown.get(instruction.opcode, 0) + 1
             continue
         known += 1
-        if row.meaning is Meaning.PROVED:
+        if row.meaning is MeaningStatus.PROVED:
             proved += 1
         else:
             unsupported[instruction.opcode] = unsupported.get(instruction.opcode, 0) + 1
@@ -140,6 +140,6 @@ def _row(name: str, group: Mapping[str, Any]) -> Opcode:
             (tuple(needed.split()), tuple(map(int, counts.split())))
             for needed, counts in group.get("words", {}).items()
         ),
-        meaning=Meaning(group.get("meaning", "proved")),
+        meaning=MeaningStatus(group.get("meaning", "proved")),
         space=Space(group["space"]) if "space" in group else None,
     )

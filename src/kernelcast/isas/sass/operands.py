@@ -33,7 +33,7 @@ _CONSTANT_LETTER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class SassRegister:
     """A register; `number` None is the one that reads 0 or true and drops writes (RZ, PT)."""
 
     file: RegisterFile
@@ -64,7 +64,7 @@ PLAIN = Decoration()
 class RegisterOperand:
     """A register as a source or destination: `R2`, `-|R3|.reuse`, `!P0`, `R7.H1_H1`."""
 
-    register: Register
+    register: SassRegister
     decoration: Decoration = PLAIN
 
     @property
@@ -111,8 +111,8 @@ class ConstantOperand:
     `register` and `offset` are None where they are not written.
     """
 
-    bank: int | Register
-    register: Register | None
+    bank: int | SassRegister
+    register: SassRegister | None
     offset: int | None
     decoration: Decoration = PLAIN
 
@@ -197,7 +197,7 @@ class SetOperand:
         return "{" + ",".join(map(str, self.numbers)) + "}"
 
 
-Operand = (
+SassOperand = (
     RegisterOperand
     | IntegerOperand
     | FloatOperand
@@ -231,7 +231,7 @@ class UnreadableOperandError(ValueError):
     """The text is no operand that is known; the reader says where it stands."""
 
 
-def parse_operand(text: str) -> Operand:
+def parse_operand(text: str) -> SassOperand:
     """The operand that nvdisasm wrote as `text`; UnreadableOperandError where it is none."""
     if (found := _DECORATED_REGISTER.fullmatch(text)) and bool(found[2]) == bool(found[4]):
         return _register_operand(found)
@@ -254,17 +254,17 @@ def parse_operand(text: str) -> Operand:
     return _indirect(text)
 
 
-def parse_register(text: str) -> Register:
+def _parse_register(text: str) -> SassRegister:
     """The register of that name, without decoration."""
     letters = text.rstrip("0123456789")
     if letters == text:
-        return Register(RegisterFile(text[:-1]), None)
-    return Register(RegisterFile(letters), int(text[len(letters) :]))
+        return SassRegister(RegisterFile(text[:-1]), None)
+    return SassRegister(RegisterFile(letters), int(text[len(letters) :]))
 
 
 def _register_operand(found: re.Match[str]) -> RegisterOperand:
     prefix, bar, name, _, suffixes = found.groups()
-    return RegisterOperand(parse_register(name), _decoration(prefix, bar, suffixes))
+    return RegisterOperand(_parse_register(name), _decoration(prefix, bar, suffixes))
 
 
 def _decoration(prefix: str, bar: str, suffixes: str) -> Decoration:
@@ -277,8 +277,8 @@ def _constant(found: re.Match[str]) -> ConstantOperand:
     prefix, bar, bank, table, register, added, offset, _, suffixes = found.groups()
     written = added or offset
     return ConstantOperand(
-        bank=int(bank, 16) if bank else parse_register(table),
-        register=parse_register(register) if register else None,
+        bank=int(bank, 16) if bank else _parse_register(table),
+        register=_parse_register(register) if register else None,
         offset=int(written, 16) if written else None,
         decoration=_decoration(prefix, bar, suffixes),
     )

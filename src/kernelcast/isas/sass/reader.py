@@ -14,8 +14,8 @@ from kernelcast.ir import Location
 from kernelcast.isas.sass.control import control_code
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.operands import (
-    Operand,
     RegisterOperand,
+    SassOperand,
     UnreadableOperandError,
     parse_operand,
 )
@@ -41,8 +41,8 @@ _KERNEL = re.compile(r"\.other\s+([.$\w]+),.*\bSTO_CUDA_ENTRY\b.*")
 _OUTER_PLACE = re.compile(r' inlined at "(.*?)", line (\d+)')
 _TOOLKIT_FILE = re.compile(r"(^|/)(cuda|nvidia)[^/]*/(.*/)?include/")
 
-PTX_FILE = ".nv_debug_ptx_txt"
-LISTING_OPTIONS = "nvdisasm -c -hex -gi -gp"
+_PTX_FILE = ".nv_debug_ptx_txt"
+_LISTING_OPTIONS = "nvdisasm -c -hex -gi -gp"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def parse_sass(text: str, source: str = "") -> SassModule:
     Raises ParseError, with the line, where an instruction is not understood, and InputError where
     the text holds none or was printed without encodings.
     """
-    reader = _Reader(source or "<sass>")
+    reader = _ListingReader(source or "<sass>")
     reader.read(text)
     return reader.module()
 
@@ -84,11 +84,13 @@ class _Section:
     end: int = 0
 
 
-_Body = tuple[RegisterOperand | None, str, tuple[str, ...], tuple[Operand, ...], tuple[str, ...]]
+_Body = tuple[
+    RegisterOperand | None, str, tuple[str, ...], tuple[SassOperand, ...], tuple[str, ...]
+]
 """Guard, opcode, modifiers, operands and notes."""
 
 
-class _Reader:
+class _ListingReader:
     def __init__(self, source: str) -> None:
         self._source = source
         self._target = ""
@@ -96,7 +98,7 @@ class _Reader:
         self._sections: dict[str, _Section] = {}
         self._section: _Section | None = None
         self._places = _Places()
-        self._operands: dict[str, Operand] = {}
+        self._operands: dict[str, SassOperand] = {}
         self._bodies: dict[str, _Body] = {}
 
     def module(self) -> SassModule:
@@ -105,7 +107,7 @@ class _Reader:
             raise InputError(
                 "the text holds no SASS instruction",
                 where=self._source,
-                hint=f"make it with {LISTING_OPTIONS}",
+                hint=f"make it with {_LISTING_OPTIONS}",
             )
         return SassModule(
             self._target,
@@ -194,7 +196,7 @@ class _Reader:
         assert isinstance(operand, RegisterOperand)
         return operand
 
-    def _operand(self, text: str, line: int) -> Operand:
+    def _operand(self, text: str, line: int) -> SassOperand:
         text = text.strip()
         operand = self._operands.get(text)
         if operand is None:
@@ -222,7 +224,7 @@ class _Reader:
             raise ParseError(
                 "an instruction without its encoding, which holds the control code",
                 where=self._at(line),
-                hint=f"make the listing with {LISTING_OPTIONS}",
+                hint=f"make the listing with {_LISTING_OPTIONS}",
             )
 
     def _label(self, name: str) -> None:
@@ -251,7 +253,7 @@ class _Places:
 
     def read(self, file: str, line: int, outer: str) -> None:
         """Take one remark: a place, and after it where it was inlined."""
-        if file == PTX_FILE:
+        if file == _PTX_FILE:
             self._ptx_line = line or None
         elif not self._is_fresh or (self._location and _is_toolkit(self._location.file)):
             # Of several in a row, the first is the innermost.

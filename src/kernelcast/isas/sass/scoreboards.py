@@ -25,7 +25,7 @@ class Release(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestedWait:
     """A wait for a scoreboard until at most `outstanding` releases are missing."""
 
     barrier: int
@@ -33,7 +33,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class ScoreboardWait:
     """A wait with the instructions, by index, that may still hold the scoreboard."""
 
     barrier: int
@@ -52,22 +52,22 @@ def raised(instruction: SassInstruction) -> tuple[tuple[int, Release], ...]:
     return tuple(found)
 
 
-def requests(instruction: SassInstruction) -> tuple[Request, ...]:
+def requests(instruction: SassInstruction) -> tuple[RequestedWait, ...]:
     """What an instruction waits for: its wait mask, and what DEPBAR names."""
-    found = [Request(barrier) for barrier in instruction.control.waits]
+    found = [RequestedWait(barrier) for barrier in instruction.control.waits]
     if instruction.opcode == "DEPBAR":
         found += _depbar(instruction)
     return tuple(found)
 
 
-def waits(function: SassFunction, graph: FlowGraph) -> Mapping[int, tuple[Wait, ...]]:
+def waits(function: SassFunction, graph: FlowGraph) -> Mapping[int, tuple[ScoreboardWait, ...]]:
     """The waits of every instruction that has some, by its index.
 
     A scoreboard may be held on some path to the wait only (a forward may-analysis over the graph;
     a called function starts with all free).
     """
     # Fixed point: which instructions may hold each scoreboard where a block begins.
-    before: list[_State | None] = [None] * len(graph.blocks)
+    before: list[_PendingReleases | None] = [None] * len(graph.blocks)
     pending = list(graph.entries)
     for entry in pending:
         before[entry] = _FREE
@@ -85,25 +85,26 @@ def waits(function: SassFunction, graph: FlowGraph) -> Mapping[int, tuple[Wait, 
                 before[successor] = merged
                 pending.append(successor)
     # Once more through every block, noting what each wait waits for.
-    found: dict[int, tuple[Wait, ...]] = {}
+    found: dict[int, tuple[ScoreboardWait, ...]] = {}
     for block, state in zip(graph.blocks, before, strict=True):
         state = _FREE if state is None else state
         for instruction in function.instructions[block.start : block.end]:
             if asked := requests(instruction):
                 found[instruction.index] = tuple(
-                    Wait(r.barrier, r.outstanding, tuple(sorted(state[r.barrier]))) for r in asked
+                    ScoreboardWait(r.barrier, r.outstanding, tuple(sorted(state[r.barrier])))
+                    for r in asked
                 )
             state = _after(state, instruction)
     return found
 
 
-_State = tuple[frozenset[int], ...]
+_PendingReleases = tuple[frozenset[int], ...]
 """For every scoreboard, the instructions that may hold it."""
 
-_FREE: _State = (frozenset(),) * BARRIERS
+_FREE: _PendingReleases = (frozenset(),) * BARRIERS
 
 
-def _after(state: _State, instruction: SassInstruction) -> _State:
+def _after(state: _PendingReleases, instruction: SassInstruction) -> _PendingReleases:
     asked, taken = requests(instruction), raised(instruction)
     if not asked and not taken:
         return state
@@ -117,19 +118,19 @@ def _after(state: _State, instruction: SassInstruction) -> _State:
     return tuple(held)
 
 
-def _union(a: _State, b: _State) -> _State:
+def _union(a: _PendingReleases, b: _PendingReleases) -> _PendingReleases:
     return tuple(x | y for x, y in zip(a, b, strict=True))
 
 
-def _depbar(instruction: SassInstruction) -> list[Request]:
+def _depbar(instruction: SassInstruction) -> list[RequestedWait]:
     """`DEPBAR.LE SB0, 0x1, {5,4}`: SB0 down to one, the others to none."""
-    found: list[Request] = []
+    found: list[RequestedWait] = []
     for operand in instruction.operands:
         match operand:
             case RegisterOperand(register) if register.file is RegisterFile.SCOREBOARD:
-                found.append(Request(register.number or 0))
+                found.append(RequestedWait(register.number or 0))
             case IntegerOperand(value) if found:
-                found[-1] = Request(found[-1].barrier, value)
+                found[-1] = RequestedWait(found[-1].barrier, value)
             case SetOperand(numbers):
-                found += [Request(number) for number in numbers]
+                found += [RequestedWait(number) for number in numbers]
     return [request for request in found if request.barrier < BARRIERS]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernelcast.analysis.loops import Loop, innermost, natural_loops
-from kernelcast.analysis.static_timing import Step, loop_cycles, schedule
+from kernelcast.analysis.static_timing import TimedInstruction, loop_cycles, schedule
 from kernelcast.isas.sass.flow import FlowGraph
 from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 from kernelcast.isas.sass.scoreboards import Release, raised, requests
@@ -20,8 +20,8 @@ Latencies = Callable[[SassInstruction, Release], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """A stretch of code.
+class SassTiming:
+    """Straight-line code.
 
     `issue_cycles` is the sum of the stalls asked for; `cycles` counts the waits for scoreboards
     too. `issues` holds the cycle at which each instruction issues, `critical_path` those, by index,
@@ -44,7 +44,7 @@ class LoopTiming:
     """
 
     loop: Loop
-    timing: Timing
+    timing: SassTiming
     cycles: float
     is_one_path: bool
 
@@ -53,7 +53,7 @@ class LoopTiming:
 class FunctionTiming:
     """Timing of every block, in the order of the graph, and of the innermost loops."""
 
-    blocks: tuple[Timing, ...]
+    blocks: tuple[SassTiming, ...]
     loops: tuple[LoopTiming, ...]
 
 
@@ -67,17 +67,19 @@ def function_timing(
     return FunctionTiming(blocks, tuple(_loop(function, graph, steps, loop) for loop in loops))
 
 
-def _step(instruction: SassInstruction, latencies: Latencies) -> Step:
-    return Step(
+def _step(instruction: SassInstruction, latencies: Latencies) -> TimedInstruction:
+    return TimedInstruction(
         issue_cycles=instruction.control.issue_cycles,
         raises=tuple((b, latencies(instruction, release)) for b, release in raised(instruction)),
         waits=tuple((request.barrier, request.outstanding) for request in requests(instruction)),
     )
 
 
-def _timing(function: SassFunction, steps: list[Step], places: range | list[int]) -> Timing:
+def _timing(
+    function: SassFunction, steps: list[TimedInstruction], places: range | list[int]
+) -> SassTiming:
     found = schedule([steps[p] for p in places])
-    return Timing(
+    return SassTiming(
         instructions=tuple(places),
         issue_cycles=sum(function.instructions[p].control.issue_cycles for p in places),
         cycles=found.cycles,
@@ -86,7 +88,9 @@ def _timing(function: SassFunction, steps: list[Step], places: range | list[int]
     )
 
 
-def _loop(function: SassFunction, graph: FlowGraph, steps: list[Step], loop: Loop) -> LoopTiming:
+def _loop(
+    function: SassFunction, graph: FlowGraph, steps: list[TimedInstruction], loop: Loop
+) -> LoopTiming:
     blocks = [graph.blocks[number] for number in sorted(loop.blocks)]
     # The header first: rotated loops may be entered in their middle.
     first = next(n for n, block in enumerate(blocks) if block.index == loop.header)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 
-from kernelcast.measurements.observation import Measurements, Observation, Parameter
+from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
 
 _KERNEL = "kernel"
 _TIME = "mean_ms"
@@ -33,6 +33,6 @@ def read(text: str) -> Measurements:
     return Measurements(rows[0][_DEVICE], observations)
 
 
-def _parameters(row: Mapping[str, str]) -> Mapping[str, Parameter]:
+def _parameters(row: Mapping[str, str]) -> Mapping[str, ParameterValue]:
     """A size that a kernel has not is empty or 0."""
     return {name: int(row[name]) for name in _SIZES if int(row[name] or 0)}

@@ -10,7 +10,7 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 
-from kernelcast.measurements.observation import Measurements, Observation, Parameter
+from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
 
 _BENCHMARK = "Benchmark"
 _DEVICE = "Device Name"
@@ -58,12 +58,12 @@ def _axes(header: Sequence[str]) -> Mapping[int, str]:
     }
 
 
-def _parameters(row: Sequence[str], axes: Mapping[int, str]) -> Mapping[str, Parameter]:
+def _parameters(row: Sequence[str], axes: Mapping[int, str]) -> Mapping[str, ParameterValue]:
     """The axes of the row's own benchmark; it leaves those of others empty."""
     return {name: _value(row[at]) for at, name in axes.items() if at < len(row) and row[at]}
 
 
-def _value(text: str) -> Parameter:
+def _value(text: str) -> ParameterValue:
     for kind in (int, float):
         try:
             return kind(text)

@@ -14,7 +14,7 @@ from .gpu_driver import GpuError
 
 
 @dataclass(frozen=True)
-class Code:
+class CompiledCode:
     """Compiled code for an architecture: cubins by their name without ending."""
 
     architecture: str
@@ -68,7 +68,7 @@ class Archive:
             if str(file.parent) == folder and file.suffix == ending
         }
 
-    def code(self, folder: str, device: Mapping[str, Any]) -> Code:
+    def code(self, folder: str, device: Mapping[str, Any]) -> CompiledCode:
         """Code for a device: of its major compute capability, and no newer minor one."""
         major, minor = device["major"], device["minor"]
         paths = [PurePosixPath(name) for name in self._zip.namelist()]
@@ -76,6 +76,6 @@ class Archive:
         for older in range(minor, -1, -1):
             name = f"sm_{major}{older}"
             if name in has:
-                return Code(name, self.below(f"{folder}/{name}", ".cubin"))
+                return CompiledCode(name, self.below(f"{folder}/{name}", ".cubin"))
         known = ", ".join(sorted(has)) or "none"
         raise GpuError("no code", f"the pack has none for sm_{major}{minor}, only {known}")

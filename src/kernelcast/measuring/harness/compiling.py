@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .archive import Code
+from .archive import CompiledCode
 from .gpu_driver import GpuError
 
 COMPLETE: Mapping[str, str] = {"sm_90": "sm_90a", "sm_100": "sm_100f"}
@@ -20,7 +20,7 @@ COMPLETE: Mapping[str, str] = {"sm_90": "sm_90a", "sm_100": "sm_100f"}
 _DEFAULT, _PLACE = "nvcc", "/usr/local/cuda/bin/nvcc"
 
 
-def compiler(named: str) -> str:
+def _compiler(named: str) -> str:
     """nvcc's program; GpuError where there is none."""
     found = shutil.which(named) or (shutil.which(_PLACE) if named == _DEFAULT else None)
     if found is None:
@@ -30,12 +30,12 @@ def compiler(named: str) -> str:
 
 def compile_here(
     nvcc: str, sources: Mapping[str, bytes], into: Path, device: Mapping[str, Any]
-) -> Code:
+) -> CompiledCode:
     """Compile CUDA sources, by their names without ending, for a device; they stay in `into`.
 
     GpuError where the compiler refuses one.
     """
-    program = compiler(nvcc)
+    program = _compiler(nvcc)
     folder = _folder(into, device)
     folder.mkdir(parents=True, exist_ok=True)
     target = COMPLETE.get(f"sm_{device['major']}0", folder.name)
@@ -52,10 +52,10 @@ def compile_here(
     return compiled_before(into, device)
 
 
-def compiled_before(into: Path, device: Mapping[str, Any]) -> Code:
+def compiled_before(into: Path, device: Mapping[str, Any]) -> CompiledCode:
     """What `compile_here` has left in a folder for a device."""
     folder = _folder(into, device)
-    return Code(folder.name, {f.stem: f.read_bytes() for f in folder.glob("*.cubin")})
+    return CompiledCode(folder.name, {f.stem: f.read_bytes() for f in folder.glob("*.cubin")})
 
 
 def _folder(into: Path, device: Mapping[str, Any]) -> Path:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .gpu_driver import call, open_driver
 
-Extents = int | Sequence[int]
+Dimensions = int | Sequence[int]
 """Of a grid or a block: one number, or three."""
 
 # CUfunction_attribute and CUdevice_attribute, by their numbers in cuda.h.
@@ -29,12 +29,12 @@ ATTRIBUTES: Mapping[str, int] = {
 }
 
 
-class Work(NamedTuple):
+class PreparedLaunch(NamedTuple):
     """A launch ready to be handed over; `arguments` are ctypes objects."""
 
     function: ctypes.c_void_p
-    grid: Extents
-    block: Extents
+    grid: Dimensions
+    block: Dimensions
     arguments: Sequence[Any]
     shared_bytes: int = 0
 
@@ -186,8 +186,8 @@ class Gpu:
     def enqueue(
         self,
         function: ctypes.c_void_p,
-        grid: Extents,
-        block: Extents,
+        grid: Dimensions,
+        block: Dimensions,
         arguments: Sequence[Any],
         shared_bytes: int = 0,
     ) -> None:
@@ -201,8 +201,8 @@ class Gpu:
     def launch(
         self,
         function: ctypes.c_void_p,
-        grid: Extents,
-        block: Extents,
+        grid: Dimensions,
+        block: Dimensions,
         arguments: Sequence[Any],
         shared_bytes: int = 0,
     ) -> None:
@@ -210,13 +210,13 @@ class Gpu:
         self.enqueue(function, grid, block, arguments, shared_bytes)
         self.wait()
 
-    def launch_profiled(self, work: Work) -> None:
+    def launch_profiled(self, work: PreparedLaunch) -> None:
         """Launch a kernel, seen by a profiler where one looks on, and wait for its end."""
         self._call("cuProfilerStart")
         self.launch(*work)
         self._call("cuProfilerStop")
 
-    def resources(self, work: Work) -> dict[str, int]:
+    def resources(self, work: PreparedLaunch) -> dict[str, int]:
         """What the driver says of a kernel, and how many of its blocks an SM holds."""
         value = ctypes.c_int()
         found = {}
@@ -257,5 +257,5 @@ def open_gpu(ordinal: int) -> Gpu:
     return Gpu(open_driver(), ordinal)
 
 
-def _three(extents: Extents) -> Sequence[int]:
+def _three(extents: Dimensions) -> Sequence[int]:
     return (extents, 1, 1) if isinstance(extents, int) else extents

@@ -47,7 +47,7 @@ SIGNATURES: Mapping[str, tuple[Any, ...]] = {
 _SUCCESS, _INSUFFICIENT_SIZE = 0, 7
 _SM, _MEMORY = 1, 2
 _ON_GPU = 0
-REASONS: Mapping[int, str] = {
+_REASONS: Mapping[int, str] = {
     0x4: "power cap",
     0x8: "hardware slowdown",
     0x20: "heat, by the driver",
@@ -185,7 +185,7 @@ def open_monitor(bus_id: str) -> Monitor:
 
 def reasons(bits: int) -> list[str]:
     """What holds the clocks down, by NVML's bits."""
-    return [name for bit, name in REASONS.items() if bits & bit]
+    return [name for bit, name in _REASONS.items() if bits & bit]
 
 
 def held_down(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

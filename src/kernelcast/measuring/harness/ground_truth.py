@@ -15,11 +15,11 @@ from typing import Any
 
 from . import measure
 from .archive import Archive
-from .gpu import Gpu, Work, open_gpu
+from .gpu import Gpu, PreparedLaunch, open_gpu
 from .gpu_driver import GpuError
 from .gpu_state import Monitor, held_down, open_monitor
-from .ground_truth_arrays import SUPPORT, Launched, Starts, Table
-from .runner import DEVICE, Program, RawKind, described
+from .ground_truth_arrays import SUPPORT, GroundTruthTable, StartedLaunch, Starts
+from .runner import DEVICE, MeasuringTask, RawKind, described
 from .session import Sample, Session
 from .worker import Entry, now
 
@@ -27,11 +27,11 @@ SCHEMA = "kernelcast/ground-truth/1"
 RIGHT, WRONG, FAILED = "right", "wrong", "failed"
 
 REPEATS, QUICK_REPEATS, FEWEST_REPEATS = 20, 5, 5
-SERIES_S = 1.0
+_SERIES_S = 1.0
 """Time after which a series of launches ends with the fewest repeats."""
 QUICK_CONFIGURATIONS = 2
 """Configurations of a kernel that a quick run takes."""
-WARM_UPS = 2
+_WARM_UPS = 2
 
 TYPE_CODES = {
     "u8": "B",
@@ -84,7 +84,7 @@ def exact_bytes(values: array.array[Any]) -> bytes:
 class Bench:
     """A GPU, the kernels with known results, and how to time a launch of them."""
 
-    def __init__(self, gpu: Gpu, table: Table, session: Session, quick: bool) -> None:
+    def __init__(self, gpu: Gpu, table: GroundTruthTable, session: Session, quick: bool) -> None:
         self.gpu, self.table, self.session = gpu, table, session
         self.repeats = QUICK_REPEATS if quick else REPEATS
         self.most_configurations = QUICK_CONFIGURATIONS if quick else None
@@ -93,24 +93,26 @@ class Bench:
         self._others_bytes = session.evicting_bytes()
         self._others, self._sink = gpu.allocate(self._others_bytes), gpu.allocate(8)
 
-    def launched(self, family: str, chosen: Mapping[str, Any], scale: str) -> Launched:
+    def launched(self, family: str, chosen: Mapping[str, Any], scale: str) -> StartedLaunch:
         """A launch of a configuration, its arrays as they start."""
-        return Launched(self.gpu, self.starts, self.code.cubins[family], chosen, scale)
+        return StartedLaunch(self.gpu, self.starts, self.code.cubins[family], chosen, scale)
 
     def empty_s(self) -> list[float]:
         """Seconds of a launch that does nothing, timed like all others."""
-        return self.series(Work(self.session.kernel("launch", "empty"), 1, 32, []), lambda: None)
+        return self.series(
+            PreparedLaunch(self.session.kernel("launch", "empty"), 1, 32, []), lambda: None
+        )
 
-    def series(self, work: Work, prepare: Callable[[], None]) -> list[float]:
+    def series(self, work: PreparedLaunch, prepare: Callable[[], None]) -> list[float]:
         """Seconds of repeated launches after warming up, `prepare` before each."""
-        for _ in range(WARM_UPS):
+        for _ in range(_WARM_UPS):
             prepare()
             self.gpu.enqueue(*work)
         self.gpu.wait()
         taken: list[float] = []
         begin = time.monotonic()
         while len(taken) < self.repeats:
-            if len(taken) >= FEWEST_REPEATS and time.monotonic() - begin > SERIES_S:
+            if len(taken) >= FEWEST_REPEATS and time.monotonic() - begin > _SERIES_S:
                 break
             taken.append(round(self.session.seconds(*work, before=prepare), 10))
         return taken
@@ -132,13 +134,13 @@ def launch_record(chosen: Mapping[str, Any], number: int) -> Sample:
     }
 
 
-def configuration(bench: Bench, kernel: Mapping[str, Any], number: int) -> Sample:
+def _configuration(bench: Bench, kernel: Mapping[str, Any], number: int) -> Sample:
     """One sample of the file: the launch, whether its result is right, and its times if so."""
     chosen = kernel["configurations"][number]
     sample = launch_record(chosen, number)
     try:
-        share = checked(bench, kernel["family"], chosen)
-        times = timed(bench, kernel["family"], chosen)
+        share = _checked(bench, kernel["family"], chosen)
+        times = _timed(bench, kernel["family"], chosen)
         return {**sample, "result": RIGHT, "error_share": share, **times}
     except WrongResultError as wrong:
         return {**sample, "result": WRONG, "error": str(wrong)}
@@ -146,7 +148,7 @@ def configuration(bench: Bench, kernel: Mapping[str, Any], number: int) -> Sampl
         return {**sample, "result": FAILED, "error": str(error)}
 
 
-def checked(bench: Bench, family: str, chosen: Mapping[str, Any]) -> float:
+def _checked(bench: Bench, family: str, chosen: Mapping[str, Any]) -> float:
     """Launch at the small size; the largest error as a share of what is allowed."""
     with bench.launched(family, chosen, "small") as launched:
         bench.gpu.launch(*launched.work)
@@ -156,7 +158,7 @@ def checked(bench: Bench, family: str, chosen: Mapping[str, Any]) -> float:
         )
 
 
-def timed(bench: Bench, family: str, chosen: Mapping[str, Any]) -> Sample:
+def _timed(bench: Bench, family: str, chosen: Mapping[str, Any]) -> Sample:
     """Times at the full size. Arrays that the kernel changes start anew before every launch."""
     late = bench.session.late
     with bench.launched(family, chosen, "full") as launched:
@@ -192,7 +194,7 @@ def run_kernel(bench: Bench, name: str) -> dict[str, Any]:
         "empty_s": bench.empty_s(),
     }
     numbers = range(len(kernel["configurations"]))[: bench.most_configurations]
-    samples = [configuration(bench, kernel, number) for number in numbers]
+    samples = [_configuration(bench, kernel, number) for number in numbers]
     bad = [s for s in samples if s["result"] != RIGHT]
     if bad:
         what = f"configuration {bad[0]['configuration']} is {bad[0]['result']}: {bad[0]['error']}"
@@ -211,13 +213,13 @@ def run_kernel(bench: Bench, name: str) -> dict[str, Any]:
 def open_bench(gpu: Gpu, archive: Archive, quick: bool, monitor: Monitor | None = None) -> Bench:
     """The bench of a GPU."""
     code = archive.code(measure.FOLDER, gpu.properties)
-    return Bench(gpu, Table(archive), Session(gpu, code, quick, monitor), quick)
+    return Bench(gpu, GroundTruthTable(archive), Session(gpu, code, quick, monitor), quick)
 
 
-def program(archive: Archive, options: argparse.Namespace) -> Program:
+def program(archive: Archive, options: argparse.Namespace) -> MeasuringTask:
     """The kernels with known results, by the code of the pack."""
-    table = Table(archive)
-    return Program(
+    table = GroundTruthTable(archive)
+    return MeasuringTask(
         kind=RawKind(SCHEMA, table.suite, "kernels"),
         known=table.names(quick=False),
         chosen=options.only or table.names(options.quick),

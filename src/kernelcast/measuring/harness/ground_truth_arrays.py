@@ -7,22 +7,22 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .archive import Archive, Code
-from .gpu import Gpu, Work
+from .archive import Archive, CompiledCode
+from .gpu import Gpu, PreparedLaunch
 from .gpu_driver import GpuError
 
 FOLDER = "ground_truth"
 """Where the table, the states, the expected values and the code lie in the pack."""
 SUPPORT = "support"
 """The compiled file with the kernels that stand around the launches."""
-QUICK_KERNELS = 2
+_QUICK_KERNELS = 2
 """Kernels of a family that a quick run takes."""
 
 _SHUFFLE_STEPS = 1 << 16
 _THREADS = 32
 
 
-class Table:
+class GroundTruthTable:
     """The kernels with their configurations, and the files that the table points into.
 
     GpuError where the pack was made without them.
@@ -41,7 +41,7 @@ class Table:
         self._states = archive.read(f"{FOLDER}/states.bin")
         self._expected = archive.read(f"{FOLDER}/expected.bin")
 
-    def code(self, device: Mapping[str, Any]) -> Code:
+    def code(self, device: Mapping[str, Any]) -> CompiledCode:
         """Code for a device."""
         return self._archive.code(FOLDER, device)
 
@@ -59,7 +59,7 @@ class Table:
         names = []
         for name, kernel in self.kernels.items():
             taken[kernel["family"]] = taken.get(kernel["family"], 0) + 1
-            if not quick or taken[kernel["family"]] <= QUICK_KERNELS:
+            if not quick or taken[kernel["family"]] <= _QUICK_KERNELS:
                 names.append(name)
         return names
 
@@ -67,7 +67,7 @@ class Table:
 class Starts:
     """Arrays as they start, made once on the GPU and kept while launches need them."""
 
-    def __init__(self, gpu: Gpu, table: Table, support: bytes) -> None:
+    def __init__(self, gpu: Gpu, table: GroundTruthTable, support: bytes) -> None:
         self._gpu = gpu
         self._table = table
         self._support = support
@@ -159,7 +159,7 @@ class Arguments:
             self._gpu.release(pointer)
 
 
-class Launched:
+class StartedLaunch:
     """One launch of a kernel: its work and its arguments, which are given back at the end."""
 
     def __init__(
@@ -168,11 +168,11 @@ class Launched:
         launch = chosen[scale]
         function = gpu.function(cubin, chosen["symbol"])
         self.arguments = Arguments(gpu, starts, launch)
-        self.work = Work(
+        self.work = PreparedLaunch(
             function, launch["grid"], launch["block"], self.arguments.values, launch["smem_bytes"]
         )
 
-    def __enter__(self) -> Launched:
+    def __enter__(self) -> StartedLaunch:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,26 +16,28 @@ from pathlib import Path
 from . import ground_truth, measure, profile
 from .archive import Archive
 from .gpu_driver import GpuError
-from .runner import Program, add_common_options, run
+from .runner import MeasuringTask, add_common_options, run
 from .worker import EXIT_FAILED, answer
 
 
 @dataclass(frozen=True)
-class Command:
+class _Command:
     """A command: its help, the file that it writes unless another is named, what it measures."""
 
     help: str
     out: str
-    program: Callable[[Archive, argparse.Namespace], Program]
+    program: Callable[[Archive, argparse.Namespace], MeasuringTask]
     add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 
 
-COMMANDS = {
-    "measure": Command("run the microbenchmarks", "raw.json", measure.program, measure.add_options),
-    "ground-truth": Command(
+_COMMANDS = {
+    "measure": _Command(
+        "run the microbenchmarks", "raw.json", measure.program, measure.add_options
+    ),
+    "ground-truth": _Command(
         "time the kernels with known results", "ground-truth.json", ground_truth.program
     ),
-    "profile": Command(
+    "profile": _Command(
         "have NVIDIA's profiler count what they do",
         "profiles.json",
         profile.program,
@@ -60,7 +62,7 @@ def main() -> int:
 def _measure(archive: Archive, options: argparse.Namespace) -> int:
     if not options.child:
         archive.check()
-    program = COMMANDS[options.command].program(archive, options)
+    program = _COMMANDS[options.command].program(archive, options)
     if options.child:
         return answer(program.entries)
     for name in options.only or ():
@@ -70,16 +72,16 @@ def _measure(archive: Archive, options: argparse.Namespace) -> int:
     return run(program, options, [sys.executable, str(archive.path), options.command])
 
 
-def _nearest(name: str, program: Program) -> str:
+def _nearest(name: str, program: MeasuringTask) -> str:
     near = difflib.get_close_matches(name, program.known)
     return f"did you mean {' or '.join(near)}?" if near else f"such as {program.known[0]}"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measures a GPU.")
-    names = "{" + ",".join(COMMANDS) + "}"
+    names = "{" + ",".join(_COMMANDS) + "}"
     parsers = parser.add_subparsers(dest="command", metavar=names, required=True)
-    for name, command in COMMANDS.items():
+    for name, command in _COMMANDS.items():
         one = parsers.add_parser(name, help=command.help, description=command.help)
         add_common_options(one, command.out)
         command.add_options(one)

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .archive import Archive, Code
+from .archive import Archive, CompiledCode
 from .compiling import compile_here, compiled_before
 from .gpu import open_gpu
 from .gpu_state import held_down, open_monitor
 from .microbenchmarks import BENCHMARKS
-from .runner import DEVICE, Program, RawKind, described
+from .runner import DEVICE, MeasuringTask, RawKind, described
 from .session import Session
 from .worker import Entry, now
 
@@ -24,7 +24,7 @@ SUITE = "1"
 MICROBENCHMARKS = RawKind(SCHEMA, SUITE, "benchmarks")
 FOLDER = "microbenchmarks"
 """Where their sources and their code lie in the pack."""
-COMPILED = "compiled"
+_COMPILED = "compiled"
 """The folder beside the pack with what is compiled on the machine itself."""
 
 
@@ -34,15 +34,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nvcc", nargs="?", const="nvcc", metavar="PROGRAM", help=about)
 
 
-def program(archive: Archive, options: argparse.Namespace) -> Program:
+def program(archive: Archive, options: argparse.Namespace) -> MeasuringTask:
     """The microbenchmarks, by the code of the pack or what this machine's compiler makes."""
 
-    def code(device: Mapping[str, Any]) -> Code:
+    def code(device: Mapping[str, Any]) -> CompiledCode:
         if not options.nvcc:
             return archive.code(FOLDER, device)
         return compile_here(options.nvcc, archive.below(FOLDER, ".cu"), _compiled(archive), device)
 
-    return Program(
+    return MeasuringTask(
         kind=MICROBENCHMARKS,
         known=tuple(BENCHMARKS),
         chosen=options.only or tuple(BENCHMARKS),
@@ -53,7 +53,7 @@ def program(archive: Archive, options: argparse.Namespace) -> Program:
 
 
 def _compiled(archive: Archive) -> Path:
-    return archive.path.absolute().with_name(COMPILED)
+    return archive.path.absolute().with_name(_COMPILED)
 
 
 def _entries(archive: Archive, options: argparse.Namespace) -> Callable[[str], Entry]:

@@ -22,14 +22,14 @@ from .gpu import open_gpu
 from .gpu_driver import GpuError
 from .gpu_state import open_monitor
 from .ground_truth import QUICK_CONFIGURATIONS, launch_record, open_bench
-from .ground_truth_arrays import Table
-from .runner import DEVICE, Program, RawKind, described
+from .ground_truth_arrays import GroundTruthTable
+from .runner import DEVICE, MeasuringTask, RawKind, described
 from .worker import Entry, now
 
 SCHEMA = "kernelcast/ground-truth-profile/1"
 LAUNCH = "launch"
 """The command whose launches the profiler sees."""
-SECTIONS = (
+_SECTIONS = (
     "SpeedOfLight",
     "LaunchStats",
     "Occupancy",
@@ -49,7 +49,7 @@ _SHARES = ("throughput", "pct_of_peak_sustained_elapsed")
 """What the names of metrics contain that only restate others."""
 
 
-def profiler(named: str | None) -> str:
+def _profiler(named: str | None) -> str:
     """The profiler's program; GpuError where there is none."""
     found = shutil.which(named or "ncu")
     if found is None and not named:
@@ -85,22 +85,24 @@ def _numbers(row: dict[str, str]) -> dict[str, float]:
     return found
 
 
-def errors_of(log: str) -> str:
+def _errors_of(log: str) -> str:
     """What the profiler complains of."""
     return "; ".join(
         text.partition("==ERROR==")[2].strip() for text in log.splitlines() if "==ERROR==" in text
     )
 
 
-def profiled(archive: Archive, table: Table, options: argparse.Namespace, name: str) -> Entry:
+def _profiled(
+    archive: Archive, table: GroundTruthTable, options: argparse.Namespace, name: str
+) -> Entry:
     """One entry of the file: the launch and the metrics of every configuration."""
     begin = time.monotonic()
     kernel = table.kernels[name]
-    numbers = numbers_of(kernel, options.quick)
+    numbers = _numbers_of(kernel, options.quick)
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
         file = Path(folder) / "log"
         done = subprocess.run(
-            watched(archive, options, name, file),
+            _watched(archive, options, name, file),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -111,7 +113,7 @@ def profiled(archive: Archive, table: Table, options: argparse.Namespace, name: 
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise GpuError(
             "no profiler" if any(text in log for text in _REFUSALS) else "failed",
-            errors_of(log) or (told or [f"{len(found)} of {len(numbers)} were profiled"])[-1],
+            _errors_of(log) or (told or [f"{len(found)} of {len(numbers)} were profiled"])[-1],
         )
     return {
         "status": "done",
@@ -125,26 +127,26 @@ def profiled(archive: Archive, table: Table, options: argparse.Namespace, name: 
     }
 
 
-def numbers_of(kernel: Mapping[str, Any], quick: bool) -> range:
+def _numbers_of(kernel: Mapping[str, Any], quick: bool) -> range:
     """The configurations of a kernel that are profiled."""
     return range(len(kernel["configurations"]))[: QUICK_CONFIGURATIONS if quick else None]
 
 
-def watched(archive: Archive, options: argparse.Namespace, name: str, log: Path) -> list[str]:
+def _watched(archive: Archive, options: argparse.Namespace, name: str, log: Path) -> list[str]:
     """The command under which a kernel's launches are profiled."""
     flags = ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
     # The clocks belong to whoever has the machine; caches are cold as in what is timed.
     flags += ["--clock-control", "none", "--cache-control", "all", "--profile-from-start", "off"]
-    flags += [word for section in SECTIONS for word in ("--section", section)]
+    flags += [word for section in _SECTIONS for word in ("--section", section)]
     launch = [sys.executable, str(archive.path), LAUNCH, name, "--device", str(options.device)]
-    return [profiler(options.ncu), *flags, *launch, *(["--quick"] if options.quick else [])]
+    return [_profiler(options.ncu), *flags, *launch, *(["--quick"] if options.quick else [])]
 
 
 def launch(archive: Archive, options: argparse.Namespace) -> int:
     """Launch every configuration of a kernel once; a profiler sees nothing else."""
     bench = open_bench(open_gpu(options.device), archive, options.quick)
     kernel = bench.table.kernels[options.kernel]
-    for number in numbers_of(kernel, options.quick):
+    for number in _numbers_of(kernel, options.quick):
         chosen = kernel["configurations"][number]
         with bench.launched(kernel["family"], chosen, "full") as one:
             bench.gpu.wait()
@@ -164,10 +166,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ncu", metavar="PROGRAM", help="the profiler; default: looked for")
 
 
-def program(archive: Archive, options: argparse.Namespace) -> Program:
+def program(archive: Archive, options: argparse.Namespace) -> MeasuringTask:
     """The kernels with known results, under a profiler."""
-    table = Table(archive)
-    return Program(
+    table = GroundTruthTable(archive)
+    return MeasuringTask(
         # A process for each: it must not hold the GPU while the profiler starts another.
         kind=RawKind(SCHEMA, table.suite, "kernels", is_one_process=False),
         known=table.names(quick=False),
@@ -178,10 +180,12 @@ def program(archive: Archive, options: argparse.Namespace) -> Program:
     )
 
 
-def _entries(archive: Archive, table: Table, options: argparse.Namespace) -> Callable[[str], Entry]:
+def _entries(
+    archive: Archive, table: GroundTruthTable, options: argparse.Namespace
+) -> Callable[[str], Entry]:
     def entry(name: str) -> Entry:
         if name != DEVICE:
-            return profiled(archive, table, options, name)
+            return _profiled(archive, table, options, name)
         gpu = open_gpu(options.device)
         return described(gpu, open_monitor(gpu.properties["pci_bus_id"]))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .archive import Code
+from .archive import CompiledCode
 from .gpu import Gpu
 from .gpu_driver import GpuError
 from .gpu_state import Monitor, open_monitor
@@ -44,7 +44,7 @@ class RawKind:
 
 
 @dataclass(frozen=True)
-class Program:
+class MeasuringTask:
     """What a command of the pack measures.
 
     `known` are all names, `chosen` those to measure. `code` is the compiled code for a device,
@@ -55,13 +55,13 @@ class Program:
     kind: RawKind
     known: Sequence[str]
     chosen: Sequence[str]
-    code: Callable[[Mapping[str, Any]], Code]
+    code: Callable[[Mapping[str, Any]], CompiledCode]
     entries: Callable[[], Callable[[str], Entry]]
     options: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
-class Target:
+class MeasuredDevice:
     """What is measured: the device, and the compiled code that runs on it."""
 
     device: Mapping[str, Any]
@@ -84,7 +84,7 @@ def described(gpu: Gpu, monitor: Monitor) -> Entry:
     return {"status": "done", "samples": [], **gpu.properties, "nvml": monitor.facts()}
 
 
-def run(program: Program, options: argparse.Namespace, start: Sequence[str]) -> int:
+def run(program: MeasuringTask, options: argparse.Namespace, start: Sequence[str]) -> int:
     """Run what the file does not hold yet, in processes of their own; the exit status.
 
     `start` starts the command once more.
@@ -103,13 +103,13 @@ def _stopped(*_: object) -> None:
     sys.exit(EXIT_STOPPED)
 
 
-def _run(program: Program, options: argparse.Namespace, workers: Workers) -> int:
+def _run(program: MeasuringTask, options: argparse.Namespace, workers: Workers) -> int:
     device = workers.entry(DEVICE, options.timeout)
     if device["status"] != "done":
         print(f"error: {device['error']}", file=sys.stderr)
         return EXIT_FAILED
     del device["status"], device["samples"]
-    target = Target(device, program.code(device).identity())
+    target = MeasuredDevice(device, program.code(device).identity())
     # Open until the end, so that the driver does not start anew for every process.
     monitor = open_monitor(device["pci_bus_id"])
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
@@ -136,7 +136,7 @@ def _run(program: Program, options: argparse.Namespace, workers: Workers) -> int
 
 def measure(
     out: Path,
-    target: Target,
+    target: MeasuredDevice,
     names: Iterable[str],
     entry: Callable[[str], Entry | None],
     *,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from .archive import Code
-from .gpu import Extents, Gpu
+from .archive import CompiledCode
+from .gpu import Dimensions, Gpu
 from .gpu_driver import GpuError
 from .gpu_state import Monitor
 
@@ -33,7 +33,9 @@ class Session:
     `late` counts the launches that were still being handed over when the GPU came to them.
     """
 
-    def __init__(self, gpu: Gpu, code: Code, quick: bool, monitor: Monitor | None = None) -> None:
+    def __init__(
+        self, gpu: Gpu, code: CompiledCode, quick: bool, monitor: Monitor | None = None
+    ) -> None:
         self.gpu = gpu
         self.device = gpu.properties
         self.quick = quick
@@ -85,8 +87,8 @@ class Session:
     def seconds(
         self,
         function: ctypes.c_void_p,
-        grid: Extents,
-        block: Extents,
+        grid: Dimensions,
+        block: Dimensions,
         arguments: Sequence[Any],
         shared_bytes: int = 0,
         times: int = 1,

@@ -17,7 +17,7 @@ from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case
-from kernelcast.models.terms.latency_hiding import Contention
+from kernelcast.models.terms.latency_hiding import MemoryContention
 from kernelcast.models.terms.throughput import (
     CUDA_CORE_CLASSES,
     pairs_of_case,
@@ -88,7 +88,7 @@ def load_latency(
     return mean, tuple(notes)
 
 
-def contention_law(machine: Machine) -> Contention | None:
+def contention_law(machine: Machine) -> MemoryContention | None:
     """Section 6.4 with throughput in bytes per second, None where the machine has no constants."""
     get = machine.get
     a, b, c = (get(f"volkov.latency_{name}") for name in ("base", "slope", "capacity"))
@@ -96,7 +96,7 @@ def contention_law(machine: Machine) -> Contention | None:
         return None
     b2, c2 = get("volkov.latency_slope_2"), get("volkov.latency_capacity_2")
     second = () if b2 is None or c2 is None else ((b2, c2),)
-    return Contention(a, ((b, c), *second))
+    return MemoryContention(a, ((b, c), *second))
 
 
 def issue_interval(machine: Machine, needed_by: str) -> float:
@@ -137,7 +137,7 @@ def transaction_latency(machine: Machine, needed_by: str) -> float:
 
 
 @dataclass(frozen=True)
-class Timing:
+class InstructionTiming:
     """Cycles by the index of an instruction, and what was assumed.
 
     `latency` is that from an instruction to one that needs its result (register dependency
@@ -155,7 +155,7 @@ class Timing:
     notes: tuple[str, ...]
 
 
-def timing(case: Case, memory: float, needed_by: str) -> Timing:
+def timing(case: Case, memory: float, needed_by: str) -> InstructionTiming:
     """Timing of every instruction; `memory` is the latency of a coalesced load in cycles.
 
     Raises
@@ -170,9 +170,9 @@ def timing(case: Case, memory: float, needed_by: str) -> Timing:
         if known is None or access.requests > known.requests:
             by_instruction[access.instruction] = access
     first_of_pairs = frozenset(pairs_of_case(case).values())
-    clock = _Clock(case, memory, needed_by, by_instruction, first_of_pairs)
+    clock = _InstructionCosts(case, memory, needed_by, by_instruction, first_of_pairs)
     instructions = case.kernel.instructions
-    return Timing(
+    return InstructionTiming(
         tuple(clock.latency(i) for i in instructions),
         tuple(clock.interval(i) for i in instructions),
         tuple(clock.store_next(i) for i in instructions),
@@ -183,7 +183,7 @@ def timing(case: Case, memory: float, needed_by: str) -> Timing:
 
 
 @dataclass
-class _Clock:
+class _InstructionCosts:
     """`accesses` holds, of every memory instruction, the space that most requests went to."""
 
     case: Case

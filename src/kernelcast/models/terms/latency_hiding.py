@@ -18,17 +18,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-
+from kernelcast.profiling.profile import Floats
 
 _HALVINGS = 60
 """Bisections after which an interval is below the resolution of a float."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contention:
+class MemoryContention:
     """How the latency of memory grows with its throughput; `a` is the latency without load.
 
     `terms` are pairs (b, c): b in cycles, c the throughput at which that term becomes infinite, in
@@ -47,9 +46,9 @@ class Contention:
                 total = total + np.where(t < c, b * t / np.where(t < c, c - t, 1.0), np.inf)
         return total
 
-    def in_units_of(self, unit: float) -> Contention:
+    def in_units_of(self, unit: float) -> MemoryContention:
         """The same law for throughputs counted in `unit`s of the present one."""
-        return Contention(self.a, tuple((b, c / unit) for b, c in self.terms))
+        return MemoryContention(self.a, tuple((b, c / unit) for b, c in self.terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def throughput_bound(chip: Chip, alpha: ArrayLike) -> Floats:
 
 
 def memory_throughput(
-    chip: Chip, warps: ArrayLike, alpha: ArrayLike, contention: Contention | None = None
+    chip: Chip, warps: ArrayLike, alpha: ArrayLike, contention: MemoryContention | None = None
 ) -> Floats:
     """Loads per cycle and SM of the workload at `warps` warps per SM.
 

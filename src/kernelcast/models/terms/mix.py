@@ -30,7 +30,7 @@ from kernelcast.models.terms.latency import (
     issue_interval,
     transaction_latency,
 )
-from kernelcast.models.terms.latency_hiding import Chip, Contention
+from kernelcast.models.terms.latency_hiding import Chip, MemoryContention
 from kernelcast.models.terms.throughput import (
     dram_bandwidth,
     further_slots,
@@ -39,8 +39,8 @@ from kernelcast.models.terms.throughput import (
 )
 from kernelcast.models.terms.work import WarpWork
 
-WORD_BYTES = 4
-COALESCED_BYTES = WARP_LANES * WORD_BYTES
+_WORD_BYTES = 4
+COALESCED_BYTES = WARP_LANES * _WORD_BYTES
 _NEEDED_BY = "the synthetic workload"
 _MOST_ILP = 8
 _LEAST_ALPHA, _MOST_ALPHA = 1e-12, 1e12
@@ -135,7 +135,7 @@ def mix_chip(machine: Machine, mix: Mix) -> Chip:
     )
 
 
-def mix_contention(machine: Machine, mix: Mix) -> Contention | None:
+def mix_contention(machine: Machine, mix: Mix) -> MemoryContention | None:
     """Section 6.4 in slow instructions per cycle and SM, None where it does not apply."""
     law = contention_law(machine)
     streams = mix.kind in (MixKind.STREAMING, MixKind.STRIDED) and not _is_scattered(mix)
@@ -144,7 +144,7 @@ def mix_contention(machine: Machine, mix: Mix) -> Contention | None:
     moved = _transactions(machine, mix)[1]
     per_rate = moved * machine.number("sm.count") * machine.number("clock.sm")
     extra = _slow_instruction(machine, mix)[0] - machine.number("latency.dram", _NEEDED_BY)
-    return Contention(law.a + extra, law.terms).in_units_of(per_rate)
+    return MemoryContention(law.a + extra, law.terms).in_units_of(per_rate)
 
 
 def mix_work(
@@ -279,7 +279,7 @@ def _transactions(machine: Machine, mix: Mix) -> tuple[float, float]:
         return 1.0, 0.0
     if mix.kind is MixKind.RANDOM:
         return float(WARP_LANES), float(WARP_LANES * SECTOR_BYTES)
-    stride = mix.ways * WORD_BYTES
+    stride = mix.ways * _WORD_BYTES
     if not merges_half_warps(machine):
         size = transaction_bytes(machine)
         touched = math.ceil(min(float(WARP_LANES), WARP_LANES * stride / size))

@@ -9,10 +9,10 @@ counts allow:
 
 - Where x < 1, some warp enters in min(1, W x) of the blocks, and that warp is the slowest.
 - Where x >= 1, all warps enter floor(x) times, and some once more, as above for the rest of x.
-- Of ways that exclude each other, the slowest warp takes the longest. Where more warps enter them
-  than came by, lanes of a warp part, and the slowest takes all ways one after the other.
-- Ways that stand one behind the other are taken by the same warp.
-- Ways that lead through a barrier are taken by all warps of a block together. So x counts from
+- Of paths that exclude each other, the slowest warp takes the longest. Where more warps enter them
+  than came by, lanes of a warp diverge, and the slowest takes all paths one after the other.
+- Paths in sequence are taken by the same warp.
+- Paths through a barrier are taken by all warps of a block together. So x counts from
   barrier to barrier: per round of a loop that holds one.
 """
 
@@ -27,9 +27,9 @@ from kernelcast.analysis.cfg import immediate_dominators
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
 from kernelcast.models.terms.base import Case
-from kernelcast.models.terms.latency import Timing
-from kernelcast.models.terms.latency_hiding import Floats
+from kernelcast.models.terms.latency import InstructionTiming
 from kernelcast.profiling.critical_path import WarpTime
+from kernelcast.profiling.profile import Floats
 
 _ROUNDING = 1e-9
 
@@ -42,7 +42,7 @@ class WarpSpread:
     wait_cycles: float
 
 
-def warp_spread(case: Case, timed: Timing, walked: WarpTime) -> WarpSpread:
+def warp_spread(case: Case, timed: InstructionTiming, walked: WarpTime) -> WarpSpread:
     """All warps of a case, beside its representative one as it was walked."""
     kernel, profile = case.kernel, case.profile
     entered = profile.instruction_warps[[b.start for b in kernel.blocks]] / profile.warps
@@ -64,30 +64,30 @@ def slowest_cycles(kernel: Kernel, entered: Floats, cycles: Floats, warps: float
     `entered` says how often a mean warp enters each basic block, `cycles` how long that takes.
     """
     parents = _parents(kernel.blocks)
-    meets = _meets(kernel, parents)
-    seen = _seen(parents, meets, entered, warps)
+    synchronised = _meets_barrier(kernel, parents)
+    seen = _seen(parents, synchronised, entered, warps)
     total = seen.times * cycles
-    ways: list[list[_Way]] = [[] for _ in kernel.blocks]
+    paths: list[list[_BranchPath]] = [[] for _ in kernel.blocks]
     for b in reversed(range(len(kernel.blocks))):
-        total[b] += _taken(ways[b], seen.company[b])
-        if meets[b]:
+        total[b] += _taken(paths[b], seen.company[b])
+        if synchronised[b]:
             total[b] *= seen.x[b]
-        if b and (meets[b] or seen.x[b] >= 1 - _ROUNDING):
+        if b and (synchronised[b] or seen.x[b] >= 1 - _ROUNDING):
             total[parents[b]] += total[b]
         elif b:
-            ways[parents[b]].append(_Way(float(seen.x[b]), float(total[b])))
+            paths[parents[b]].append(_BranchPath(float(seen.x[b]), float(total[b])))
     return float(total[0])
 
 
-def _meets(kernel: Kernel, parents: Sequence[int]) -> list[bool]:
-    """Whether the ways through each basic block lead through a barrier."""
-    meets = [
+def _meets_barrier(kernel: Kernel, parents: Sequence[int]) -> list[bool]:
+    """Whether each basic block, or one that it dominates, holds a barrier."""
+    synchronised = [
         any(i.op_class is OpClass.BARRIER for i in kernel.instructions[b.start : b.end])
         for b in kernel.blocks
     ]
-    for b in reversed(range(1, len(meets))):
-        meets[parents[b]] |= meets[b]
-    return meets
+    for b in reversed(range(1, len(synchronised))):
+        synchronised[parents[b]] |= synchronised[b]
+    return synchronised
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ class _Seen:
     """By basic block, per time that a warp comes by its parent.
 
     `x` says how often the mean warp enters it, `times` how often the slowest does, and `company`
-    how many warps of its block do. Where warps meet, `times` and `company` are those of one round.
+    how many warps of its block do. Where warps meet at a barrier, `times` and `company` are those
+    of one round.
     """
 
     x: Floats
@@ -103,39 +104,41 @@ class _Seen:
     company: Floats
 
 
-def _seen(parents: Sequence[int], meets: Sequence[bool], entered: Floats, warps: float) -> _Seen:
+def _seen(
+    parents: Sequence[int], synchronised: Sequence[bool], entered: Floats, warps: float
+) -> _Seen:
     count = len(parents)
     x, times, company = np.zeros(count), np.ones(count), np.full(count, float(warps))
     for b, up in enumerate(parents):
         came_by = entered[up] / times[up] if b and entered[up] else 1.0
         x[b] = entered[b] / came_by
         company[b] = company[up]
-        if x[b] >= 1 - _ROUNDING and not meets[b]:
+        if x[b] >= 1 - _ROUNDING and not synchronised[b]:
             whole = np.floor(x[b] + _ROUNDING)
             times[b] = whole + min(1.0, company[up] * max(0.0, x[b] - whole))
-        elif not meets[b]:
+        elif not synchronised[b]:
             company[b] = max(1.0, company[up] * x[b])
     return _Seen(x, times, company)
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A way that a mean warp takes less than once, and how long it takes."""
+class _BranchPath:
+    """A path that a mean warp takes less than once, and how long it takes."""
 
     entered: float
     cycles: float
 
 
-def _taken(ways: Sequence[_Way], warps: float) -> float:
-    """Cycles of the slowest of `warps` warps in ways of which each takes one, or parts."""
+def _taken(paths: Sequence[_BranchPath], warps: float) -> float:
+    """Cycles of the slowest of `warps` warps on paths of which each takes one, or diverges."""
     total, rest = 0.0, 1.0
-    parting = sum(w.entered for w in ways) - 1
-    choices = sorted(ways, key=lambda w: -w.cycles)
-    if parting > _ROUNDING:
-        choices.insert(0, _Way(parting, sum(w.cycles for w in ways)))
-    for way in choices:
-        share = min(rest, warps * way.entered)
-        total += share * way.cycles
+    diverged = sum(w.entered for w in paths) - 1
+    choices = sorted(paths, key=lambda w: -w.cycles)
+    if diverged > _ROUNDING:
+        choices.insert(0, _BranchPath(diverged, sum(w.cycles for w in paths)))
+    for path in choices:
+        share = min(rest, warps * path.entered)
+        total += share * path.cycles
         rest -= share
     return total
 
@@ -160,7 +163,9 @@ def _parents(blocks: Sequence[BasicBlock]) -> list[int]:
     return parents
 
 
-def _block_cycles(kernel: Kernel, timed: Timing, walked: WarpTime, own: Floats) -> Floats:
+def _block_cycles(
+    kernel: Kernel, timed: InstructionTiming, walked: WarpTime, own: Floats
+) -> Floats:
     """Cycles per entry of each basic block: issue, and waiting for what it produces.
 
     As walked where the representative warp came by, `own` times; alone elsewhere.
@@ -175,8 +180,8 @@ def _block_cycles(kernel: Kernel, timed: Timing, walked: WarpTime, own: Floats) 
     return found
 
 
-def _alone(kernel: Kernel, timed: Timing, block: BasicBlock) -> float:
-    """Cycles until the instruction after a basic block may issue, nothing else being under way."""
+def _alone(kernel: Kernel, timed: InstructionTiming, block: BasicBlock) -> float:
+    """Cycles until the instruction after a basic block may issue, nothing else being in flight."""
     clock = 0.0
     ready: dict[Register, float] = {}
     for i in kernel.instructions[block.start : block.end]:

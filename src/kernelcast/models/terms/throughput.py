@@ -55,7 +55,7 @@ _SEPARATE_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     **_OWN_PIPES,
 }
 _ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
-INSTRUCTION_BYTES = 16
+_INSTRUCTION_BYTES = 16
 """Of machine code that can be executed here."""
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
@@ -63,7 +63,7 @@ _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ResourceUse:
     """One row of the worksheet.
 
     `cycles_per_warp` is the time that a mean warp keeps the resource of one SM busy; of a resource
@@ -89,7 +89,7 @@ class Use:
 class Worksheet:
     """All rows of one launch; `left_out` says which could not be made, for want of what."""
 
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceUse, ...]
     blocks: int
     warps_per_block: int
     sms: int
@@ -102,15 +102,15 @@ class Worksheet:
         return self.blocks * self.warps_per_block / self.sms
 
     @property
-    def busiest(self) -> Use:
+    def busiest(self) -> ResourceUse:
         """The row with the most cycles per warp: the tightest bound on throughput."""
         return max(self.uses, key=lambda use: use.cycles_per_warp)
 
-    def even_cycles(self, use: Use) -> float:
+    def even_cycles(self, use: ResourceUse) -> float:
         """Cycles of a row for the whole launch, its warps spread evenly over the SMs."""
         return use.cycles_per_warp * self.warps_per_sm
 
-    def cycles(self, use: Use) -> float:
+    def cycles(self, use: ResourceUse) -> float:
         """Cycles of a row for the whole launch, on the SM that gets the most blocks."""
         if use.is_shared_by_sms:
             return self.even_cycles(use)
@@ -130,7 +130,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     sms = int(machine.number("sm.count", needed_by))
     machine.number("throughput.fp32", needed_by)
     counts = executed_per_warp(case)
-    uses: list[Use] = []
+    uses: list[ResourceUse] = []
     left_out: list[str] = []
     # Resources that a machine file may lack numbers for: what is missing is left out and said.
     for rows, missing in (
@@ -164,7 +164,7 @@ def _fetching(case: Case) -> list[str]:
     holds = case.machine.get("sm.instruction_cache")
     if holds is None or not is_machine_code(case.kernel):
         return []
-    executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
+    executed = _INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
     if executed <= holds:
         return []
     return [
@@ -243,7 +243,9 @@ def _is_set_by_hand(machine: Machine) -> bool:
     return "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden
 
 
-def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use, tuple[str, ...]]:
+def _dram(
+    case: Case, estimate: Estimate, sms: int, needed_by: str
+) -> tuple[ResourceUse, tuple[str, ...]]:
     """Bytes at the rate of streams, and transactions that lie apart at the rate of those."""
     rate, notes = dram_rate(case, needed_by)
     moved = case.traffic.dram.at(estimate)
@@ -255,10 +257,10 @@ def _dram(case: Case, estimate: Estimate, sms: int, needed_by: str) -> tuple[Use
         cycles = streamed / rate + apart * case.machine.number("clock.sm", needed_by) / turns
         share = min(1.0, apart * SECTOR_BYTES / moved)
         notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
-    return Use(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
+    return ResourceUse(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
 
 
-def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
+def _atomics(case: Case, sms: int, needed_by: str) -> ResourceUse | None:
     """Atomics on the word that most go to, one after the other in the L2 cache.
 
     Where nobody has measured a time, each takes `atomics.same_address_cycles`; None where the chip
@@ -273,13 +275,13 @@ def _atomics(case: Case, sms: int, needed_by: str) -> Use | None:
     clock_hz = machine.number("clock.sm", needed_by)
     seconds = machine.get("atomics.same_address")
     each = cycles if seconds is None else seconds * clock_hz
-    return Use(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
+    return ResourceUse(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
 
 
-Rows = tuple[list[Use], list[str]]
+_Rows = tuple[list[ResourceUse], list[str]]
 
 
-def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
+def _pipes(case: Case, counts: Mapping[OpClass, float]) -> _Rows:
     machine = case.machine
     pipes = _SEPARATE_PIPES if machine.get("sm.integer_pipe") != 0 else _SHARED_PIPES
     uses, left_out = [], []
@@ -293,7 +295,7 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
             elif count and rate is not None:
                 cycles += count * WARP_LANES / rate
         if cycles:
-            uses.append(Use(resource, cycles))
+            uses.append(ResourceUse(resource, cycles))
     uses = _with_wide_conversions(case, uses)
     if counts.get(OpClass.TENSOR):
         tensor, missing = _tensor(case)
@@ -302,7 +304,7 @@ def _pipes(case: Case, counts: Mapping[OpClass, float]) -> Rows:
     return uses, left_out
 
 
-def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
+def _with_wide_conversions(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]:
     """The pipes' cycles, conversions from and to 64-bit types at their own rate.
 
     Where that is the rate of double precision, the same few units do both.
@@ -320,10 +322,10 @@ def _with_wide_conversions(case: Case, uses: list[Use]) -> list[Use]:
     cycles[Bottleneck.SFU] -= wide * WARP_LANES / other
     pipe = Bottleneck.FP64 if is_fp64 else Bottleneck.SFU
     cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
-    return [Use(resource, spent) for resource, spent in cycles.items() if spent > 0]
+    return [ResourceUse(resource, spent) for resource, spent in cycles.items() if spent > 0]
 
 
-def _tensor(case: Case) -> Rows:
+def _tensor(case: Case) -> _Rows:
     """Matrix products; a fragment's moves through registers ask nothing of the tensor cores."""
     rate = case.machine.get("throughput.tensor")
     if rate is None:
@@ -337,16 +339,16 @@ def _tensor(case: Case) -> Rows:
             else:
                 work += one * float(times) / case.profile.warps
     missing = [f"{name} instructions: their work is not known" for name in sorted(unknown)]
-    return ([Use(Bottleneck.TENSOR, work / rate)] if work else []), missing
+    return ([ResourceUse(Bottleneck.TENSOR, work / rate)] if work else []), missing
 
 
-def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> Rows:
+def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> _Rows:
     rate = case.machine.number("sm.issue_per_cycle", needed_by)
     pairs = _pairs_per_warp(case)
     alone = sum(counts.values()) - 2 * pairs
     repeated = _reissued_per_warp(case) + _further_slots_per_warp(case, counts)
     cycles = issue_cycles_per_warp(alone, pairs, repeated, rate)
-    return [Use(Bottleneck.ISSUE, cycles)], []
+    return [ResourceUse(Bottleneck.ISSUE, cycles)], []
 
 
 def further_slots(machine: Machine, kind: str) -> float:
@@ -398,7 +400,7 @@ def _reissued_per_warp(case: Case) -> float:
     return passes / case.profile.warps
 
 
-def _shared(case: Case) -> Rows:
+def _shared(case: Case) -> _Rows:
     half_warps = serves_half_warps(case.machine)
     passes = sum(
         a.passes_half_warp if half_warps else a.passes
@@ -410,10 +412,10 @@ def _shared(case: Case) -> Rows:
     cycles = shared_pass_cycles(case.machine)
     if cycles is None:
         return [], ["shared memory: no shared.bandwidth, shared.banks or shared.bank_width"]
-    return [Use(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
+    return [ResourceUse(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
 
 
-def _l1(case: Case, estimate: Estimate) -> Rows:
+def _l1(case: Case, estimate: Estimate) -> _Rows:
     """What loads from global memory take of the L1 cache, and the sectors of all else.
 
     Stores and atomics pass through the cache; with local memory they are charged as bytes moved.
@@ -431,10 +433,10 @@ def _l1(case: Case, estimate: Estimate) -> Rows:
             cycles += taken
             moved -= SECTOR_BYTES * access.sectors
     cycles += max(0.0, moved) / rate
-    return [Use(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
+    return [ResourceUse(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
 
 
-def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
+def _l2(case: Case, estimate: Estimate, sms: int) -> _Rows:
     moved = case.traffic.l2.at(estimate)
     if not moved or not caches_memory(case.machine):
         return [], []
@@ -442,7 +444,7 @@ def _l2(case: Case, estimate: Estimate, sms: int) -> Rows:
     if rate is None or clock is None:
         return [], ["L2 cache: no l2.bandwidth"]
     per_sm = rate / clock / sms
-    return [Use(Bottleneck.L2_BANDWIDTH, moved / case.profile.warps / per_sm, True)], []
+    return [ResourceUse(Bottleneck.L2_BANDWIDTH, moved / case.profile.warps / per_sm, True)], []
 
 
 def _assembly_notes(case: Case) -> tuple[str, ...]:

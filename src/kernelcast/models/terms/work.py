@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
@@ -25,10 +24,10 @@ from kernelcast.models.terms.base import (
     launch_overhead,
 )
 from kernelcast.models.terms.latency import load_latency, timing
-from kernelcast.models.terms.lone_warp import lone_warp
+from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.throughput import Worksheet, executed_per_warp, worksheet
+from kernelcast.profiling.profile import Floats
 
-Floats = NDArray[np.float64]
 Numbers = float | Floats
 
 _MEMORY_SPACES = (Space.GLOBAL, Space.LOCAL)
@@ -103,7 +102,7 @@ class WarpWork:
 
     @property
     def ilp(self) -> Floats:
-        """Arithmetic instructions of a lone warp that are in execution at once, at least 1."""
+        """Arithmetic instructions of a single warp that are in execution at once, at least 1."""
         return np.maximum(1.0, ratio(self.arithmetic * self.alu_lat, self.arithmetic_path, 1.0))
 
     @property
@@ -164,7 +163,7 @@ def case_work(case: Case, needed_by: str) -> CaseWork:
         dram = case.machine.number("latency.dram", needed_by)
         mem_lat, notes = load_latency(case, estimate, dram)
     paths = _paths(case, mem_lat, needed_by)
-    rows = _Rows.of(sheet, sms)
+    rows = _WorksheetRows.of(sheet, sms)
     work = WarpWork(
         warps=warps,
         arithmetic=arithmetic,
@@ -214,7 +213,7 @@ class _Paths:
 
 def _paths(case: Case, mem_lat: float, needed_by: str) -> _Paths:
     timed = timing(case, mem_lat, needed_by)
-    walked = lone_warp(case, timed)
+    walked = single_warp(case, timed)
     mean_instructions = case.profile.total.warp / case.profile.warps
     scale = mean_instructions / max(1, case.profile.warp.instructions)
     outside = np.array(timed.waits_for_memory, bool)
@@ -232,7 +231,7 @@ def _paths(case: Case, mem_lat: float, needed_by: str) -> _Paths:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _WorksheetRows:
     """The worksheet in three: cycles per warp and the resource that takes them."""
 
     arithmetic_cycles: float
@@ -243,7 +242,7 @@ class _Rows:
     serial_cycles: float
 
     @staticmethod
-    def of(sheet: Worksheet, active_sms: int) -> _Rows:
+    def of(sheet: Worksheet, active_sms: int) -> _WorksheetRows:
         memory, inside = (0.0, Bottleneck.DRAM_BANDWIDTH), (0.0, Bottleneck.ISSUE)
         issue = pipes = 0.0
         for use in sheet.uses:
@@ -257,7 +256,7 @@ class _Rows:
             else:
                 inside = max(inside, row)
                 pipes = max(pipes, row[0] if use.resource in _PIPES else 0.0)
-        return _Rows(*inside, *memory, issue, max(0.0, inside[0] - max(pipes, issue)))
+        return _WorksheetRows(*inside, *memory, issue, max(0.0, inside[0] - max(pipes, issue)))
 
 
 @dataclass(frozen=True)

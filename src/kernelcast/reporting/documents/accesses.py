@@ -50,12 +50,12 @@ def wasteful_accesses(profile: Profile) -> list[WastefulAccess]:
     shared = [a for a in accesses if a.space is Space.SHARED]
     kernel = profile.kernel
     return [
-        *_wasteful(kernel, beyond_sm, "sectors", lambda a: a.sectors, least_sectors),
+        *_wasteful(kernel, beyond_sm, "sectors", lambda a: a.sectors, _least_sectors),
         *_wasteful(kernel, shared, "passes", lambda a: a.passes, lambda a: a.ideal_passes),
     ]
 
 
-def least_sectors(access: AccessProfile) -> float:
+def _least_sectors(access: AccessProfile) -> float:
     """Sectors that the same bytes would take if they lay side by side, one at the least."""
     return max(access.requests, access.bytes / SECTOR_BYTES)
 

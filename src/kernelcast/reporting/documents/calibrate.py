@@ -8,9 +8,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kernelcast.calibration.calibrate import Calibration, Finding
-from kernelcast.calibration.comparison import DIFFERS, Comparison, compare_with
+from kernelcast.calibration.comparison import DIFFERS, LiteratureComparison, compare_with
 from kernelcast.calibration.repeats import TOLERANCE, Repeats
-from kernelcast.machines.machine import Kind, Machine
+from kernelcast.machines.machine import Machine, Provenance
 from kernelcast.reporting.documents.base import Natural, NotNegative
 
 
@@ -104,7 +104,7 @@ def calibrate_document(
     )
 
 
-def _quantity(finding: Finding, other: Comparison | None) -> CalibratedQuantity:
+def _quantity(finding: Finding, other: LiteratureComparison | None) -> CalibratedQuantity:
     quantity = finding.quantity
     assert not isinstance(quantity.value, tuple)
     return CalibratedQuantity(
@@ -114,18 +114,18 @@ def _quantity(finding: Finding, other: Comparison | None) -> CalibratedQuantity:
         residual=finding.residual,
         benchmark=finding.benchmark,
         source=quantity.source,
-        is_fitted=quantity.kind is not Kind.STATED,
+        is_fitted=quantity.kind is not Provenance.STATED,
         against=_stated(other) if other else None,
     )
 
 
-def _stated(compared: Comparison) -> StatedPart:
+def _stated(compared: LiteratureComparison) -> StatedPart:
     stated = compared.stated
     assert not isinstance(stated.value, tuple)
     return StatedPart(stated.value, stated.kind.value, stated.source, compared.ratio, stated.unit)
 
 
-def _against(machine: Machine, compared: Mapping[str, Comparison]) -> AgainstPart:
+def _against(machine: Machine, compared: Mapping[str, LiteratureComparison]) -> AgainstPart:
     differing = [comparison for comparison in compared.values() if comparison.differs]
     falling = sorted(differing, key=lambda c: max(c.ratio, 1 / c.ratio), reverse=True)
     return AgainstPart(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kernelcast.reporting.documents.base import Natural, Share
 from kernelcast.validation.counter_scores import Counted, CounterScore
 
-Scores = Sequence[CounterScore]
+CounterScores = Sequence[CounterScore]
 
 
 class CountedLaunch(Struct, frozen=True):
@@ -64,7 +64,11 @@ class CountersDocument(Struct, frozen=True):
 
 
 def counters_document(
-    scores: Scores, device: Mapping[str, Any], gpu: str, title: str, missing: Sequence[str] = ()
+    scores: CounterScores,
+    device: Mapping[str, Any],
+    gpu: str,
+    title: str,
+    missing: Sequence[str] = (),
 ) -> CountersDocument:
     """The scores of all counters on a device, whose name is in `device`."""
     counts = [s for s in scores if s.is_count]
@@ -84,7 +88,7 @@ def counters_document(
     )
 
 
-def counter_parts(scores: Scores) -> dict[str, CounterPart]:
+def counter_parts(scores: CounterScores) -> dict[str, CounterPart]:
     """Every counter by the profiler's name."""
     return {score.metric: _counter(score) for score in scores}
 

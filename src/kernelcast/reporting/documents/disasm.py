@@ -13,7 +13,7 @@ from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.latencies import MachineLatencies
 from kernelcast.isas.sass.opcodes import Coverage
-from kernelcast.isas.sass.timing import LoopTiming, Timing
+from kernelcast.isas.sass.timing import LoopTiming, SassTiming
 from kernelcast.profiling.profile import Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
 from kernelcast.reporting.documents.executed import Executed
@@ -195,7 +195,7 @@ def _opcodes(known: Coverage) -> OpcodesPart:
     )
 
 
-def _block(code: TimedCode, block: BasicBlock, timing: Timing) -> BlockPart:
+def _block(code: TimedCode, block: BasicBlock, timing: SassTiming) -> BlockPart:
     return BlockPart(
         index=block.index,
         first_address=code.instructions[block.start].address,

@@ -11,7 +11,7 @@ from kernelcast.reporting.documents.base import Natural, NotNegative
 from kernelcast.validation.accuracy import mean_factor, mean_ratio
 from kernelcast.validation.ground_truth import KernelScore, mean_tau
 
-Scores = Mapping[str, Sequence[KernelScore]]
+KernelScores = Mapping[str, Sequence[KernelScore]]
 """The scores of every kernel, by model."""
 
 
@@ -60,7 +60,7 @@ class GroundTruthDocument(Struct, frozen=True):
 
 
 def ground_truth_document(
-    scores: Scores,
+    scores: KernelScores,
     device: Mapping[str, Any],
     gpu: str,
     title: str,

@@ -9,10 +9,10 @@ from typing import Literal
 from msgspec import Struct
 
 from kernelcast.reporting.documents.base import Natural
-from kernelcast.validation.arena import Score
+from kernelcast.validation.arena import ArenaScore
 from kernelcast.validation.statements import Verdict
 
-OBSERVED = "refined model of Volkov 2016, section 6.5"
+_OBSERVED = "refined model of Volkov 2016, section 6.5"
 
 
 class AlphaPart(Struct, frozen=True):
@@ -68,13 +68,13 @@ class LatencyHidingDocument(Struct, frozen=True):
 
 
 def latency_hiding_document(
-    scores: Sequence[Score], verdicts: Sequence[Verdict]
+    scores: Sequence[ArenaScore], verdicts: Sequence[Verdict]
 ) -> LatencyHidingDocument:
     """Scores and verdicts as they are."""
     return LatencyHidingDocument(
         schema="kernelcast/validate/1",
         set="latency-hiding",
-        observed=OBSERVED,
+        observed=_OBSERVED,
         holds=all(v.holds for v in verdicts),
         scores=[_score(s) for s in scores],
         statements=[_statement(v) for v in verdicts],
@@ -82,7 +82,7 @@ def latency_hiding_document(
     )
 
 
-def _score(s: Score) -> ScorePart:
+def _score(s: ArenaScore) -> ScorePart:
     smallest, largest = s.extremes
     rows = zip(s.alphas, s.smallest, s.largest, s.needed, strict=True)
     return ScorePart(

@@ -15,7 +15,7 @@ class MixRow(Struct, frozen=True):
     """A mix on one GPU: cycles, and numbers per cycle and SM.
 
     A group is a slow instruction with its alpha additions, or an addition where there are no
-    others; `group_cycles` is how long a lone warp takes from one group to the next, of whatever
+    others; `group_cycles` is how long a single warp takes from one group to the next, of whatever
     chain. `needed_warps` hide that (Volkov 2016, section 4.5), without contention.
     """
 

@@ -8,7 +8,7 @@ from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import parameters
 from kernelcast.reporting.documents.result import parameter_value
 
-Value = bool | int | float | str | None
+FieldValue = bool | int | float | str | None
 
 
 class ParameterDescription(Struct, frozen=True):
@@ -16,7 +16,7 @@ class ParameterDescription(Struct, frozen=True):
 
     name: str
     type: str
-    default: Value
+    default: FieldValue
     meaning: str
 
 
@@ -26,7 +26,7 @@ class ModelDocument(Struct, frozen=True):
     name: str
     title: str
     source: str
-    parameters: dict[str, Value]
+    parameters: dict[str, FieldValue]
     not_modelled: list[str]
     parameter_descriptions: list[ParameterDescription]
 

@@ -20,7 +20,7 @@ from kernelcast.reporting.documents.result import launch_title
 from kernelcast.reporting.figures import digits, grouped
 from kernelcast.reporting.plain_words import MEANING
 
-SCHEMA: Literal["kernelcast/occupancy-curve/1"] = "kernelcast/occupancy-curve/1"
+_SCHEMA: Literal["kernelcast/occupancy-curve/1"] = "kernelcast/occupancy-curve/1"
 
 
 class PointPart(Struct, frozen=True):
@@ -88,12 +88,12 @@ class CurveDocument(Struct, frozen=True):
 
 def curve_document(curves: Sequence[OccupancyCurve]) -> CurveDocument:
     """The document of any number of launches and GPUs."""
-    return CurveDocument(SCHEMA, [curve_result(c) for c in curves])
+    return CurveDocument(_SCHEMA, [curve_result(c) for c in curves])
 
 
 def curve_schema() -> dict[str, Any]:
     """The JSON Schema of `occupancy-curve FILE --json`."""
-    return json_schema(CurveDocument, SCHEMA, "kernelcast occupancy-curve --json")
+    return json_schema(CurveDocument, _SCHEMA, "kernelcast occupancy-curve --json")
 
 
 def curve_result(c: OccupancyCurve) -> CurveResult:
@@ -117,7 +117,7 @@ def curve_result(c: OccupancyCurve) -> CurveResult:
         busiest=c.busiest,
         limiter=held.limiter,
         most_for_needed=dict(c.most_for_needed),
-        advice=advice(c),
+        advice=_advice(c),
         points=[_point(c, p) for p in c.points],
         title=launch_title(c.case),
         wanted_warps=c.wanted.warps,
@@ -127,7 +127,7 @@ def curve_result(c: OccupancyCurve) -> CurveResult:
     )
 
 
-def advice(c: OccupancyCurve) -> list[str]:
+def _advice(c: OccupancyCurve) -> list[str]:
     """What would change the answer, one clause each."""
     return _spare(c) if c.is_enough else _missing(c)
 

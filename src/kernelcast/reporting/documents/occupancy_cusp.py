@@ -10,7 +10,7 @@ from msgspec import Struct
 from kernelcast.exploration.cusp import ALPHAS, Cusp
 from kernelcast.reporting.documents.base import NotNegative, Positive, json_schema
 
-SCHEMA: Literal["kernelcast/occupancy-cusp/1"] = "kernelcast/occupancy-cusp/1"
+_SCHEMA: Literal["kernelcast/occupancy-cusp/1"] = "kernelcast/occupancy-cusp/1"
 
 
 class CuspResult(Struct, frozen=True):
@@ -50,7 +50,7 @@ def cusp_document(cusps: Sequence[Cusp]) -> CuspDocument:
     """The document of several GPUs at the same alphas."""
     found = [c.most[0] for c in cusps if c.is_cusp]
     return CuspDocument(
-        schema=SCHEMA,
+        schema=_SCHEMA,
         alphas=list(cusps[0].alphas),
         results=[_result(c) for c in cusps],
         cusps=len(found),
@@ -62,7 +62,7 @@ def cusp_document(cusps: Sequence[Cusp]) -> CuspDocument:
 
 def cusp_schema() -> dict[str, Any]:
     """The JSON Schema of `occupancy-curve --cusp --json`."""
-    return json_schema(CuspDocument, SCHEMA, "kernelcast occupancy-curve --cusp --json")
+    return json_schema(CuspDocument, _SCHEMA, "kernelcast occupancy-curve --cusp --json")
 
 
 def _result(c: Cusp) -> CuspResult:

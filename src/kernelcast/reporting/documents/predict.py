@@ -13,7 +13,7 @@ from kernelcast.models.terms.parameters import model_label
 from kernelcast.reporting.documents.base import NotNegative, Positive, json_schema
 from kernelcast.reporting.documents.result import Result, launch_title, result
 
-SCHEMA: Literal["kernelcast/predict/1"] = "kernelcast/predict/1"
+_SCHEMA: Literal["kernelcast/predict/1"] = "kernelcast/predict/1"
 
 
 class Total(Struct, frozen=True):
@@ -71,9 +71,9 @@ class PredictDocument(Struct, frozen=True, omit_defaults=True):
 
 def predict_document(predictions: Sequence[Prediction]) -> PredictDocument:
     """The document of any number of launches, GPUs and models."""
-    sums = _totals(predictions) if is_workload(predictions) else []
+    sums = _totals(predictions) if _is_workload(predictions) else []
     return PredictDocument(
-        schema=SCHEMA,
+        schema=_SCHEMA,
         kernelcast=version("kernelcast"),
         results=[result(p) for p in predictions],
         totals=sums,
@@ -84,10 +84,10 @@ def predict_document(predictions: Sequence[Prediction]) -> PredictDocument:
 
 def predict_schema() -> dict[str, Any]:
     """The JSON Schema of `predict --json`."""
-    return json_schema(PredictDocument, SCHEMA, "kernelcast predict --json")
+    return json_schema(PredictDocument, _SCHEMA, "kernelcast predict --json")
 
 
-def is_workload(predictions: Sequence[Prediction]) -> bool:
+def _is_workload(predictions: Sequence[Prediction]) -> bool:
     """Whether there are several launches, or one that is repeated."""
     answers = set(map(_answer, predictions))
     return len(answers) < len(predictions) or any(p.case.launch.repeat > 1 for p in predictions)
@@ -112,7 +112,7 @@ def overview(predictions: Sequence[Prediction]) -> Overview:
     if len(ranked) > 1:
         deciding = [p for p in predictions if _answer(p) == (fastest, model)]
     return Overview(
-        launches=_launches(predictions) if is_workload(predictions) else None,
+        launches=_launches(predictions) if _is_workload(predictions) else None,
         gpus_by_time=ranked,
         fastest_s=by_gpu[fastest],
         lead=by_gpu[ranked[1]] / by_gpu[fastest] if len(ranked) > 1 else None,

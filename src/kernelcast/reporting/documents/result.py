@@ -16,7 +16,7 @@ from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, P
 from kernelcast.reporting.documents.lines import CostlyLine, costly_lines
 from kernelcast.reporting.plain_words import MEANING
 
-COSTLY_LINES = 5
+_COSTLY_LINES = 5
 """Source lines of a result, unless all are asked for."""
 
 
@@ -166,7 +166,7 @@ class Result(Struct, frozen=True):
     wasteful_accesses: list[WastefulAccess]
 
 
-def result(prediction: Prediction, lines: int | None = COSTLY_LINES) -> Result:
+def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
     """One prediction in the published form, with as many costly lines, or with all for None."""
     p, case = prediction, prediction.case
     sample = case.profile.sample

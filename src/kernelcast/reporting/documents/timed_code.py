@@ -12,8 +12,8 @@ from kernelcast.isas.sass.flow import FlowGraph, flow_graph
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.latencies import MachineLatencies
 from kernelcast.isas.sass.opcodes import Coverage, coverage
-from kernelcast.isas.sass.scoreboards import Wait, waits
-from kernelcast.isas.sass.timing import FunctionTiming, Timing, function_timing
+from kernelcast.isas.sass.scoreboards import ScoreboardWait, waits
+from kernelcast.isas.sass.timing import FunctionTiming, SassTiming, function_timing
 from kernelcast.profiling.profile import Profile
 from kernelcast.reporting.documents.executed import Executed, executed_by_address
 
@@ -37,7 +37,7 @@ class TimedCode:
         return flow_graph(self.code.function)
 
     @cached_property
-    def reached(self) -> Sequence[tuple[BasicBlock, Timing]]:
+    def reached(self) -> Sequence[tuple[BasicBlock, SassTiming]]:
         """The blocks that are reached from the entry, each with its timing."""
         reachable = self.graph.reachable
         pairs = zip(self.graph.blocks, self.timing.blocks, strict=True)
@@ -49,7 +49,7 @@ class TimedCode:
         return function_timing(self.code.function, self.graph, self.latencies)
 
     @cached_property
-    def waits(self) -> Mapping[int, tuple[Wait, ...]]:
+    def waits(self) -> Mapping[int, tuple[ScoreboardWait, ...]]:
         """The scoreboards waited for, by the instruction's index."""
         return waits(self.code.function, self.graph)
 

@@ -80,11 +80,11 @@ def _difference(path: str, machine: str, quantity: CalibratedQuantity) -> str:
     assert stated is not None
     return (
         f"{path}: x {stated.ratio:.2f}; {machine} has {stated.value:.4g} {stated.unit}, "
-        f"{stated.kind}: {shortened(stated.source)}"
+        f"{stated.kind}: {_shortened(stated.source)}"
     )
 
 
-def shortened(source: str) -> str:
+def _shortened(source: str) -> str:
     """A source without what it has in brackets, cut between words."""
     plain = re.sub(r"\s*\([^()]*\)", "", source)
     return textwrap.shorten(plain, _SOURCE_WIDTH, placeholder=" ...")
@@ -129,7 +129,7 @@ def comparison_table(document: CalibrateDocument) -> str:
     for path, quantity in document.quantities.items():
         residual = f"{quantity.residual:.1%}" if quantity.is_fitted else ""
         stated = quantity.against
-        source = f"{stated.kind}: {shortened(stated.source)}" if stated else ""
+        source = f"{stated.kind}: {_shortened(stated.source)}" if stated else ""
         measured = f"{quantity.value:.4g}"
         cells = (path, measured, residual, *_pair(quantity), quantity.unit, source)
         lines.append(f"| {' | '.join(cells)} |")

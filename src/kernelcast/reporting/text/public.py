@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelcast.reporting.documents.public import AccuracyRow, PublicDocument
 from kernelcast.reporting.figures import digits, percent
 
-HEAD = (
+_HEAD = (
     "| kernels | GPU | launches | median error | mean | 90 % "
     "| predicted / measured | tau | regret |"
 )
@@ -14,7 +14,7 @@ HEAD = (
 def render(document: PublicDocument, *, brief: bool) -> str:
     """A row for every set that could be predicted."""
     lines = [_row(row) for row in document.sets if row.launches]
-    return "\n".join([HEAD, f"|---|---|{'---:|' * 7}", *lines])
+    return "\n".join([_HEAD, f"|---|---|{'---:|' * 7}", *lines])
 
 
 def _row(row: AccuracyRow) -> str:

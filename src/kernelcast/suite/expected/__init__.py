@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Array, Launch
-from kernelcast.suite.table import GroundTruthKernel
+from kernelcast.suite.table import SuiteKernel
 
-Values = NDArray[Any]
+ExpectedValues = NDArray[Any]
 
 
 class Given:
@@ -35,7 +35,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedResult:
     """Arrays after a launch, and by how much a result may differ from them.
 
     An element may be off by `absolute` plus `relative` times what is expected. The elements of
@@ -43,7 +43,7 @@ class Expected:
     Arrays that are not named are as they were.
     """
 
-    arrays: Mapping[str, Values]
+    arrays: Mapping[str, ExpectedValues]
     relative: float = 0.0
     absolute: float = 0.0
     unordered: tuple[str, ...] = ()
@@ -69,35 +69,35 @@ class Expected:
                 )
         return ""
 
-    def _close(self, found: Values, wanted: Values) -> Values:
+    def _close(self, found: ExpectedValues, wanted: ExpectedValues) -> ExpectedValues:
         if self.is_exact:
             return np.asarray(found == wanted.astype(found.dtype))
         return np.asarray(np.isclose(found.astype(float), wanted, self.relative, self.absolute))
 
 
-def exact(**arrays: Values) -> Expected:
+def exact(**arrays: ExpectedValues) -> ExpectedResult:
     """Results that are equal on every machine."""
-    return Expected(arrays)
+    return ExpectedResult(arrays)
 
 
-def near(relative: float, absolute: float = 0.0, /, **arrays: Values) -> Expected:
+def near(relative: float, absolute: float = 0.0, /, **arrays: ExpectedValues) -> ExpectedResult:
     """Results that depend on the order of sums, or on the last bits of a function."""
-    return Expected(arrays, relative, absolute)
+    return ExpectedResult(arrays, relative, absolute)
 
 
-def in_any_order(*labels: str, **arrays: Values) -> Expected:
+def in_any_order(*labels: str, **arrays: ExpectedValues) -> ExpectedResult:
     """Results that are equal on every machine, but for the order of what is in `labels`."""
-    return Expected(arrays, unordered=labels)
+    return ExpectedResult(arrays, unordered=labels)
 
 
-def expected_result(kernel: GroundTruthKernel, launch: Launch) -> Expected:
+def expected_result(kernel: SuiteKernel, launch: Launch) -> ExpectedResult:
     """What `kernel` leaves behind when it is launched so."""
     module = import_module(f"{__package__}.{kernel.family}")
-    result: Expected = getattr(module, kernel.name)(Given(launch))
+    result: ExpectedResult = getattr(module, kernel.name)(Given(launch))
     return result
 
 
-def _filled(array: Array) -> Values:
+def _filled(array: Array) -> ExpectedValues:
     flat = np.zeros(array.elements, ELEMENT_TYPES[array.type])
     fill_array(flat, array)
     return flat.reshape(array.shape)

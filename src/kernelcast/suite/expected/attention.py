@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, near
+from kernelcast.suite.expected import ExpectedResult, Given, near
 
 
-def attention_query(g: Given) -> Expected:
+def attention_query(g: Given) -> ExpectedResult:
     q, k, v = (x.astype(float) for x in (g.q, g.k, g.v))
     weights = np.exp(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[2]))
     return near(1e-5, y=weights @ v / weights.sum(2, keepdims=True))
@@ -16,7 +16,7 @@ def attention_query(g: Given) -> Expected:
 attention_online = attention_query
 
 
-def attention_sparse(g: Given) -> Expected:
+def attention_sparse(g: Given) -> ExpectedResult:
     q, k, v = (x.astype(float) for x in (g.q, g.k, g.v))
     scores = np.einsum("htd,htcd->htc", q, k[:, g.index]) / np.sqrt(q.shape[2])
     weights = np.exp(scores)

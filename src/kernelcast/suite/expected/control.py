@@ -4,12 +4,12 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, exact, near
+from kernelcast.suite.expected import ExpectedResult, Given, exact, near
 
 U32 = np.uint32
 
 
-def control_mandelbrot(g: Given) -> Expected:
+def control_mandelbrot(g: Given) -> ExpectedResult:
     x, y = np.arange(g.nx), np.arange(g.ny)[:, None]
     c = -2 + 3 * x / g.nx + 1j * (-1.5 + 3 * y / g.ny)
     z, steps = np.zeros_like(c), np.zeros(c.shape, int)
@@ -20,7 +20,7 @@ def control_mandelbrot(g: Given) -> Expected:
     return exact(steps=steps)
 
 
-def control_switch(g: Given) -> Expected:
+def control_switch(g: Given) -> ExpectedResult:
     a, b = np.arange(g.n, dtype=U32), np.ones(g.n, U32)
     program = g.program[:, np.arange(g.n) // g.spread]
     for pc in range(g.length):
@@ -35,7 +35,7 @@ def control_switch(g: Given) -> Expected:
     return exact(result=a ^ b)
 
 
-def control_calls(g: Given) -> Expected:
+def control_calls(g: Given) -> ExpectedResult:
     steps, digits = [], []
     for number in range(g.n):
         step = 0
@@ -47,7 +47,7 @@ def control_calls(g: Given) -> Expected:
     return exact(steps=np.array(steps), digits=np.array(digits))
 
 
-def control_votes(g: Given) -> Expected:
+def control_votes(g: Given) -> ExpectedResult:
     rounds, busy = np.zeros(g.launch.threads, int), np.zeros(g.launch.threads, int)
     work = np.pad(g.work, (0, g.launch.threads - g.n))
     for first in range(0, work.size, 32):
@@ -67,11 +67,11 @@ def control_votes(g: Given) -> Expected:
     return exact(rounds=rounds[: g.n], busy=busy[: g.n])
 
 
-def control_local_sort(g: Given) -> Expected:
+def control_local_sort(g: Given) -> ExpectedResult:
     return exact(y=np.sort(g.x, axis=0))
 
 
-def control_tree(g: Given) -> Expected:
+def control_tree(g: Given) -> ExpectedResult:
     value, node = g.x.copy(), np.zeros(g.n, int)
     while (going := (2 * node + 2 < g.nodes) & (g.threshold[node] >= np.float32(0.1))).any():
         limit = g.threshold[node]
@@ -83,7 +83,7 @@ def control_tree(g: Given) -> Expected:
     return exact(leaf=node)
 
 
-def control_rays(g: Given) -> Expected:
+def control_rays(g: Given) -> ExpectedResult:
     centre, radius = g.sphere[:, :3].astype(float), 0.1 * g.sphere[:, 3].astype(float)
     y, x = np.mgrid[: g.ny, : g.nx]
     place = np.stack([x / g.nx, y / g.ny, np.full(x.shape, -1.0)], -1)

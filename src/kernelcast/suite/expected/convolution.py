@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, Values, near
+from kernelcast.suite.expected import ExpectedResult, ExpectedValues, Given, near
 
 
-def filtered(u: Values, radius: int, axis: int) -> Values:
+def filtered(u: ExpectedValues, radius: int, axis: int) -> ExpectedValues:
     """A triangle of height 17 over `u`, whose last cells go on for ever."""
     padding = [(0, 0)] * u.ndim
     padding[axis] = (radius, radius)
@@ -18,20 +18,20 @@ def filtered(u: Values, radius: int, axis: int) -> Values:
     return np.asarray(np.sum(weighted, axis=0))
 
 
-def convolution_1d(g: Given) -> Expected:
+def convolution_1d(g: Given) -> ExpectedResult:
     radius = int(g.launch.kernel.strip(">").partition("<")[2])
     return near(1e-5, y=filtered(g.x, radius, 0))
 
 
-def convolution_rows(g: Given) -> Expected:
+def convolution_rows(g: Given) -> ExpectedResult:
     return near(1e-5, v=filtered(g.u, g.radius, 1))
 
 
-def convolution_columns(g: Given) -> Expected:
+def convolution_columns(g: Given) -> ExpectedResult:
     return near(1e-5, v=filtered(g.u, g.radius, 0))
 
 
-def convolution_2d(g: Given) -> Expected:
+def convolution_2d(g: Given) -> ExpectedResult:
     cells = np.pad(g.u.astype(float), g.radius, "edge")
     v = np.zeros(g.u.shape)
     for (y, x), weight in np.ndenumerate(g.weight):
@@ -39,7 +39,7 @@ def convolution_2d(g: Given) -> Expected:
     return near(1e-5, v=v)
 
 
-def convolution_layer(g: Given) -> Expected:
+def convolution_layer(g: Given) -> ExpectedResult:
     cells = np.pad(g.u.astype(float), ((0, 0), (1, 1), (1, 1)))
     v = np.full(g.v.shape, -2.0 * g.channels)
     for y, x in np.ndindex(3, 3):

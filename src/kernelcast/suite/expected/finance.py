@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, Values, near
+from kernelcast.suite.expected import ExpectedResult, ExpectedValues, Given, near
 
 normal_cdf = np.vectorize(lambda x: 0.5 * math.erfc(-x / math.sqrt(2)))
 
 
-def prices(g: Given) -> dict[str, Values]:
+def prices(g: Given) -> dict[str, ExpectedValues]:
     """Black and Scholes's call and put."""
     s, k, t = 5 + 25.0 * g.spot, 1 + 99.0 * g.strike, 0.25 + 9.75 * g.years
     spread = g.volatility * np.sqrt(t)
@@ -21,19 +21,19 @@ def prices(g: Given) -> dict[str, Values]:
     return {"call": call, "put": call - s + discounted}
 
 
-def finance_black_scholes(g: Given) -> Expected:
+def finance_black_scholes(g: Given) -> ExpectedResult:
     """The approximation of the normal distribution is off by up to 7.5e-8, times the strike."""
     return near(1e-5, 1e-4, **prices(g))
 
 
-def finance_black_scholes_double(g: Given) -> Expected:
+def finance_black_scholes_double(g: Given) -> ExpectedResult:
     return near(1e-12, 1e-12, **prices(g))
 
 
-def finance_binomial_put(g: Given) -> Expected:
+def finance_binomial_put(g: Given) -> ExpectedResult:
     s = 0.5 + g.spot.astype(float)
 
-    def exercised(step: int) -> Values:
+    def exercised(step: int) -> ExpectedValues:
         leaves = s[:, None] * g.up ** (2 * np.arange(step + 1) - step)
         return np.asarray(np.maximum(1 - leaves, 0))
 

@@ -5,9 +5,9 @@
 import numpy as np
 
 from kernelcast.suite.expected import (
-    Expected,
+    ExpectedResult,
+    ExpectedValues,
     Given,
-    Values,
     exact,
     in_any_order,
 )
@@ -15,22 +15,22 @@ from kernelcast.suite.expected import (
 U32, U64 = np.uint32, np.uint64
 
 
-def mixed(h: Values) -> Values:
+def mixed(h: ExpectedValues) -> ExpectedValues:
     h = (h ^ (h >> 16)) * U32(0x85EBCA6B)
     h = (h ^ (h >> 13)) * U32(0xC2B2AE35)
     return np.asarray(h ^ (h >> 16))
 
 
-def rotated(h: Values, by: int) -> Values:
+def rotated(h: ExpectedValues, by: int) -> ExpectedValues:
     return (h << by) | (h >> (32 - by))
 
 
-def hash_build(g: Given) -> Expected:
+def hash_build(g: Given) -> ExpectedResult:
     keys = np.unique(g.key)
     return in_any_order("table", table=np.pad(keys, (0, g.slots - keys.size), constant_values=-1))
 
 
-def hash_probe(g: Given) -> Expected:
+def hash_probe(g: Given) -> ExpectedResult:
     slot = (mixed(g.key.astype(U32)) % g.slots).astype(int)
     steps = np.zeros(g.n, int)
     while (going := (g.table[slot] >= 0) & (g.table[slot] != g.key)).any():
@@ -39,15 +39,15 @@ def hash_probe(g: Given) -> Expected:
     return exact(steps=np.where(g.table[slot] == g.key, steps, -1 - steps))
 
 
-def hash_fnv(g: Given) -> Expected:
+def hash_fnv(g: Given) -> ExpectedResult:
     h = np.full(g.n, 14695981039346656037, U64)
     for j in range(g.pitch):
         h = np.where(j < g.length, (h ^ g.text[:, j]) * U64(1099511628211), h)
     return exact(hash=h)
 
 
-def hash_murmur3(g: Given) -> Expected:
-    def scrambled(k: Values) -> Values:
+def hash_murmur3(g: Given) -> ExpectedResult:
+    def scrambled(k: ExpectedValues) -> ExpectedValues:
         return rotated(k * U32(0xCC9E2D51), 15) * U32(0x1B873593)
 
     h = np.full(g.n, g.seed, U32)

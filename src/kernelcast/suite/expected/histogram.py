@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, exact
+from kernelcast.suite.expected import ExpectedResult, Given, exact
 
 
-def histogram_global(g: Given) -> Expected:
+def histogram_global(g: Given) -> ExpectedResult:
     return exact(counts=np.bincount(g.x, minlength=g.bins))
 
 

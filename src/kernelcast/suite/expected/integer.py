@@ -6,12 +6,12 @@ import zlib
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, Values, exact
+from kernelcast.suite.expected import ExpectedResult, ExpectedValues, Given, exact
 
 U32 = np.uint32
 
 
-def integer_sieve(g: Given) -> Expected:
+def integer_sieve(g: Given) -> ExpectedResult:
     prime = np.ones(g.prime.size, bool)
     prime[:2] = False
     for d in range(2, int(prime.size**0.5) + 1):
@@ -19,7 +19,7 @@ def integer_sieve(g: Given) -> Expected:
     return exact(prime=prime)
 
 
-def integer_trial_division(g: Given) -> Expected:
+def integer_trial_division(g: Given) -> ExpectedResult:
     number = g.first + 2 * np.arange(g.n)
     divisor = number.copy()
     for d in range(int(number[-1] ** 0.5) + 1, 2, -1):
@@ -27,11 +27,11 @@ def integer_trial_division(g: Given) -> Expected:
     return exact(divisor=divisor)
 
 
-def integer_gcd(g: Given) -> Expected:
+def integer_gcd(g: Given) -> ExpectedResult:
     return exact(divisor=np.gcd(g.a, g.b))
 
 
-def integer_collatz(g: Given) -> Expected:
+def integer_collatz(g: Given) -> ExpectedResult:
     number = g.first + np.arange(g.n)
     steps = np.zeros(g.n, int)
     while (going := number > 1).any():
@@ -40,12 +40,12 @@ def integer_collatz(g: Given) -> Expected:
     return exact(steps=steps)
 
 
-def integer_power(g: Given) -> Expected:
+def integer_power(g: Given) -> ExpectedResult:
     powers = [pow(int(b), g.exponent, g.modulus) for b in g.base]
     return exact(power=np.array(powers, np.uint64))
 
 
-def integer_montgomery(g: Given) -> Expected:
+def integer_montgomery(g: Given) -> ExpectedResult:
     """A product by Montgomery is the product divided by 2^64."""
     factor = pow(1 << 64, -1, g.modulus)
     found = [
@@ -55,21 +55,21 @@ def integer_montgomery(g: Given) -> Expected:
     return exact(product=np.array(found, np.uint64))
 
 
-def integer_crc32(g: Given) -> Expected:
+def integer_crc32(g: Given) -> ExpectedResult:
     return exact(crc=np.array([zlib.crc32(row.tobytes()) for row in g.message]))
 
 
-def integer_hamming(g: Given) -> Expected:
+def integer_hamming(g: Given) -> ExpectedResult:
     bits = np.bitwise_count(g.query[:, None] ^ g.code)
     return exact(least=bits.min(1), place=bits.argmin(1))
 
 
-def reversed_bits(word: Values) -> Values:
+def reversed_bits(word: ExpectedValues) -> ExpectedValues:
     bits = np.unpackbits(word.astype(">u4").view(np.uint8).reshape(-1, 4), axis=1)
     return np.packbits(bits[:, ::-1], axis=1).view(">u4")[:, 0].astype(U32)
 
 
-def integer_bits(g: Given) -> Expected:
+def integer_bits(g: Given) -> ExpectedResult:
     word, low = g.x.copy(), g.x & U32(0xFF)
     second = g.x >> 8 & U32(0xFF)
     for _ in range(g.rounds):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, Values, exact, near
+from kernelcast.suite.expected import ExpectedResult, ExpectedValues, Given, exact, near
 
 
-def seeded(n: int) -> Values:
+def seeded(n: int) -> ExpectedValues:
     h = np.arange(1, n + 1, dtype=np.uint32) * np.uint32(2654435769)
     h ^= h >> 16
     h *= np.uint32(2246822507)
@@ -17,7 +17,7 @@ def seeded(n: int) -> Values:
     return np.asarray(np.maximum(h, 1))
 
 
-def xorshift(state: Values) -> Values:
+def xorshift(state: ExpectedValues) -> ExpectedValues:
     """The next words, which are the new state."""
     state ^= state << 13
     state ^= state >> 17
@@ -25,12 +25,12 @@ def xorshift(state: Values) -> Values:
     return state.copy()
 
 
-def in_circle(a: Values, b: Values) -> Values:
+def in_circle(a: ExpectedValues, b: ExpectedValues) -> ExpectedValues:
     squared = (a >> 20).astype(int) ** 2 + (b >> 20).astype(int) ** 2
     return np.asarray(squared < 4096**2)
 
 
-def philox(counter: Values, draw: int, key: int) -> list[Values]:
+def philox(counter: ExpectedValues, draw: int, key: int) -> list[ExpectedValues]:
     """Philox 4x32-10 as defined, in integers that never wrap."""
     mask = 0xFFFFFFFF
     c: list[Any] = [counter.astype(object), draw, 0, 0]
@@ -42,14 +42,14 @@ def philox(counter: Values, draw: int, key: int) -> list[Values]:
     return [np.broadcast_to(word, counter.shape).astype(np.uint32) for word in c]
 
 
-def monte_carlo_pi_xorshift(g: Given) -> Expected:
+def monte_carlo_pi_xorshift(g: Given) -> ExpectedResult:
     state, hits = seeded(g.n), np.zeros(g.n, int)
     for _ in range(g.samples):
         hits += in_circle(xorshift(state), xorshift(state))
     return exact(hits=hits)
 
 
-def monte_carlo_pi_philox(g: Given) -> Expected:
+def monte_carlo_pi_philox(g: Given) -> ExpectedResult:
     hits = 0
     for draw in range(g.samples):
         a, b, c, d = philox(np.arange(g.n), draw, g.key)
@@ -57,7 +57,7 @@ def monte_carlo_pi_philox(g: Given) -> Expected:
     return exact(hits=np.array(hits))
 
 
-def monte_carlo_option(g: Given) -> Expected:
+def monte_carlo_option(g: Given) -> ExpectedResult:
     state, total = seeded(g.n), np.zeros(g.n)
     for _ in range(g.samples):
         u = ((xorshift(state) >> 8) + 1.0) / (1 << 24)
@@ -67,7 +67,7 @@ def monte_carlo_option(g: Given) -> Expected:
     return near(1e-5, 1e-6, payoff=total / g.samples)
 
 
-def monte_carlo_walk(g: Given) -> Expected:
+def monte_carlo_walk(g: Given) -> ExpectedResult:
     state, at, steps = seeded(g.n), np.zeros(g.n, int), np.zeros(g.n, int)
     for _ in range(g.most):
         walking = np.abs(at) < g.limit

@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, near
+from kernelcast.suite.expected import ExpectedResult, Given, near
 
 
-def nbody_direct(g: Given) -> Expected:
+def nbody_direct(g: Given) -> ExpectedResult:
     place, mass = g.body[:, :3].astype(float), g.body[:, 3]
     apart = place[None] - place[:, None]
     squared = (apart**2).sum(-1) + 0.01

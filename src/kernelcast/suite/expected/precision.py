@@ -4,18 +4,18 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, exact, near
+from kernelcast.suite.expected import ExpectedResult, Given, exact, near
 
 
-def precision_horner_double(g: Given) -> Expected:
+def precision_horner_double(g: Given) -> ExpectedResult:
     return near(1e-14, y=np.polynomial.polynomial.polyval(g.x, g.coefficient))
 
 
-def precision_cube_root(g: Given) -> Expected:
+def precision_cube_root(g: Given) -> ExpectedResult:
     return near(1e-12, root=np.cbrt(1 + 1000 * g.x))
 
 
-def precision_divide_int(g: Given) -> Expected:
+def precision_divide_int(g: Given) -> ExpectedResult:
     rest = np.fmod(g.a, g.b)
     return exact(quotient=(g.a - rest) // g.b, remainder=rest)
 
@@ -23,7 +23,7 @@ def precision_divide_int(g: Given) -> Expected:
 precision_divide_long = precision_divide_int
 
 
-def precision_divide_float(g: Given) -> Expected:
+def precision_divide_float(g: Given) -> ExpectedResult:
     """Divisions and sums are rounded alike everywhere: no product for a fused operation."""
     value = np.ones_like(g.x)
     for _ in range(g.depth):
@@ -34,12 +34,12 @@ def precision_divide_float(g: Given) -> Expected:
 precision_divide_double = precision_divide_float
 
 
-def precision_kahan(g: Given) -> Expected:
+def precision_kahan(g: Given) -> ExpectedResult:
     """One rounding of the sum, and little more."""
     return near(2**-23, sum=g.x.sum(0, dtype=float))
 
 
-def precision_functions(g: Given) -> Expected:
+def precision_functions(g: Given) -> ExpectedResult:
     a, b = g.x + np.float32(0.5), g.y + np.float32(0.5)
     rest = np.fmod(np.float32(10), b)
     a, b = a.astype(float), b.astype(float)

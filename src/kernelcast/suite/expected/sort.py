@@ -4,17 +4,17 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, exact
+from kernelcast.suite.expected import ExpectedResult, Given, exact
 
 
-def sort_bitonic_shared(g: Given) -> Expected:
+def sort_bitonic_shared(g: Given) -> ExpectedResult:
     return exact(keys=np.sort(g.keys.reshape(g.launch.blocks, -1), axis=1))
 
 
 sort_odd_even = sort_bitonic_shared
 
 
-def sort_bitonic_step(g: Given) -> Expected:
+def sort_bitonic_step(g: Given) -> ExpectedResult:
     lower = np.arange(g.n)[np.arange(g.n) & g.step == 0]
     upper = lower + g.step
     keys = g.keys.copy()
@@ -24,7 +24,7 @@ def sort_bitonic_step(g: Given) -> Expected:
     return exact(keys=keys)
 
 
-def sort_radix_count(g: Given) -> Expected:
+def sort_radix_count(g: Given) -> ExpectedResult:
     digits = (g.keys >> g.shift) & 15
     block = np.arange(g.n) // g.per_block
     counts = np.zeros_like(g.counts)
@@ -32,12 +32,12 @@ def sort_radix_count(g: Given) -> Expected:
     return exact(counts=counts)
 
 
-def sort_radix_split(g: Given) -> Expected:
+def sort_radix_split(g: Given) -> ExpectedResult:
     keys = g.keys.reshape(g.launch.blocks, -1)
     digits = (keys >> g.shift) & ((1 << g.bits) - 1)
     order = np.argsort(digits, axis=1, kind="stable")
     return exact(keys=np.take_along_axis(keys, order, 1))
 
 
-def sort_lower_bound(g: Given) -> Expected:
+def sort_lower_bound(g: Given) -> ExpectedResult:
     return exact(place=np.searchsorted(g.sorted, g.key))

@@ -4,10 +4,10 @@
 
 import numpy as np
 
-from kernelcast.suite.expected import Expected, Given, exact
+from kernelcast.suite.expected import ExpectedResult, Given, exact
 
 
-def strings_search(g: Given) -> Expected:
+def strings_search(g: Given) -> ExpectedResult:
     windows = np.lib.stride_tricks.sliding_window_view(g.text, g.m)
     return exact(found=(windows == g.pattern).all(1).sum())
 
@@ -15,7 +15,7 @@ def strings_search(g: Given) -> Expected:
 strings_horspool = strings_search
 
 
-def strings_edit_distance(g: Given) -> Expected:
+def strings_edit_distance(g: Given) -> ExpectedResult:
     table = np.zeros((g.m + 1, g.m + 1, g.n), int)
     table[0], table[:, 0] = np.arange(g.m + 1)[:, None], np.arange(g.m + 1)[:, None]
     for y, x in np.ndindex(g.m, g.m):

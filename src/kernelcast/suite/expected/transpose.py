@@ -2,10 +2,10 @@
 
 # ruff: noqa: D103 (a function is named for the kernel whose results it gives)
 
-from kernelcast.suite.expected import Expected, Given, exact
+from kernelcast.suite.expected import ExpectedResult, Given, exact
 
 
-def transpose_naive(g: Given) -> Expected:
+def transpose_naive(g: Given) -> ExpectedResult:
     return exact(b=g.a.T)
 
 

@@ -1,4 +1,4 @@
-"""Launches of the histograms: few bins make threads meet at one address."""
+"""Launches of the histograms: few bins make threads contend for one address."""
 
 from kernelcast.suite.table import Geometry, rows
 

@@ -1,8 +1,8 @@
 """The addresses of one instruction of a warp, as Accel-Sim's traces write them.
 
-Of the active lanes alone, in one of three ways: 0 and every address; 1, the first address and a
-stride in bytes, where the active lanes are consecutive; 2, the first address and the way from each
-lane to the next.
+Of the active lanes alone, in one of three forms: 0 and every address; 1, the first address and a
+stride in bytes, where the active lanes are consecutive; 2, the first address and the difference
+from each lane to the next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 
 from kernelcast.ir.sizes import WARP_LANES
 
-LIST, STRIDE, DELTAS = range(3)
+_LIST, _STRIDE, _DELTAS = range(3)
 
 _INT32 = range(-(1 << 31), 1 << 31)
 _ADDRESSES = range(1 << 63)
@@ -40,26 +40,26 @@ def write_addresses(mask: int, addresses: Sequence[int]) -> str:
     lanes = _lanes(mask)
     active = [addresses[lane] for lane in lanes]
     if not active:
-        return f"{STRIDE} 0x0 0"
+        return f"{_STRIDE} 0x0 0"
     deltas = [after - before for before, after in pairwise(active)]
     consecutive = lanes[-1] - lanes[0] == len(deltas)
     if consecutive and len(set(deltas)) == 1 and deltas[0] in _INT32:
-        return f"{STRIDE} {active[0]:#x} {deltas[0]}"
-    return " ".join((f"{DELTAS} {active[0]:#x}", *map(str, deltas)))
+        return f"{_STRIDE} {active[0]:#x} {deltas[0]}"
+    return " ".join((f"{_DELTAS} {active[0]:#x}", *map(str, deltas)))
 
 
 def read_addresses(mask: int, words: Sequence[str]) -> tuple[int, Pattern]:
     """The address of the first active lane, and where the others lie.
 
-    `words` are those of the line from the way of writing on; `mask` is not 0. ValueError and
+    `words` are those of the line from the form on; `mask` is not 0. ValueError and
     IndexError where they are no addresses.
     """
     base = int(words[1], 16)
-    if words[0] == str(LIST):
-        ways = [int(word, 16) - base for word in words[1 : 1 + mask.bit_count()]]
-        pattern = _pattern(mask, ways)
+    if words[0] == str(_LIST):
+        offsets_of_active = [int(word, 16) - base for word in words[1 : 1 + mask.bit_count()]]
+        pattern = _pattern(mask, offsets_of_active)
     else:
-        count = 1 if words[0] == str(STRIDE) else mask.bit_count() - 1
+        count = 1 if words[0] == str(_STRIDE) else mask.bit_count() - 1
         pattern = _written(mask, words[0], tuple(words[2 : 2 + count]))
     if base + pattern.low not in _ADDRESSES or base + pattern.high not in _ADDRESSES:
         raise ValueError("an address outside the memory")
@@ -67,24 +67,24 @@ def read_addresses(mask: int, words: Sequence[str]) -> tuple[int, Pattern]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _written(mask: int, way: str, words: tuple[str, ...]) -> Pattern:
-    """The pattern of a stride or of ways from lane to lane; a loop repeats few of them."""
+def _written(mask: int, form: str, words: tuple[str, ...]) -> Pattern:
+    """The pattern of a stride, or of differences from lane to lane; a loop repeats few of them."""
     numbers = tuple(map(int, words))
-    if way == str(DELTAS):
+    if form == str(_DELTAS):
         return _pattern(mask, list(accumulate(numbers, initial=0)))
-    if way != str(STRIDE):
-        raise ValueError(f"{way} is no way of writing addresses")
+    if form != str(_STRIDE):
+        raise ValueError(f"{form} is no form of addresses")
     (stride,) = numbers
     first = _lanes(mask)[0]
     return _pattern(mask, [(lane - first) * stride for lane in _lanes(mask)], stride)
 
 
-def _pattern(mask: int, ways: Sequence[int], stride: int | None = None) -> Pattern:
+def _pattern(mask: int, offsets_of_active: Sequence[int], stride: int | None = None) -> Pattern:
     """The pattern of the active lanes, given how far each lies from the first."""
     lanes = _lanes(mask)
     offsets = [0] * WARP_LANES
-    for lane, way in zip(lanes, ways, strict=True):
-        offsets[lane] = way
+    for lane, form in zip(lanes, offsets_of_active, strict=True):
+        offsets[lane] = form
     if len(lanes) == 1:
         stride = 0
     return Pattern(tuple(offsets), min(offsets), max(offsets), lanes[0], stride)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kernelcast.execution.memory import Region
 from kernelcast.traces.accel_sim.addresses import Pattern
 
-LINE_BYTES = 128
+_LINE_BYTES = 128
 _GRANULE_BITS = 16
 _GAP_BYTES = 2 << 20
 """Two touched places this far apart are two arrays: the driver hands out pieces of 2 MiB."""
@@ -77,8 +77,8 @@ def _without(
 
 
 def _down(address: int) -> int:
-    return address // LINE_BYTES * LINE_BYTES
+    return address // _LINE_BYTES * _LINE_BYTES
 
 
 def _up(address: int) -> int:
-    return -(-address // LINE_BYTES) * LINE_BYTES
+    return -(-address // _LINE_BYTES) * _LINE_BYTES

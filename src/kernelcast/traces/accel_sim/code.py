@@ -33,7 +33,7 @@ _MAX_REGISTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class StaticInstruction:
     """One static instruction; `name_at` and `width_at` are places of words in its lines."""
 
     pc: int
@@ -49,7 +49,7 @@ class Code:
 
     @property
     def ends_group(self) -> bool:
-        """Whether lanes may part or meet behind it."""
+        """Whether lanes may diverge or reconverge behind it."""
         base = self.name.partition(".")[0]
         return self.op_class is OpClass.BRANCH and base not in _PREPARING
 
@@ -59,7 +59,7 @@ class Code:
         return self.access_bytes > 0
 
 
-def read_code(words: Sequence[str], head: Head) -> Code:
+def read_code(words: Sequence[str], head: Head) -> StaticInstruction:
     """The instruction of a line.
 
     ValueError and IndexError where the line is none.
@@ -74,7 +74,7 @@ def read_code(words: Sequence[str], head: Head) -> Code:
     base, *modifiers = name.split(".")
     op_class, space = _asks(base)
     is_access = op_class.is_memory and space not in (None, Space.CONST, Space.PARAM)
-    return Code(
+    return StaticInstruction(
         pc=int(words[at], 16),
         name=name,
         results=results,
@@ -88,7 +88,7 @@ def read_code(words: Sequence[str], head: Head) -> Code:
     )
 
 
-def instruction(code: Code, index: int) -> Instruction:
+def instruction(code: StaticInstruction, index: int) -> Instruction:
     """The same for a kernel.
 
     The registers of a wide result are all written; of wide sources only the first is known.
@@ -136,7 +136,9 @@ def _registers(words: Sequence[str], at: int) -> tuple[tuple[str, ...], int]:
     return found, at + 1 + count
 
 
-def _written(code: Code, row: Opcode | None, modifiers: tuple[str, ...]) -> tuple[Register, ...]:
+def _written(
+    code: StaticInstruction, row: Opcode | None, modifiers: tuple[str, ...]
+) -> tuple[Register, ...]:
     words = row.words_of(modifiers)[:1] if row else ()
     return tuple(
         _register(name, word)

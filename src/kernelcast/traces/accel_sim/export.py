@@ -28,8 +28,8 @@ from kernelcast.traces.accel_sim.simulator import (
 from kernelcast.traces.accel_sim.writer import BlockWriter, whole_instructions
 from kernelcast.traces.stored import TraceHead
 
-TRACE_NAME = "kernel-1.traceg"
-TRACER_VERSION = 6
+_TRACE_NAME = "kernel-1.traceg"
+_TRACER_VERSION = 6
 
 Remark = Callable[[str], None]
 
@@ -53,7 +53,7 @@ def export_trace(
         )
     version = binary_version(kernel.target)
     with whole_folder(path) as folder:
-        with (folder / TRACE_NAME).open("w", encoding="ascii", errors="replace") as file:
+        with (folder / _TRACE_NAME).open("w", encoding="ascii", errors="replace") as file:
             file.writelines(_header(head, version))
             writer = BlockWriter(file, head, _grid(head), version)
             yield writer
@@ -77,7 +77,7 @@ def _header(head: TraceHead, version: int) -> Iterator[str]:
     yield f"-shmem base_addr = {SHARED_WINDOW:#018x}\n"
     yield f"-local mem base_addr = {LOCAL_WINDOW:#018x}\n"
     yield "-nvbit version = none\n"
-    yield f"-accelsim tracer version = {TRACER_VERSION}\n"
+    yield f"-accelsim tracer version = {_TRACER_VERSION}\n"
     yield "-enable lineinfo = 0\n\n"
     yield (
         "#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] "
@@ -90,7 +90,7 @@ def _list(head: TraceHead) -> Iterator[str]:
     for region in head.regions:
         if region.is_argument:
             yield f"MemcpyHtoD,{region.address:#018x},{region.size_bytes}\n"
-    yield f"{TRACE_NAME}\n"
+    yield f"{_TRACE_NAME}\n"
 
 
 def _grid(head: TraceHead) -> Dim3:

@@ -17,7 +17,7 @@ _MAX_STEP = 16
 """Bytes from an instruction to the next; 8 before Volta."""
 
 
-class Flow:
+class BlockFinder:
     """Takes the instructions of a trace one by one, warp after warp, and tells the blocks."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from kernelcast.ir import Instruction, Space
 from kernelcast.traces.accel_sim.addresses import write_addresses
 from kernelcast.traces.accel_sim.simulator import BULK_COPIES, stand_in
 
-ADDRESSED = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
+_ADDRESSED = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
 """Spaces whose addresses the tracer sees."""
 
 _INSTRUCTION_BYTES = 16
@@ -25,14 +25,15 @@ _CONSTANT = re.compile(r"\W*cx?\[")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-f]+|0|[1-9]\d*)")
 _LOW_32 = (1 << 32) - 1
 _NO_COPY = "0 0x0 0 0 0 4 0x0 0"
-"""A bulk copy of nothing: width, barrier, no multicast, bytes, bytes outside, way 4, no address."""
+"""A bulk copy of nothing: width, barrier, no multicast, bytes, bytes outside, form 4, no
+address."""
 
 _COMMITS = "gsb0"
 """An operand of a matrix product by a warp group that closes a group of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class InstructionLine:
     """What all lines of an instruction have; `width` is 0 where they have no addresses."""
 
     pc: str
@@ -50,15 +51,15 @@ class Line:
         return f"{self.pc} {mask:08x} {self.registers} {self.width} {text} 0\n"
 
 
-def line_of(instruction: Instruction, version: int) -> Line:
+def line_of(instruction: Instruction, version: int) -> InstructionLine:
     """The lines of an instruction in a trace of that binary version."""
     offset = instruction.code_offset
     pc = _INSTRUCTION_BYTES * instruction.index if offset is None else offset
     operands = ["_" if o is None else str(o) for o in instruction.operands]
     result, sources = _registers(operands)
     base = stand_in(instruction, version) or instruction.opcode
-    has_addresses = instruction.op_class.is_memory and instruction.space in ADDRESSED
-    return Line(
+    has_addresses = instruction.op_class.is_memory and instruction.space in _ADDRESSED
+    return InstructionLine(
         pc=f"{pc:04x}",
         registers=" ".join(
             (

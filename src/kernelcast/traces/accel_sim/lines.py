@@ -14,7 +14,7 @@ from kernelcast.errors import InputError, ParseError
 from kernelcast.ir import Dim3, Launch
 
 LIST_NAME = "kernelslist.g"
-XZ_MAGIC = b"\xfd7zXZ\0"
+_XZ_MAGIC = b"\xfd7zXZ\0"
 
 _KEY = re.compile(r"-(\w[\w ]*?) = (.*)")
 _DIM = re.compile(r"\((\d+),(\d+),(\d+)\)")
@@ -48,7 +48,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WarpIndex:
     """A warp of a block, by its linear index in the grid."""
 
     block: int
@@ -64,15 +64,15 @@ class TraceText:
         with self.opened() as file:
             self.head = self._head(file)
 
-    def instructions(self) -> Iterator[tuple[Place, list[str]]]:
-        """The words of every instruction with the warp that executed it: the same `Place` for all
-        of one warp's, and a new one for the next warp's.
+    def instructions(self) -> Iterator[tuple[WarpIndex, list[str]]]:
+        """The words of every instruction with the warp that executed it: the same `WarpIndex` for
+        all of one warp's, and a new one for the next warp's.
 
         ParseError where the text ends early or is no trace.
         """
         with self.opened() as file:
             self._head(file)
-            block, place, left, is_open = -1, Place(-1, -1), 0, False
+            block, place, left, is_open = -1, WarpIndex(-1, -1), 0, False
             for line in self._lines(file):
                 words = line.split()
                 if words[0] == "#BEGIN_TB":
@@ -158,13 +158,13 @@ class TraceText:
             raise self.error("a block outside the grid")
         return x + grid[0] * (y + grid[1] * z)
 
-    def _warp(self, block: int, line: str, left: int) -> Place:
+    def _warp(self, block: int, line: str, left: int) -> WarpIndex:
         if left or block < 0:
             raise self.error("a warp before the one before it is complete")
         warp = self._value(line)
         if warp >= self.head.launch.warps_per_block:
             raise self.error(f"warp {warp}, which the block has not")
-        return Place(block, warp)
+        return WarpIndex(block, warp)
 
     def _value(self, line: str) -> int:
         value = line.partition("=")[2].strip()
@@ -181,7 +181,7 @@ def open_text(path: Path) -> IO[str]:
     try:
         with path.open("rb") as file:
             start = file.read(_START_BYTES)
-        if start.startswith(XZ_MAGIC):
+        if start.startswith(_XZ_MAGIC):
             return lzma.open(path, "rt", encoding="latin-1")
         if b"\0" in start:
             raise InputError(
@@ -227,7 +227,7 @@ def is_accel_sim(start: bytes) -> bool:
 
     Of a packed file the text inside is looked at.
     """
-    if start.startswith(XZ_MAGIC):
+    if start.startswith(_XZ_MAGIC):
         try:
             start = lzma.LZMADecompressor().decompress(start, len(start))
         except lzma.LZMAError:

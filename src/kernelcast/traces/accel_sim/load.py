@@ -18,7 +18,7 @@ _COPY = re.compile(r"Memcpy[HD]to[HD],(0x[0-9a-fA-F]+),(\d+)")
 _MAX_ARRAY_BYTES = 1 << 40
 _END = 1 << 63
 
-Copies = list[tuple[int, int]]
+_CopiedRanges = list[tuple[int, int]]
 """Address and bytes of arrays."""
 
 
@@ -49,9 +49,9 @@ def listed_launches(path: Path) -> int:
         return sum(line.strip().startswith("kernel") for line in (first, *file))
 
 
-def _chosen(path: Path, number: int | None) -> tuple[Path, Copies]:
+def _chosen(path: Path, number: int | None) -> tuple[Path, _CopiedRanges]:
     """The trace that a list names, and the copies to the device before it."""
-    copies: Copies = []
+    copies: _CopiedRanges = []
     names: list[str] = []
     wanted = number or 1
     with open_text(path) as file:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from kernelcast.ir import Space
 from kernelcast.traces.accel_sim.addresses import Pattern, read_addresses
-from kernelcast.traces.accel_sim.code import Code
+from kernelcast.traces.accel_sim.code import StaticInstruction
 from kernelcast.traces.accel_sim.lines import Head
 
 
@@ -20,7 +20,9 @@ class Spaces:
             Space.LOCAL: (_window(head.local_base), LOCAL_WINDOW),
         }
 
-    def read(self, code: Code, mask: int, words: Sequence[str]) -> tuple[int, Pattern] | None:
+    def read(
+        self, code: StaticInstruction, mask: int, words: Sequence[str]
+    ) -> tuple[int, Pattern] | None:
         """The address of the first active lane, and where the others lie from there.
 
         None where the line has no addresses that count. ValueError and IndexError where what
@@ -31,13 +33,13 @@ class Spaces:
         base, pattern = read_addresses(mask, words[code.width_at + 1 :])
         return base + self._shift(code, base), pattern
 
-    def is_global(self, code: Code, address: int) -> bool:
+    def is_global(self, code: StaticInstruction, address: int) -> bool:
         """Whether an address, as `read` gives it, leads to global memory."""
         if code.space is Space.GENERIC:
             return all(address not in _window(to) for _, to in self._windows.values())
         return code.space is Space.GLOBAL
 
-    def _shift(self, code: Code, address: int) -> int:
+    def _shift(self, code: StaticInstruction, address: int) -> int:
         """How far our address lies from the trace's."""
         if code.space is Space.GLOBAL:
             return 0

@@ -1,4 +1,4 @@
-"""The second reading of an Accel-Sim trace: its words, basic block by basic block.
+"""The second pass over an Accel-Sim trace: its words, basic block by basic block.
 
 The lanes of a visit to a basic block are all that an instruction of it was executed with. Where
 guards switched all of them off, they are those of the visit before.
@@ -13,7 +13,7 @@ import numpy as np
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind, Words
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.accel_sim.addresses import Pattern
-from kernelcast.traces.accel_sim.lines import Place, TraceText
+from kernelcast.traces.accel_sim.lines import TraceText, WarpIndex
 from kernelcast.traces.accel_sim.spaces import Spaces
 from kernelcast.traces.accel_sim.survey import Survey
 
@@ -54,7 +54,7 @@ class _Visits:
         self._lanes = self._lanes_before = 0
         self._accesses: list[int] = []
 
-    def enter_warp(self, place: Place) -> None:
+    def enter_warp(self, place: WarpIndex) -> None:
         self.leave_block()
         lanes = min(WARP_LANES, self._threads - WARP_LANES * place.warp)
         self._lanes_before = (1 << lanes) - 1

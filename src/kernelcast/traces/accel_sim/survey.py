@@ -1,4 +1,4 @@
-"""The first reading of an Accel-Sim trace: its code, its basic blocks, what it touched."""
+"""The first pass over an Accel-Sim trace: its code, its basic blocks, what it touched."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kernelcast.ir import BasicBlock, Kernel, Resources
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.sass.opcodes import opcode
 from kernelcast.traces.accel_sim.arrays import Touched
-from kernelcast.traces.accel_sim.code import Code, instruction, read_code
-from kernelcast.traces.accel_sim.flow import Flow
+from kernelcast.traces.accel_sim.code import StaticInstruction, instruction, read_code
+from kernelcast.traces.accel_sim.flow import BlockFinder
 from kernelcast.traces.accel_sim.lines import Head, TraceText
 from kernelcast.traces.accel_sim.spaces import Spaces
 
@@ -24,7 +24,7 @@ class Survey:
     """
 
     kernel: Kernel
-    code: Mapping[int, Code]
+    code: Mapping[int, StaticInstruction]
     starts: Mapping[int, int]
     blocks: tuple[int, ...]
     touched: Touched
@@ -33,9 +33,9 @@ class Survey:
 def survey(text: TraceText) -> Survey:
     """Read all of a trace once; ParseError and InputError where it is none."""
     head = text.head
-    code: dict[int, Code] = {}
+    code: dict[int, StaticInstruction] = {}
     blocks: set[int] = set()
-    flow, touched, spaces = Flow(), Touched(), Spaces(head)
+    flow, touched, spaces = BlockFinder(), Touched(), Spaces(head)
     here = None
     try:
         for place, words in text.instructions():
@@ -66,7 +66,9 @@ def survey(text: TraceText) -> Survey:
     )
 
 
-def _kernel(head: Head, code: Sequence[Code], blocks: tuple[BasicBlock, ...]) -> Kernel:
+def _kernel(
+    head: Head, code: Sequence[StaticInstruction], blocks: tuple[BasicBlock, ...]
+) -> Kernel:
     """The kernel as far as it was executed; what it shares is known, but not how it is laid out."""
     names = {one.name.partition(".")[0] for one in code}
     unknown = sorted(name for name in names if opcode(name) is None)

@@ -88,7 +88,7 @@ class BlockWriter:
     def _instructions(self, stream: Sequence[int]) -> Iterator[str]:
         """The lines of a warp."""
         visits = _visits(stream)
-        for visit, parting in zip(visits, _parting(self._kernel, visits), strict=True):
+        for visit, diverged in zip(visits, _diverged(self._kernel, visits), strict=True):
             self.entered[visit.block] += 1
             indices = self._blocks[visit.block]
             for index in indices:
@@ -96,7 +96,7 @@ class BlockWriter:
                 if line.width:
                     yield line.with_addresses(*visit.accesses.get(index, (0, ())))
                 else:
-                    yield line.without_addresses(parting if index == indices[-1] else visit.lanes)
+                    yield line.without_addresses(diverged if index == indices[-1] else visit.lanes)
 
 
 class _Visit(NamedTuple):
@@ -130,7 +130,7 @@ def _addresses(kind: RecordKind, stream: Sequence[int], at: int) -> Sequence[int
     return [base + lane * stride & (1 << 64) - 1 for lane in range(WARP_LANES)]
 
 
-def _parting(kernel: Kernel, visits: Sequence[_Visit]) -> list[int]:
+def _diverged(kernel: Kernel, visits: Sequence[_Visit]) -> list[int]:
     """The lanes that executed the last instruction of every visit."""
     found: list[int] = []
     bound: dict[int, int] = {}  # lanes by the block that they enter next

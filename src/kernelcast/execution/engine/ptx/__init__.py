@@ -22,10 +22,10 @@ from kernelcast.execution.engine.ptx import (
 from kernelcast.execution.engine.ptx.operands import type_of
 from kernelcast.ir import Instruction
 
-Lower = Callable[[Lowering, Instruction], None]
+_Lower = Callable[[Lowering, Instruction], None]
 
 
-def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
+def _by_type(of_integers: _Lower, of_floats: _Lower) -> _Lower:
     def lower(lw: Lowering, i: Instruction) -> None:
         (of_floats if type_of(i).is_float else of_integers)(lw, i)
 
@@ -33,7 +33,7 @@ def _by_type(of_integers: Lower, of_floats: Lower) -> Lower:
 
 
 _FLOAT = {**floating.FLOAT, **special_functions.FLOAT}
-_OPCODES: dict[str, Lower] = {
+_OPCODES: dict[str, _Lower] = {
     **integer.OPCODES,
     **bits.OPCODES,
     **floating.OPCODES,

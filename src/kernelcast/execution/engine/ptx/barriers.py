@@ -92,7 +92,7 @@ def _target(lw: Lowering, i: Instruction) -> Register:
     return target
 
 
-def bar(lw: Lowering, i: Instruction) -> None:
+def _bar(lw: Lowering, i: Instruction) -> None:
     """The forms that do not wait: `bar.arrive`, and `bar.warp.sync`, which has nothing to do."""
     if "warp" in i.modifiers:
         return
@@ -108,4 +108,4 @@ def bar(lw: Lowering, i: Instruction) -> None:
     b.label(go_on)
 
 
-OPCODES = {"bar": bar, "barrier": bar}
+OPCODES = {"bar": _bar, "barrier": _bar}

@@ -15,26 +15,26 @@ from kernelcast.execution.engine.values import (
 from kernelcast.ir import Immediate, Instruction
 
 
-def logic(lw: Lowering, i: Instruction) -> None:
+def _logic(lw: Lowering, i: Instruction) -> None:
     """`and`, `or`, `xor`, on predicates too."""
     a, c = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], lw.b.binary(i.opcode, a, c))
 
 
-def bit_not(lw: Lowering, i: Instruction) -> None:
+def _bit_not(lw: Lowering, i: Instruction) -> None:
     """`not`."""
     (a,) = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], lw.b.invert(a))
 
 
-def cnot(lw: Lowering, i: Instruction) -> None:
+def _cnot(lw: Lowering, i: Instruction) -> None:
     """`cnot`: 1 where the source is 0, else 0."""
     (a,) = sources(lw, i, type_of(i))
     zero = lw.b.compare("eq", a, lw.b.constant(a.type, 0))
     write(lw, i, i.operands[0], lw.b.cast("zext", zero, a.type))
 
 
-def lop3(lw: Lowering, i: Instruction) -> None:
+def _lop3(lw: Lowering, i: Instruction) -> None:
     """`lop3.b32`: any function of three bits, as the sum of its minterms."""
     b = lw.b
     kind = ptx_type("b32")
@@ -55,7 +55,7 @@ def lop3(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], result)
 
 
-def shift(lw: Lowering, i: Instruction) -> None:
+def _shift(lw: Lowering, i: Instruction) -> None:
     """`shl` and `shr`: amounts beyond the width act like the width."""
     b = lw.b
     kind = type_of(i)
@@ -72,7 +72,7 @@ def shift(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], shifted)
 
 
-def funnel_shift(lw: Lowering, i: Instruction) -> None:
+def _funnel_shift(lw: Lowering, i: Instruction) -> None:
     """`shf.l` and `shf.r` of the pair {c, a}, amount wrapped or clamped to 32."""
     b = lw.b
     low, high, amount = sources(lw, i, ptx_type("b32"))
@@ -93,13 +93,13 @@ def funnel_shift(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.cast("trunc", shifted, "i32"))
 
 
-def popc(lw: Lowering, i: Instruction) -> None:
+def _popc(lw: Lowering, i: Instruction) -> None:
     """`popc`: number of ones, as u32."""
     (a,) = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], resize(lw.b, lw.b.lanewise("ctpop", a.type, a), "i32"))
 
 
-def clz(lw: Lowering, i: Instruction) -> None:
+def _clz(lw: Lowering, i: Instruction) -> None:
     """`clz`: leading zeros, as u32; the width for 0."""
     (a,) = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], resize(lw.b, _leading_zeros(lw, a), "i32"))
@@ -111,13 +111,13 @@ def _leading_zeros(lw: Lowering, a: Value) -> Value:
     return Value(text, a.type)
 
 
-def brev(lw: Lowering, i: Instruction) -> None:
+def _brev(lw: Lowering, i: Instruction) -> None:
     """`brev`: bits in reverse order."""
     (a,) = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], lw.b.lanewise("bitreverse", a.type, a))
 
 
-def bfind(lw: Lowering, i: Instruction) -> None:
+def _bfind(lw: Lowering, i: Instruction) -> None:
     """`bfind`: position of the leading non-sign bit, or its shift amount; all ones if none."""
     b = lw.b
     kind = type_of(i)
@@ -133,7 +133,7 @@ def bfind(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.select(none, b.constant("i32", -1), position))
 
 
-def bfe(lw: Lowering, i: Instruction) -> None:
+def _bfe(lw: Lowering, i: Instruction) -> None:
     """`bfe`: field of `len` bits from `pos` (both mod 256), extended by its sign bit if signed.
 
     The sign of a field that reaches beyond the top is the top bit, as PTX's pseudo-code has it.
@@ -177,7 +177,7 @@ def _low_ones(lw: Lowering, element: str, count: Value) -> Value:
     return b.select(b.compare("ult", count, b.constant("i32", bits)), ones, b.constant(element, -1))
 
 
-def bfi(lw: Lowering, i: Instruction) -> None:
+def _bfi(lw: Lowering, i: Instruction) -> None:
     """`bfi`: insert the low `len` bits of a into c at `pos`."""
     b = lw.b
     kind = type_of(i)
@@ -218,7 +218,7 @@ def _chosen(lw: Lowering, index: Value, table: tuple[int, ...]) -> Value:
     return result
 
 
-def prmt(lw: Lowering, i: Instruction) -> None:
+def _prmt(lw: Lowering, i: Instruction) -> None:
     """`prmt`: four bytes chosen from {b, a} by four nibbles; bit 3 spreads the sign."""
     b = lw.b
     low, high, selector = sources(lw, i, ptx_type("b32"))
@@ -251,7 +251,7 @@ def _limited(lw: Lowering, i: Instruction, value: Value) -> Value:
     return b.lanewise("umin", "i32", value, b.constant("i32", 32))
 
 
-def bmsk(lw: Lowering, i: Instruction) -> None:
+def _bmsk(lw: Lowering, i: Instruction) -> None:
     """`bmsk`: `b` ones from bit `a` on."""
     b = lw.b
     position, length = (_limited(lw, i, v) for v in sources(lw, i, ptx_type("u32")))
@@ -261,7 +261,7 @@ def bmsk(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.select(beyond, b.constant("i32", 0), ones))
 
 
-def szext(lw: Lowering, i: Instruction) -> None:
+def _szext(lw: Lowering, i: Instruction) -> None:
     """`szext`: the low `b` bits of a, extended by their sign or by zeros."""
     b = lw.b
     kind = type_of(i)
@@ -276,22 +276,22 @@ def szext(lw: Lowering, i: Instruction) -> None:
 
 
 OPCODES = {
-    "and": logic,
-    "or": logic,
-    "xor": logic,
-    "not": bit_not,
-    "cnot": cnot,
-    "lop3": lop3,
-    "shl": shift,
-    "shr": shift,
-    "shf": funnel_shift,
-    "popc": popc,
-    "clz": clz,
-    "brev": brev,
-    "bfind": bfind,
-    "bfe": bfe,
-    "bfi": bfi,
-    "prmt": prmt,
-    "bmsk": bmsk,
-    "szext": szext,
+    "and": _logic,
+    "or": _logic,
+    "xor": _logic,
+    "not": _bit_not,
+    "cnot": _cnot,
+    "lop3": _lop3,
+    "shl": _shift,
+    "shr": _shift,
+    "shf": _funnel_shift,
+    "popc": _popc,
+    "clz": _clz,
+    "brev": _brev,
+    "bfind": _bfind,
+    "bfe": _bfe,
+    "bfi": _bfi,
+    "prmt": _prmt,
+    "bmsk": _bmsk,
+    "szext": _szext,
 }

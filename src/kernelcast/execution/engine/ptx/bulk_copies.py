@@ -14,7 +14,7 @@ MAX_OPERANDS = 8
 """A tensor map, an address and five coordinates are the most."""
 
 
-def bulk(lw: Lowering, i: Instruction) -> None:
+def _bulk(lw: Lowering, i: Instruction) -> None:
     """Hand the operands to the host, which also logs the accesses."""
     b = lw.b
     number = next(n for n, s in enumerate(lw.kernel.steps(lw.position)) if s is i)
@@ -47,4 +47,4 @@ def _operand(lw: Lowering, operand: Operand) -> Value:
     return resize(lw.b, read(lw, operand, ptx_type("u32")), "i64")
 
 
-OPCODES = {BULK: bulk}
+OPCODES = {BULK: _bulk}

@@ -19,7 +19,7 @@ from kernelcast.ir import Instruction
 _TO_INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
 
-def cvt(lw: Lowering, i: Instruction) -> None:
+def _cvt(lw: Lowering, i: Instruction) -> None:
     """One conversion, or two packed into one register."""
     if "pack" in i.modifiers:
         _pack(lw, i)
@@ -207,4 +207,4 @@ def _float_to_float(
     return _finish(lw, value, mode, to)
 
 
-OPCODES = {"cvt": cvt}
+OPCODES = {"cvt": _cvt}

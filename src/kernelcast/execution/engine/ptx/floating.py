@@ -16,8 +16,8 @@ from kernelcast.ir import Instruction
 
 Operation = Callable[..., Value]
 
-SIGN = {32: 0x8000_0000, 64: 0x8000_0000_0000_0000, 16: 0x8000}
-CANONICAL_NAN = {32: 0x7FFF_FFFF, 64: 0x7FFF_FFFF_FFFF_FFFF}
+_SIGN = {32: 0x8000_0000, 64: 0x8000_0000_0000_0000, 16: 0x8000}
+_CANONICAL_NAN = {32: 0x7FFF_FFFF, 64: 0x7FFF_FFFF_FFFF_FFFF}
 
 
 def to_float(lw: Lowering, value: Value, kind: PtxType) -> Value:
@@ -68,7 +68,7 @@ def flush(lw: Lowering, value: Value) -> Value:
     bits = b.as_bits(value)
     exponent = b.binary("and", bits, b.constant("i32", 0x7F80_0000))
     small = b.compare("eq", exponent, b.constant("i32", 0))
-    signed_zero = b.binary("and", bits, b.constant("i32", SIGN[32]))
+    signed_zero = b.binary("and", bits, b.constant("i32", _SIGN[32]))
     return b.cast("bitcast", b.select(small, signed_zero, bits), "float")
 
 
@@ -171,7 +171,7 @@ def mode_of(lw: Lowering, i: Instruction) -> str:
     return mode
 
 
-def simple(operation: str) -> Callable[[Lowering, Instruction], None]:
+def _simple(operation: str) -> Callable[[Lowering, Instruction], None]:
     """`fadd`, `fsub`, `fmul` or `fdiv` of all float types."""
 
     def lower(lw: Lowering, i: Instruction) -> None:
@@ -185,10 +185,10 @@ def simple(operation: str) -> Callable[[Lowering, Instruction], None]:
     return lower
 
 
-quotient = simple("fdiv")
+quotient = _simple("fdiv")
 
 
-def sign_bit(operation: str) -> Callable[[Lowering, Instruction], None]:
+def _sign_bit(operation: str) -> Callable[[Lowering, Instruction], None]:
     """`neg` (xor) or `abs` (and) on the sign bits, which also holds for NaN."""
 
     def lower(lw: Lowering, i: Instruction) -> None:
@@ -198,7 +198,7 @@ def sign_bit(operation: str) -> Callable[[Lowering, Instruction], None]:
         if "ftz" in i.modifiers and kind.bits == 32:
             value = flush(lw, value)
         bits = b.as_bits(value)
-        signs = sum(SIGN[kind.bits] << kind.bits * n for n in range(kind.lanes))
+        signs = sum(_SIGN[kind.bits] << kind.bits * n for n in range(kind.lanes))
         constant = b.constant(bits.type, signs if operation == "xor" else ~signs)
         write(lw, i, i.operands[0], b.binary(operation, bits, constant))
 
@@ -235,7 +235,7 @@ def extreme(lw: Lowering, i: Instruction) -> None:
                 either = b.compare("uno", result, value)
                 nan = b.cast(
                     "bitcast",
-                    b.constant(f"i{number.bits}", CANONICAL_NAN[number.bits]),
+                    b.constant(f"i{number.bits}", _CANONICAL_NAN[number.bits]),
                     number.type,
                 )
                 number = b.select(either, nan, number)
@@ -252,13 +252,13 @@ def _magnitude(lw: Lowering, value: Value) -> Value:
 def _with_sign_of_product(lw: Lowering, magnitude: Value, factors: tuple[Value, ...]) -> Value:
     b = lw.b
     bits = b.as_bits(magnitude)
-    signs = b.constant(bits.type, SIGN[magnitude.bits])
+    signs = b.constant(bits.type, _SIGN[magnitude.bits])
     for factor in factors:
         bits = b.binary("xor", bits, b.binary("and", b.as_bits(factor), signs))
     return b.cast("bitcast", bits, magnitude.type)
 
 
-def copysign(lw: Lowering, i: Instruction) -> None:
+def _copysign(lw: Lowering, i: Instruction) -> None:
     """`copysign a, b`: the sign of a on the magnitude of b."""
     kind = type_of(i)
     sign, magnitude = (read(lw, o, kind) for o in i.operands[1:])
@@ -276,7 +276,7 @@ _CLASSES = {
 """Masks of LLVM's `is.fpclass`; PTX counts zeros as normal."""
 
 
-def testp(lw: Lowering, i: Instruction) -> None:
+def _testp(lw: Lowering, i: Instruction) -> None:
     """`testp`: to which class a number belongs."""
     value = read(lw, i.operands[1], type_of(i))
     name = f"llvm.is.fpclass.{mangled(value.type)}"
@@ -288,12 +288,12 @@ def testp(lw: Lowering, i: Instruction) -> None:
 
 
 FLOAT = {
-    "add": simple("fadd"),
-    "sub": simple("fsub"),
-    "mul": simple("fmul"),
+    "add": _simple("fadd"),
+    "sub": _simple("fsub"),
+    "mul": _simple("fmul"),
     "mad": fma,
-    "neg": sign_bit("xor"),
-    "abs": sign_bit("and"),
+    "neg": _sign_bit("xor"),
+    "abs": _sign_bit("and"),
     "min": extreme,
     "max": extreme,
 }
@@ -301,6 +301,6 @@ FLOAT = {
 
 OPCODES = {
     "fma": fma,
-    "copysign": copysign,
-    "testp": testp,
+    "copysign": _copysign,
+    "testp": _testp,
 }

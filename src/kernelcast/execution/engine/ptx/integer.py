@@ -31,7 +31,7 @@ def _packed(lw: Lowering, i: Instruction, name: str) -> None:
     write(lw, i, i.operands[0], pack(lw, halves, kind))
 
 
-def add(lw: Lowering, i: Instruction) -> None:
+def _add(lw: Lowering, i: Instruction) -> None:
     """`add`, with carry-out for `.cc` and saturation for `.sat.s32`."""
     if type_of(i).lanes > 1:
         _packed(lw, i, "add")
@@ -46,7 +46,7 @@ def add(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], total)
 
 
-def sub(lw: Lowering, i: Instruction) -> None:
+def _sub(lw: Lowering, i: Instruction) -> None:
     """`sub`; the condition code holds the borrow."""
     a, c = sources(lw, i, type_of(i))
     if "sat" in i.modifiers:
@@ -67,13 +67,13 @@ def _with_carry(lw: Lowering, i: Instruction, a: Value, c: Value) -> None:
     write(lw, i, i.operands[0], total)
 
 
-def addc(lw: Lowering, i: Instruction) -> None:
+def _addc(lw: Lowering, i: Instruction) -> None:
     """`addc`: add with carry in."""
     a, c = sources(lw, i, type_of(i))
     _with_carry(lw, i, a, c)
 
 
-def subc(lw: Lowering, i: Instruction) -> None:
+def _subc(lw: Lowering, i: Instruction) -> None:
     """`subc`: subtract with borrow in."""
     b = lw.b
     a, c = sources(lw, i, type_of(i))
@@ -85,7 +85,7 @@ def subc(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.binary("sub", partial, borrow))
 
 
-def product(lw: Lowering, i: Instruction, kind: PtxType, a: Value, c: Value) -> Value:
+def _product(lw: Lowering, i: Instruction, kind: PtxType, a: Value, c: Value) -> Value:
     """`a * c` as the modifiers `.lo`, `.hi` and `.wide` want it."""
     b = lw.b
     if "lo" in i.modifiers or not ({"hi", "wide"} & set(i.modifiers)):
@@ -98,18 +98,18 @@ def product(lw: Lowering, i: Instruction, kind: PtxType, a: Value, c: Value) -> 
     return b.cast("trunc", b.binary("lshr", whole, b.constant(wide, kind.bits)), a.type)
 
 
-def mul(lw: Lowering, i: Instruction) -> None:
+def _mul(lw: Lowering, i: Instruction) -> None:
     """`mul.lo`, `mul.hi`, `mul.wide`."""
     kind = type_of(i)
     a, c = sources(lw, i, kind)
-    write(lw, i, i.operands[0], product(lw, i, kind, a, c))
+    write(lw, i, i.operands[0], _product(lw, i, kind, a, c))
 
 
-def mad(lw: Lowering, i: Instruction) -> None:
+def _mad(lw: Lowering, i: Instruction) -> None:
     """`mad`; for `.wide` the addend is twice as wide."""
     kind = type_of(i)
     a, c = (read(lw, o, kind) for o in i.operands[1:3])
-    whole = product(lw, i, kind, a, c)
+    whole = _product(lw, i, kind, a, c)
     addend = read(lw, i.operands[3], ptx_type(f"{kind.kind}{element_bits(whole.type)}"))
     if "sat" in i.modifiers:
         if "hi" not in i.modifiers or kind.name != "s32":
@@ -122,11 +122,11 @@ def mad(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], total)
 
 
-def madc(lw: Lowering, i: Instruction) -> None:
+def _madc(lw: Lowering, i: Instruction) -> None:
     """`madc`: multiply and add with carry in."""
     kind = type_of(i)
     a, c, addend = sources(lw, i, kind)
-    _with_carry(lw, i, product(lw, i, kind, a, c), addend)
+    _with_carry(lw, i, _product(lw, i, kind, a, c), addend)
 
 
 def _low_24_bits(lw: Lowering, a: Value, signed: bool) -> Value:
@@ -144,19 +144,19 @@ def _product_24(lw: Lowering, i: Instruction, kind: PtxType) -> Value:
     return b.cast("trunc", b.binary("lshr", whole, b.constant("i64", shift)), "i32")
 
 
-def mul24(lw: Lowering, i: Instruction) -> None:
+def _mul24(lw: Lowering, i: Instruction) -> None:
     """`mul24`: product of the low 24 bits, its low or high 32 of 48 bits."""
     write(lw, i, i.operands[0], _product_24(lw, i, type_of(i)))
 
 
-def mad24(lw: Lowering, i: Instruction) -> None:
+def _mad24(lw: Lowering, i: Instruction) -> None:
     """`mad24`."""
     kind = type_of(i)
     addend = read(lw, i.operands[3], kind)
     write(lw, i, i.operands[0], lw.b.binary("add", _product_24(lw, i, kind), addend))
 
 
-def sad(lw: Lowering, i: Instruction) -> None:
+def _sad(lw: Lowering, i: Instruction) -> None:
     """`sad`: c + |a - b|."""
     b = lw.b
     kind = type_of(i)
@@ -166,7 +166,7 @@ def sad(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.binary("add", addend, distance))
 
 
-def quotient(lw: Lowering, kind: PtxType, a: Value, c: Value) -> Value:
+def _quotient(lw: Lowering, kind: PtxType, a: Value, c: Value) -> Value:
     """`a / c` towards zero; all ones where c is 0.
 
     Up to 32 bits the quotient of the two as f64 is exact after truncation: its error is below
@@ -193,35 +193,35 @@ def quotient(lw: Lowering, kind: PtxType, a: Value, c: Value) -> Value:
     return b.select(zero, b.constant(a.type, -1), whole)
 
 
-def div(lw: Lowering, i: Instruction) -> None:
+def _div(lw: Lowering, i: Instruction) -> None:
     """Integer `div`."""
     kind = type_of(i)
     a, c = sources(lw, i, kind)
-    write(lw, i, i.operands[0], quotient(lw, kind, a, c))
+    write(lw, i, i.operands[0], _quotient(lw, kind, a, c))
 
 
-def rem(lw: Lowering, i: Instruction) -> None:
+def _rem(lw: Lowering, i: Instruction) -> None:
     """Integer `rem`: a - c (a / c), which is a where c is 0."""
     b = lw.b
     kind = type_of(i)
     a, c = sources(lw, i, kind)
-    write(lw, i, i.operands[0], b.binary("sub", a, b.binary("mul", c, quotient(lw, kind, a, c))))
+    write(lw, i, i.operands[0], b.binary("sub", a, b.binary("mul", c, _quotient(lw, kind, a, c))))
 
 
-def absolute(lw: Lowering, i: Instruction) -> None:
+def _absolute(lw: Lowering, i: Instruction) -> None:
     """Integer `abs`; the most negative number is its own."""
     (a,) = sources(lw, i, type_of(i))
     negative = lw.b.compare("slt", a, lw.b.constant(a.type, 0))
     write(lw, i, i.operands[0], lw.b.select(negative, lw.b.negate(a), a))
 
 
-def neg(lw: Lowering, i: Instruction) -> None:
+def _neg(lw: Lowering, i: Instruction) -> None:
     """Integer `neg`."""
     (a,) = sources(lw, i, type_of(i))
     write(lw, i, i.operands[0], lw.b.negate(a))
 
 
-def extreme(lw: Lowering, i: Instruction) -> None:
+def _extreme(lw: Lowering, i: Instruction) -> None:
     """Integer `min` and `max`."""
     kind = type_of(i)
     if kind.lanes > 1:
@@ -232,7 +232,7 @@ def extreme(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], lw.b.lanewise(name, a.type, a, c))
 
 
-def dp4a(lw: Lowering, i: Instruction) -> None:
+def _dp4a(lw: Lowering, i: Instruction) -> None:
     """`dp4a`: c plus the dot product of four bytes."""
     b = lw.b
     types = [m for m in i.modifiers if m in ("u32", "s32")]
@@ -245,7 +245,7 @@ def dp4a(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], total)
 
 
-def dp2a(lw: Lowering, i: Instruction) -> None:
+def _dp2a(lw: Lowering, i: Instruction) -> None:
     """`dp2a`: c plus the products of two 16-bit halves with the low or high two bytes."""
     b = lw.b
     wide, narrow = (m for m in i.modifiers if m in ("u32", "s32"))
@@ -258,7 +258,7 @@ def dp2a(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], total)
 
 
-def vabsdiff4(lw: Lowering, i: Instruction) -> None:
+def _vabsdiff4(lw: Lowering, i: Instruction) -> None:
     """`vabsdiff4` of unsigned bytes: their differences without sign, side by side, or with `.add`
     the sum of these and c."""
     b = lw.b
@@ -284,27 +284,27 @@ def _field(lw: Lowering, value: Value, position: int, length: int, signed: bool)
 
 
 OPCODES = {
-    "addc": addc,
-    "subc": subc,
-    "madc": madc,
-    "mul24": mul24,
-    "mad24": mad24,
-    "sad": sad,
-    "rem": rem,
-    "dp4a": dp4a,
-    "dp2a": dp2a,
-    "vabsdiff4": vabsdiff4,
+    "addc": _addc,
+    "subc": _subc,
+    "madc": _madc,
+    "mul24": _mul24,
+    "mad24": _mad24,
+    "sad": _sad,
+    "rem": _rem,
+    "dp4a": _dp4a,
+    "dp2a": _dp2a,
+    "vabsdiff4": _vabsdiff4,
 }
 """Opcodes that act on integers only; those shared with floats are in `arithmetic`."""
 
 INTEGER = {
-    "add": add,
-    "sub": sub,
-    "mul": mul,
-    "mad": mad,
-    "div": div,
-    "abs": absolute,
-    "neg": neg,
-    "min": extreme,
-    "max": extreme,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "mad": _mad,
+    "div": _div,
+    "abs": _absolute,
+    "neg": _neg,
+    "min": _extreme,
+    "max": _extreme,
 }

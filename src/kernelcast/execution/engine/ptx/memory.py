@@ -46,7 +46,7 @@ def _elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
-def ld(lw: Lowering, i: Instruction) -> None:
+def _ld(lw: Lowering, i: Instruction) -> None:
     """Load a scalar or vector; narrow integers are extended by their type."""
     kind = type_of(i)
     targets = _elements(i.operands[0])
@@ -142,7 +142,7 @@ def _space(lw: Lowering, i: Instruction) -> Space:
     return i.space
 
 
-def st(lw: Lowering, i: Instruction) -> None:
+def _st(lw: Lowering, i: Instruction) -> None:
     """Store a scalar or vector."""
     kind = type_of(i)
     sources = _elements(i.operands[1])
@@ -171,7 +171,7 @@ def st(lw: Lowering, i: Instruction) -> None:
 
 
 _INTEGER_OPERATIONS = {"add": "add", "and": "and", "or": "or", "xor": "xor"}
-ATOMIC_OPERATIONS = {
+_ATOMIC_OPERATIONS = {
     "add",
     "min",
     "max",
@@ -186,12 +186,12 @@ ATOMIC_OPERATIONS = {
 }
 
 
-def atom(lw: Lowering, i: Instruction) -> None:
+def _atom(lw: Lowering, i: Instruction) -> None:
     """`atom`: read-modify-write, lane by lane in ascending order; gives the old value."""
     _atomic(lw, i, i.operands[0], i.operands[1], i.operands[2:])
 
 
-def red(lw: Lowering, i: Instruction) -> None:
+def _red(lw: Lowering, i: Instruction) -> None:
     """`red`: the same without a result."""
     _atomic(lw, i, None, i.operands[0], i.operands[1:])
 
@@ -205,7 +205,7 @@ def _atomic(
 ) -> None:
     b = lw.b
     kind = type_of(i)
-    operation = next((m for m in i.modifiers if m in ATOMIC_OPERATIONS), None)
+    operation = next((m for m in i.modifiers if m in _ATOMIC_OPERATIONS), None)
     if operation is None or any(isinstance(o, Vector) for o in operands):
         raise lw.unsupported("this form of atomic")
     element = f"i{kind.bits * kind.lanes}"
@@ -379,4 +379,4 @@ def _small_float_add(lw: Lowering, kind: PtxType, element: str, old: str, operan
     return b.scalar(f"extractelement {vector(element)} {total.text}, i32 0")
 
 
-OPCODES = {"ld": ld, "ldu": ld, "st": st, "atom": atom, "red": red}
+OPCODES = {"ld": _ld, "ldu": _ld, "st": _st, "atom": _atom, "red": _red}

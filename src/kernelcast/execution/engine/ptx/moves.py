@@ -8,13 +8,13 @@ from kernelcast.execution.address_map import (
     SHARED_WINDOW,
     WINDOW_BYTES,
 )
-from kernelcast.execution.engine.builder import Builder
+from kernelcast.execution.engine.builder import FunctionBuilder
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.operands import read, resize, type_of, write
 from kernelcast.execution.engine.values import Value, ptx_type
 from kernelcast.ir import Instruction
 
-WINDOWS = {
+_WINDOWS = {
     "shared": SHARED_WINDOW,
     "shared::cta": SHARED_WINDOW,
     "shared::cluster": SHARED_WINDOW,  # no launch has clusters of several blocks
@@ -24,30 +24,30 @@ WINDOWS = {
 }
 
 
-def mov(lw: Lowering, i: Instruction) -> None:
+def _mov(lw: Lowering, i: Instruction) -> None:
     """`mov`, with packing and unpacking of vectors."""
     write(lw, i, i.operands[0], read(lw, i.operands[1], type_of(i)))
 
 
-def cvta(lw: Lowering, i: Instruction) -> None:
+def _cvta(lw: Lowering, i: Instruction) -> None:
     """Between the addresses of a space and generic ones."""
     b = lw.b
     kind = type_of(i)
     address = resize(b, read(lw, i.operands[1], kind), "i64")
-    base = next((WINDOWS[m] for m in i.modifiers if m in WINDOWS), 0)
+    base = next((_WINDOWS[m] for m in i.modifiers if m in _WINDOWS), 0)
     if base:
         operation = "sub" if "to" in i.modifiers else "add"
         address = b.binary(operation, address, b.constant("i64", base))
     write(lw, i, i.operands[0], resize(b, address, kind.llvm))
 
 
-def isspacep(lw: Lowering, i: Instruction) -> None:
+def _isspacep(lw: Lowering, i: Instruction) -> None:
     """Whether a generic address lies in a space."""
     b = lw.b
     address = read(lw, i.operands[1], ptx_type("u64"))
     (space,) = i.modifiers
-    if space in WINDOWS:
-        inside = _within(b, address, WINDOWS[space])
+    if space in _WINDOWS:
+        inside = _within(b, address, _WINDOWS[space])
     elif space != "global":
         raise lw.unsupported("this space")
     else:
@@ -56,33 +56,33 @@ def isspacep(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], inside)
 
 
-def _within(b: Builder, address: Value, window: int) -> Value:
+def _within(b: FunctionBuilder, address: Value, window: int) -> Value:
     offset = b.binary("sub", address, b.constant("i64", window))
     return b.compare("ult", offset, b.constant("i64", WINDOW_BYTES))
 
 
-def createpolicy(lw: Lowering, i: Instruction) -> None:
+def _createpolicy(lw: Lowering, i: Instruction) -> None:
     """A cache policy: any number does, since none is obeyed."""
     write(lw, i, i.operands[0], lw.b.constant("i64", 0))
 
 
-def nothing(lw: Lowering, i: Instruction) -> None:
+def _nothing(lw: Lowering, i: Instruction) -> None:
     """Hints and waits: without effect, since what they wait for is done at once."""
 
 
-def fence(lw: Lowering, i: Instruction) -> None:
+def _fence(lw: Lowering, i: Instruction) -> None:
     """Orders what blocks on several threads of the CPU see of each other."""
     if lw.is_shared:
         lw.b.line("fence seq_cst")
 
 
 OPCODES = {
-    "mov": mov,
-    "cvta": cvta,
-    "isspacep": isspacep,
-    "createpolicy": createpolicy,
-    "membar": fence,
-    "fence": fence,
+    "mov": _mov,
+    "cvta": _cvta,
+    "isspacep": _isspacep,
+    "createpolicy": _createpolicy,
+    "membar": _fence,
+    "fence": _fence,
     **dict.fromkeys(
         (
             "prefetch",
@@ -94,6 +94,6 @@ OPCODES = {
             "pmevent",
             "setmaxnreg",
         ),
-        nothing,
+        _nothing,
     ),
 }

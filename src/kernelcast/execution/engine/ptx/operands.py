@@ -6,7 +6,7 @@ import operator
 import struct
 from collections.abc import Callable
 
-from kernelcast.execution.engine.builder import Builder
+from kernelcast.execution.engine.builder import FunctionBuilder
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.values import PtxType, Value, is_type, ptx_type
@@ -35,7 +35,7 @@ def type_of(instruction: Instruction) -> PtxType:
     return types_of(instruction)[-1]
 
 
-def resize(b: Builder, value: Value, element: str, signed: bool = False) -> Value:
+def resize(b: FunctionBuilder, value: Value, element: str, signed: bool = False) -> Value:
     """The value as another element type: bits kept, cut off or extended."""
     target = Value("", element).bits
     if value.type == element:
@@ -61,13 +61,13 @@ def read(lw: Lowering, operand: Operand, kind: PtxType) -> Value:
                 number = _recoded(number, literal, kind.name)
             return b.constant(kind.llvm, number)
         case SpecialRegister(name=name):
-            value = special(lw, name)
+            value = _special(lw, name)
         case Symbol():
             value = lw.symbol_address(operand)
         case Negated(register=register):
             value = b.invert(lw.register(register))
         case Vector(elements=elements):
-            return pack(lw, [read_part(lw, e, kind, len(elements)) for e in elements], kind)
+            return pack(lw, [_read_part(lw, e, kind, len(elements)) for e in elements], kind)
         case _:
             raise lw.unsupported(f"operand {operand}")
     return resize(b, value, kind.llvm)
@@ -85,7 +85,7 @@ def _recoded(bits: int, literal: str, wanted: str) -> int:
     return int(recoded)
 
 
-def read_part(
+def _read_part(
     lw: Lowering, operand: Register | Immediate | None, whole: PtxType, parts: int
 ) -> Value:
     """One element of a vector that makes up `whole`."""
@@ -148,7 +148,7 @@ def write(
     lw.set_register(operand, resize(lw.b, value, element, signed), guard_of(lw, instruction))
 
 
-def special(lw: Lowering, name: str) -> Value:
+def _special(lw: Lowering, name: str) -> Value:
     """A special register."""
     b = lw.b
     stem, dot, dimension = name.partition(".")
@@ -208,7 +208,7 @@ def _thread_index(lw: Lowering, dimension: str) -> Value:
     return lw.b.value("i32", f"load <{WARP_LANES} x i32>, ptr {pointer}, align 64")
 
 
-def _lane_mask(b: Builder, relation: str) -> Value:
+def _lane_mask(b: FunctionBuilder, relation: str) -> Value:
     masks = [
         sum(1 << bit for bit in range(WARP_LANES) if _HOLDS[relation](bit, lane))
         for lane in range(WARP_LANES)

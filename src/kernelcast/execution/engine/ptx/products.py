@@ -17,7 +17,7 @@ from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx.products import GROUP_WARPS, GroupProduct, group_product, warp_product
 
 
-def mma(lw: Lowering, i: Instruction) -> None:
+def _mma(lw: Lowering, i: Instruction) -> None:
     """The product of fragments in registers."""
     kind = warp_product(i.modifiers)
     if kind is None:
@@ -37,7 +37,7 @@ def mma(lw: Lowering, i: Instruction) -> None:
     _write_sums(lw, i, _target, places[2], kind.sum_bytes)
 
 
-def wgmma(lw: Lowering, i: Instruction) -> None:
+def _wgmma(lw: Lowering, i: Instruction) -> None:
     """The share of a warp in a product of its group; fences and waits have no effect."""
     if "mma_async" not in i.modifiers:
         return
@@ -157,4 +157,4 @@ def _first_lane(lw: Lowering, mask: str) -> str:
     return lw.b.scalar(f"and i32 {lane}, {WARP_LANES - 1}")
 
 
-OPCODES = {"mma": mma, "wgmma": wgmma}
+OPCODES = {"mma": _mma, "wgmma": _wgmma}

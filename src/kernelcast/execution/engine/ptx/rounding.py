@@ -6,7 +6,7 @@ function of its own: LLVM may move other arithmetic of the same function across 
 
 from __future__ import annotations
 
-from kernelcast.execution.engine.builder import Builder
+from kernelcast.execution.engine.builder import FunctionBuilder
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.values import Value, mangled, vector
 
@@ -24,7 +24,7 @@ def directed(lw: Lowering, mode: str, operation: str, *values: Value) -> Value:
     return lw.b.value(element, f"call {kind} @{name}({passed})")
 
 
-def _function(b: Builder, mode: str, operation: str, element: str, count: int) -> str:
+def _function(b: FunctionBuilder, mode: str, operation: str, element: str, count: int) -> str:
     """Define the function of an operation, once, and return its name."""
     kind = vector(element)
     name = f"rounded.{mode}.{operation}.{mangled(element)}"

@@ -17,7 +17,7 @@ _FLOAT |= {"num": "ord", "nan": "uno"}
 _BOOLEAN = {"and", "or", "xor"}
 
 
-def compare(lw: Lowering, i: Instruction, kind: PtxType, a: Value, c: Value) -> Value:
+def _compare(lw: Lowering, i: Instruction, kind: PtxType, a: Value, c: Value) -> Value:
     """The comparison that the first modifier names."""
     name = i.modifiers[0]
     if kind.is_float:
@@ -35,7 +35,7 @@ def _combine(lw: Lowering, i: Instruction, result: Value, operand: int) -> Value
     return result
 
 
-def setp(lw: Lowering, i: Instruction) -> None:
+def _setp(lw: Lowering, i: Instruction) -> None:
     """`setp`: p = (a cmp b) bool c, and q = !(a cmp b) bool c; packed types give one each."""
     kind = type_of(i)
     a, c = (read(lw, o, kind) for o in i.operands[1:3])
@@ -43,16 +43,16 @@ def setp(lw: Lowering, i: Instruction) -> None:
     if kind.lanes == 2:
         scalar = ptx_type(f"{kind.kind}{kind.bits}")
         pairs = zip(lanes_of(lw, a, kind), lanes_of(lw, c, kind), strict=True)
-        results = [_combine(lw, i, compare(lw, i, scalar, x, y), 3) for x, y in pairs]
+        results = [_combine(lw, i, _compare(lw, i, scalar, x, y), 3) for x, y in pairs]
     else:
-        plain = compare(lw, i, kind, a, c)
+        plain = _compare(lw, i, kind, a, c)
         results = [_combine(lw, i, plain, 3), _combine(lw, i, lw.b.invert(plain), 3)]
     targets = target.elements if isinstance(target, Vector) else (target,)
     for register, result in zip(targets, results, strict=False):
         write(lw, i, register, result)
 
 
-def set_(lw: Lowering, i: Instruction) -> None:
+def _set_(lw: Lowering, i: Instruction) -> None:
     """`set`: all ones, or 1.0 for a float destination, where the comparison holds."""
     b = lw.b
     result_kind, kind = types_of(i)
@@ -62,21 +62,21 @@ def set_(lw: Lowering, i: Instruction) -> None:
     parts = []
     bits = result_kind.bits * result_kind.lanes // kind.lanes
     for x, y in pairs:
-        holds = _combine(lw, i, compare(lw, i, scalar, x, y), 3)
+        holds = _combine(lw, i, _compare(lw, i, scalar, x, y), 3)
         ones = {("f", 32): 0x3F80_0000, ("f", 16): 0x3C00, ("bf", 16): 0x3F80}
         yes = b.constant(f"i{bits}", ones.get((result_kind.kind, bits), -1))
         parts.append(b.select(holds, yes, b.constant(f"i{bits}", 0)))
     write(lw, i, i.operands[0], parts[0] if len(parts) == 1 else pack(lw, parts, result_kind))
 
 
-def selp(lw: Lowering, i: Instruction) -> None:
+def _selp(lw: Lowering, i: Instruction) -> None:
     """`selp`: a where the predicate holds, else b."""
     kind = type_of(i)
     a, c = (read(lw, o, kind) for o in i.operands[1:3])
     write(lw, i, i.operands[0], lw.b.select(read(lw, i.operands[3], PRED), a, c))
 
 
-def slct(lw: Lowering, i: Instruction) -> None:
+def _slct(lw: Lowering, i: Instruction) -> None:
     """`slct`: a where c >= 0, else b; NaN selects b."""
     b = lw.b
     kind, control_kind = types_of(i)
@@ -91,4 +91,4 @@ def slct(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.select(holds, a, c))
 
 
-OPCODES = {"setp": setp, "set": set_, "selp": selp, "slct": slct}
+OPCODES = {"setp": _setp, "set": _set_, "selp": _selp, "slct": _slct}

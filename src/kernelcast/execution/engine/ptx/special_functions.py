@@ -140,7 +140,7 @@ def _flushed_f64(lw: Lowering, a: Value) -> Value:
     return b.select(is_small, zero, a)
 
 
-def function(lw: Lowering, i: Instruction) -> None:
+def _function(lw: Lowering, i: Instruction) -> None:
     """A function of one number."""
     lanewise(lw, i, _variant(lw, i))
 
@@ -167,7 +167,7 @@ def _variant(lw: Lowering, i: Instruction) -> Operation:
     return _NEAREST[name]
 
 
-def divide(lw: Lowering, i: Instruction) -> None:
+def _divide(lw: Lowering, i: Instruction) -> None:
     """`div`; the approximate ones multiply by the reciprocal."""
     if "approx" not in i.modifiers and "full" not in i.modifiers:
         quotient(lw, i)
@@ -182,7 +182,7 @@ def divide(lw: Lowering, i: Instruction) -> None:
     lanewise(lw, i, operation)
 
 
-def circular(lw: Lowering, i: Instruction) -> None:
+def _circular(lw: Lowering, i: Instruction) -> None:
     """`sin` and `cos` of radians; with `.turns`, which PTX lacks, of full turns, as the unit has
     it. The compiler makes turns of radians by a product that is rounded towards zero."""
 
@@ -199,7 +199,7 @@ def circular(lw: Lowering, i: Instruction) -> None:
     lanewise(lw, i, operation)
 
 
-FLOAT = {"div": divide}
+FLOAT = {"div": _divide}
 """Float forms of opcodes that integers have too."""
 
-OPCODES = {**dict.fromkeys(_NEAREST, function), "sin": circular, "cos": circular}
+OPCODES = {**dict.fromkeys(_NEAREST, _function), "sin": _circular, "cos": _circular}

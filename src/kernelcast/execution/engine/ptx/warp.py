@@ -9,7 +9,7 @@ from kernelcast.execution.engine.values import FULL_MASK, Value, mangled, ptx_ty
 from kernelcast.ir import Instruction, Operand, Vector
 from kernelcast.ir.sizes import WARP_LANES
 
-LANES = range(WARP_LANES)
+_LANES = range(WARP_LANES)
 
 
 def _mask(lw: Lowering, i: Instruction) -> str:
@@ -26,7 +26,7 @@ def _pair(operand: Operand) -> tuple[Operand, Operand]:
     return operand, None
 
 
-def shfl(lw: Lowering, i: Instruction) -> None:
+def _shfl(lw: Lowering, i: Instruction) -> None:
     """`shfl`: a lane reads another lane's value, within the segments that `c` makes.
 
     A source lane outside the segment, or not executing, gives the lane its own value; the
@@ -38,13 +38,13 @@ def shfl(lw: Lowering, i: Instruction) -> None:
     offset, clamp = (read(lw, o, b32) for o in i.operands[2:4])
     target, predicate = _pair(i.operands[0])
     if offset.constant is not None and clamp.constant is not None:
-        sources = [_source(mode, lane, offset.constant, clamp.constant) for lane in LANES]
+        sources = [_source(mode, lane, offset.constant, clamp.constant) for lane in _LANES]
         order = [s if ok else lane for lane, (s, ok) in enumerate(sources)]
         inside = _constant_mask(lw, sum(ok << lane for lane, (_, ok) in enumerate(sources)))
         moved = lw.b.shuffle(value, order)
     else:
         source, inside = _dynamic_source(lw, mode, offset, clamp)
-        moved = permute(lw, value, source)
+        moved = _permute(lw, value, source)
     write(lw, i, target, moved)
     if predicate is not None:
         write(lw, i, predicate, inside)
@@ -98,7 +98,7 @@ def _dynamic_source(lw: Lowering, mode: str, offset: Value, clamp: Value) -> tup
     return b.select(inside, source, lane), inside
 
 
-def permute(lw: Lowering, value: Value, source: Value) -> Value:
+def _permute(lw: Lowering, value: Value, source: Value) -> Value:
     """Lane i takes lane `source[i]`, through memory."""
     b = lw.b
     kind = vector(value.type)
@@ -134,10 +134,10 @@ def _member_mask(lw: Lowering, i: Instruction, operand: Operand) -> str:
 
 
 def _lane_bits(lw: Lowering) -> Value:
-    return Value("<" + ", ".join(f"i32 {1 << lane}" for lane in LANES) + ">", "i32")
+    return Value("<" + ", ".join(f"i32 {1 << lane}" for lane in _LANES) + ">", "i32")
 
 
-def vote(lw: Lowering, i: Instruction) -> None:
+def _vote(lw: Lowering, i: Instruction) -> None:
     """`vote.all`, `.any`, `.uni` and `.ballot`."""
     b = lw.b
     members = _member_mask(lw, i, i.operands[-1])
@@ -157,12 +157,12 @@ def vote(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.splat(result, "i1"))
 
 
-def activemask(lw: Lowering, i: Instruction) -> None:
+def _activemask(lw: Lowering, i: Instruction) -> None:
     """`activemask`: the executing lanes."""
     write(lw, i, i.operands[0], lw.b.splat(_mask(lw, i), "i32"))
 
 
-def match(lw: Lowering, i: Instruction) -> None:
+def _match(lw: Lowering, i: Instruction) -> None:
     """`match.any`: the lanes of equal value; `match.all`: the mask where all are equal, else 0."""
     b = lw.b
     kind = type_of(i)
@@ -202,7 +202,7 @@ _REDUCTIONS = {
 }
 
 
-def redux(lw: Lowering, i: Instruction) -> None:
+def _redux(lw: Lowering, i: Instruction) -> None:
     """`redux`: integer reduction over the member lanes."""
     b = lw.b
     kind = type_of(i)
@@ -229,7 +229,7 @@ def redux(lw: Lowering, i: Instruction) -> None:
     write(lw, i, i.operands[0], b.splat(total, "i32"))
 
 
-def elect(lw: Lowering, i: Instruction) -> None:
+def _elect(lw: Lowering, i: Instruction) -> None:
     """`elect.sync`: the lowest member lane leads."""
     b = lw.b
     members = _member_mask(lw, i, i.operands[1])
@@ -242,10 +242,10 @@ def elect(lw: Lowering, i: Instruction) -> None:
 
 
 OPCODES = {
-    "shfl": shfl,
-    "vote": vote,
-    "activemask": activemask,
-    "match": match,
-    "redux": redux,
-    "elect": elect,
+    "shfl": _shfl,
+    "vote": _vote,
+    "activemask": _activemask,
+    "match": _match,
+    "redux": _redux,
+    "elect": _elect,
 }

@@ -27,11 +27,11 @@ from kernelcast.isas.sass.meaning import (
     tensor_memory,
     warp,
 )
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
-Meaning = Callable[[Lift], None]
+SassMeaning = Callable[[SassLift], None]
 
-MEANINGS: Mapping[str, Meaning] = {
+MEANINGS: Mapping[str, SassMeaning] = {
     **moves.MEANINGS,
     **integer.MEANINGS,
     **packed.MEANINGS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelcast.ir import Address, Immediate, Operand, Register, Vector
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.memory import address, lies_in, space_prefix
 
 _OPERATIONS = {
@@ -30,7 +30,7 @@ _WITHOUT_EFFECT = frozenset(
 """Modifiers that change no value where one thread after the other acts on memory."""
 
 
-def atomic(x: Lift) -> None:
+def _atomic(x: SassLift) -> None:
     """`ATOMG.op d, [address], a`: the old value to d. CAS takes what to compare and what to write.
 
     `CAS` of the kind `CAST` gives whether it has written instead of the old value.
@@ -63,7 +63,7 @@ def atomic(x: Lift) -> None:
         x.write(verdict, done)
 
 
-def _done(x: Lift, operation: str, where: Address) -> Operand:
+def _done(x: SassLift, operation: str, where: Address) -> Operand:
     """Where `ATOM P, d, [address], a` does what it says; elsewhere P is false, and the code behind
     it does that.
 
@@ -79,11 +79,11 @@ def _done(x: Lift, operation: str, where: Address) -> Operand:
 
 
 def _deliver_success(
-    x: Lift,
+    x: SassLift,
     old: Register,
     compared: Operand,
-    target: sass.Operand | None,
-    verdict: sass.Operand | None,
+    target: sass.SassOperand | None,
+    verdict: sass.SassOperand | None,
 ) -> None:
     """Write whether a CAST has written."""
     success = x.let(f"setp.eq.u{old.type[1:]}", old, compared)
@@ -98,7 +98,7 @@ def _deliver_success(
         x.write(target, number)
 
 
-def _form(x: Lift) -> tuple[str, str]:
+def _form(x: SassLift) -> tuple[str, str]:
     """The operation and the type, as PTX names them."""
     found = [name for m, name in _OPERATIONS.items() if x.has(m)]
     operation = found[0] if found else ""
@@ -113,14 +113,14 @@ def _form(x: Lift) -> tuple[str, str]:
     return operation, kind
 
 
-def _value(x: Lift, kind: str) -> Operand:
+def _value(x: SassLift, kind: str) -> Operand:
     if x.has("POPC"):
         return Immediate(1)
     return x.u64(x.take()) if kind.endswith("64") else x.b32(x.take())
 
 
-def _is_address_next(x: Lift) -> bool:
+def _is_address_next(x: SassLift) -> bool:
     return bool(x.operands) and isinstance(x.operands[0], sass.AddressOperand)
 
 
-MEANINGS = dict.fromkeys(("ATOMG", "ATOMS", "ATOM", "RED", "REDG"), atomic)
+MEANINGS = dict.fromkeys(("ATOMG", "ATOMS", "ATOM", "RED", "REDG"), _atomic)

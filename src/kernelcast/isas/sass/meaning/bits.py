@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kernelcast.ir import Immediate
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.truth_tables import lookup
 
 
-def logic3(x: Lift) -> None:
+def _logic3(x: SassLift) -> None:
     """`LOP3.LUT P, d, a, b, c, table, Q`: any function of three bits; P is (d != 0) | Q."""
     x.only("LUT", "PAND")
     predicates = x.take_predicates()
@@ -25,14 +25,14 @@ def logic3(x: Lift) -> None:
     x.write(target, value)
 
 
-def immediate(x: Lift, operand: sass.Operand) -> int:
+def immediate(x: SassLift, operand: sass.SassOperand) -> int:
     """An operand that has to be a number."""
     if not isinstance(operand, sass.IntegerOperand):
         raise x.refuse(f"operand {operand}")
     return operand.value
 
 
-def shift(x: Lift) -> None:
+def _shift(x: SassLift) -> None:
     """`SHF d, low, n, high`: the pair high:low, shifted; its low word, with `.HI` the high one.
 
     n is clamped to 32, of `.U64` and `.S64` to 64; with `.W` it wraps.
@@ -68,7 +68,7 @@ def shift(x: Lift) -> None:
 _PERMUTATIONS = ("F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
 
 
-def permute(x: Lift) -> None:
+def _permute(x: SassLift) -> None:
     """`PRMT d, a, selector, b`: four of the eight bytes of b:a."""
     x.only(*_PERMUTATIONS)
     target = x.take()
@@ -78,7 +78,7 @@ def permute(x: Lift) -> None:
     x.set(target, f"prmt.b32{mode}", low, high, selector)
 
 
-def bit_mask(x: Lift) -> None:
+def _bit_mask(x: SassLift) -> None:
     """`BMSK d, position, n`: n ones from a position on, both clamped to 32 or wrapped (`.W`)."""
     x.only("W", "C")
     target = x.take()
@@ -87,7 +87,7 @@ def bit_mask(x: Lift) -> None:
     x.set(target, f"bmsk.{'wrap' if x.has('W') else 'clamp'}.b32", position, length)
 
 
-def extend(x: Lift) -> None:
+def _extend(x: SassLift) -> None:
     """`SGXT d, a, n`: the low n bits of a, extended by their sign, or by zeros (`.U32`)."""
     x.only("W", "C", "U32")
     target = x.take()
@@ -97,7 +97,7 @@ def extend(x: Lift) -> None:
     x.set(target, f"szext.{mode}.{'u32' if x.has('U32') else 's32'}", value, width)
 
 
-def find_leading(x: Lift) -> None:
+def _find_leading(x: SassLift) -> None:
     """`FLO d, a`: where the highest bit lies that is no sign; `.SH` how far it is from the top."""
     x.only("U32", "S32", "SH")
     target = x.take()
@@ -110,17 +110,17 @@ def find_leading(x: Lift) -> None:
     x.set(target, f"bfind{amount}.{'u32' if x.has('U32') else 's32'}", value)
 
 
-def count_ones(x: Lift) -> None:
+def _count_ones(x: SassLift) -> None:
     """`POPC d, a`: the number of ones."""
     _unary(x, "popc.b32")
 
 
-def reverse(x: Lift) -> None:
+def _reverse(x: SassLift) -> None:
     """`BREV d, a`: the bits in reverse order."""
     _unary(x, "brev.b32")
 
 
-def _unary(x: Lift, name: str) -> None:
+def _unary(x: SassLift, name: str) -> None:
     x.only()
     target = x.take()
     value = x.u32(x.take())
@@ -129,12 +129,12 @@ def _unary(x: Lift, name: str) -> None:
 
 
 MEANINGS = {
-    **dict.fromkeys(("LOP3", "ULOP3"), logic3),
-    **dict.fromkeys(("SHF", "USHF"), shift),
-    **dict.fromkeys(("PRMT", "UPRMT"), permute),
-    **dict.fromkeys(("BMSK", "UBMSK"), bit_mask),
-    **dict.fromkeys(("SGXT", "USGXT"), extend),
-    **dict.fromkeys(("FLO", "UFLO"), find_leading),
-    **dict.fromkeys(("POPC", "UPOPC"), count_ones),
-    **dict.fromkeys(("BREV", "UBREV"), reverse),
+    **dict.fromkeys(("LOP3", "ULOP3"), _logic3),
+    **dict.fromkeys(("SHF", "USHF"), _shift),
+    **dict.fromkeys(("PRMT", "UPRMT"), _permute),
+    **dict.fromkeys(("BMSK", "UBMSK"), _bit_mask),
+    **dict.fromkeys(("SGXT", "USGXT"), _extend),
+    **dict.fromkeys(("FLO", "UFLO"), _find_leading),
+    **dict.fromkeys(("POPC", "UPOPC"), _count_ones),
+    **dict.fromkeys(("BREV", "UBREV"), _reverse),
 }

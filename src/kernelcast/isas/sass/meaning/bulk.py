@@ -12,7 +12,7 @@ from kernelcast.ir import Address, Guard, Immediate, Register, Vector
 from kernelcast.isas.ptx.bulk import UNIT_BYTES, copy, copy_tile, tile_bytes
 from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _ALL_LANES = Immediate((1 << 32) - 1)
 _UNITS = Immediate(0xFFFF)
@@ -22,7 +22,7 @@ _RANKS = {f"{n}D": n for n in range(1, 6)}
 _SPACES = {"S": "shared", "G": "global"}
 
 
-def copy_bytes(x: Lift) -> None:
+def _copy_bytes(x: SassLift) -> None:
     """`UBLKCP.S.G [to, barrier], [from], size` and `.G.S [to], [from], size`, in units of 16 bytes;
     an address in global memory is a pair of registers."""
     x.only("S", "G", "MULTICAST")
@@ -41,7 +41,7 @@ def copy_bytes(x: Lift) -> None:
         bring(x, Address(_words(x, to, 2)[1]), size_bytes, guard)
 
 
-def load_tile(x: Lift) -> None:
+def _load_tile(x: SassLift) -> None:
     """`UTMALDG.2D [to, barrier, x, y], [map]`."""
     x.only("MULTICAST", *_RANKS)
     rank = _rank(x)
@@ -58,7 +58,7 @@ def load_tile(x: Lift) -> None:
     bring(x, Address(barrier), tile_bytes(x, place, guard), guard)
 
 
-def store_tile(x: Lift) -> None:
+def _store_tile(x: SassLift) -> None:
     """`UTMASTG.2D [from, x, y], [map]`."""
     x.only(*_RANKS)
     rank = _rank(x)
@@ -70,23 +70,23 @@ def store_tile(x: Lift) -> None:
     copy_tile(x, ("global", "shared"), place, Address(source), coordinates, guard)
 
 
-def nothing(x: Lift) -> None:
+def _nothing(x: SassLift) -> None:
     """Prefetches of memory and of tensor maps; the end of a group of copies."""
 
 
-def _first_lane(x: Lift) -> Guard:
+def _first_lane(x: SassLift) -> Guard:
     lane, chosen = x.temporary("b32"), x.temporary("pred")
     x.do("mov.pred", chosen, Immediate(0))
     x.do("elect.sync", Vector((lane, chosen)), _ALL_LANES, guard=x.guard)
     return Guard(chosen)
 
 
-def _rank(x: Lift) -> int:
+def _rank(x: SassLift) -> int:
     (rank,) = (n for m, n in _RANKS.items() if x.has(m))
     return rank
 
 
-def _address(x: Lift) -> sass.RegisterOperand:
+def _address(x: SassLift) -> sass.RegisterOperand:
     """The first of the registers that an operand in brackets stands for."""
     operand = x.take()
     if (
@@ -100,29 +100,29 @@ def _address(x: Lift) -> sass.RegisterOperand:
     return operand.registers[0]
 
 
-def _policy(x: Lift) -> None:
+def _policy(x: SassLift) -> None:
     """`desc[UR4]` at the end says how the caches should treat the bytes."""
     if x.operands and str(x.operands[0]).startswith("desc["):
         x.take()
     x.done()
 
 
-def _words(x: Lift, operand: sass.RegisterOperand, count: int) -> Sequence[Register]:
+def _words(x: SassLift, operand: sass.RegisterOperand, count: int) -> Sequence[Register]:
     words = x.words(operand, count)
     if words is None:
         raise x.refuse(f"operand {operand}")
     return words
 
 
-def _place(x: Lift, operand: sass.RegisterOperand, space: str) -> Address:
+def _place(x: SassLift, operand: sass.RegisterOperand, space: str) -> Address:
     if space == "shared":
         return Address(_words(x, operand, 1)[0])
     return Address(x.pack(_words(x, operand, 2)))
 
 
 MEANINGS = {
-    "UBLKCP": copy_bytes,
-    "UTMALDG": load_tile,
-    "UTMASTG": store_tile,
-    **dict.fromkeys(("UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH"), nothing),
+    "UBLKCP": _copy_bytes,
+    "UTMALDG": _load_tile,
+    "UTMASTG": _store_tile,
+    **dict.fromkeys(("UBLKPF", "UTMAPF", "UTMACCTL", "UTMACMDFLUSH"), _nothing),
 }

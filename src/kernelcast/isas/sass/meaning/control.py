@@ -6,32 +6,32 @@ from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.flow import branch_targets, call_targets
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
-BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
-BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
+_BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
+_BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
 """Where the result of a reducing barrier waits to be fetched."""
 
 _FAILED_ASSERTION = "__assertfail"
 
 
-def nothing(x: Lift) -> None:
+def nothing(x: SassLift) -> None:
     """Hints, fences, waits for scoreboards, and the convergence barriers, which hold by the order
     of the basic blocks."""
 
 
-def pause(x: Lift) -> None:
+def _pause(x: SassLift) -> None:
     """`YIELD`, `NANOSLEEP`: the code waits for what other warps do, so these run first."""
     x.do("pause", guard=x.guard)
 
 
-def meet(x: Lift) -> None:
+def _reconverge(x: SassLift) -> None:
     """`WARPSYNC mask`: the lanes of the mask go on together; `.ALL`, or no mask, means all."""
     mask = Immediate((1 << 32) - 1) if x.has("ALL") or not x.operands else x.b32(x.take())
     x.do("bar.warp.sync", mask, guard=x.guard)
 
 
-def save_convergence(x: Lift) -> None:
+def _save_convergence(x: SassLift) -> None:
     """`BMOV d, Bn` and `BMOV Bn, a`: these barriers hold no lanes, so any number does."""
     target = x.take()
     if isinstance(target, sass.RegisterOperand) and target.register.file in (
@@ -41,7 +41,7 @@ def save_convergence(x: Lift) -> None:
         x.write(target, Immediate(0))
 
 
-def branch(x: Lift) -> None:
+def _branch(x: SassLift) -> None:
     """`BRA label`, in the lanes in which the guard and a printed predicate hold.
 
     `.DIV` branches where the active lanes are not those of a mask, `.CONV` where they are.
@@ -54,7 +54,7 @@ def branch(x: Lift) -> None:
     x.do("bra", _target(x, x.take()), guard=guard)
 
 
-def _mask_test(x: Lift) -> Guard:
+def _mask_test(x: SassLift) -> Guard:
     """Whether the active lanes differ from a mask, all lanes where none is given."""
     expected: Operand = Immediate((1 << 32) - 1)
     if not isinstance(x.operands[0], sass.LabelOperand):
@@ -65,7 +65,7 @@ def _mask_test(x: Lift) -> Guard:
     return x.both(x.guard, test)
 
 
-def _target(x: Lift, operand: sass.Operand) -> BlockRef:
+def _target(x: SassLift, operand: sass.SassOperand) -> BlockRef:
     match operand:
         case sass.LabelOperand(name):
             function = x.code.function
@@ -79,7 +79,7 @@ def _target(x: Lift, operand: sass.Operand) -> BlockRef:
     return BlockRef(x.code.block_at[address])
 
 
-def leave(x: Lift) -> None:
+def _leave(x: SassLift) -> None:
     """`EXIT`: the lanes end."""
     guard = x.guard
     while x.takes_predicate():
@@ -87,7 +87,7 @@ def leave(x: Lift) -> None:
     x.do("exit", guard=guard)
 
 
-def call(x: Lift) -> None:
+def _call(x: SassLift) -> None:
     """`CALL.REL label`: a jump; the return address is in registers already.
 
     The target of an indirect call is one of the functions of the section.
@@ -115,13 +115,13 @@ def call(x: Lift) -> None:
         raise x.refuse(f"call of {operand}")
 
 
-def stop(x: Lift) -> None:
+def _stop(x: SassLift) -> None:
     """`BPT.TRAP n`: the kernel ends with an error."""
     x.only("TRAP")
     x.do("trap", guard=x.guard)
 
 
-def load_place(x: Lift) -> None:
+def _load_place(x: SassLift) -> None:
     """`LEPC d, label`: the address of an instruction, its own where none is named, from which
     follows where a function of the system returns to."""
     target, place = x.take(), x.native.address
@@ -134,7 +134,7 @@ def load_place(x: Lift) -> None:
     x.write64(target, Immediate(place))
 
 
-def indexed_branch(x: Lift) -> None:
+def _indexed_branch(x: SassLift) -> None:
     """`BRX Rn offset`, `BRXU`: to the next instruction's address plus the offset plus Rn, which
     comes out of a table."""
     operand = x.take()
@@ -146,7 +146,7 @@ def indexed_branch(x: Lift) -> None:
     _go_to_address(x, _indirect_address(x, operand), targets)
 
 
-def leave_function(x: Lift) -> None:
+def _leave_function(x: SassLift) -> None:
     """`RET.REL Rn function`: to the function's start plus Rn, which is behind some call."""
     operand = x.take()
     if not isinstance(operand, sass.IndirectOperand):
@@ -154,7 +154,7 @@ def leave_function(x: Lift) -> None:
     _go_to_address(x, _indirect_address(x, operand), x.code.returns)
 
 
-def _indirect_address(x: Lift, operand: sass.IndirectOperand) -> Operand:
+def _indirect_address(x: SassLift, operand: sass.IndirectOperand) -> Operand:
     """The low word of a register pair plus where its base lies: sections are smaller than 4 GiB."""
     words = x.words(operand.register, 1)
     low: Operand = Immediate(0) if words is None else words[0]
@@ -171,7 +171,7 @@ def _indirect_address(x: Lift, operand: sass.IndirectOperand) -> Operand:
     raise x.refuse(f"target {base}")
 
 
-def _go_to_address(x: Lift, address: Operand, targets: tuple[int, ...]) -> None:
+def _go_to_address(x: SassLift, address: Operand, targets: tuple[int, ...]) -> None:
     """A jump to the one of `targets` that `address` equals; to none is a fault."""
     if not targets:
         raise x.refuse("a return without a call")
@@ -183,7 +183,7 @@ def _go_to_address(x: Lift, address: Operand, targets: tuple[int, ...]) -> None:
     x.do("brx.idx", number, *blocks, guard=x.guard)
 
 
-def barrier(x: Lift) -> None:
+def _barrier(x: SassLift) -> None:
     """`BAR.SYNC n, count`, `BAR.ARV`, and `BAR.RED` with its predicate.
 
     In the form with registers one register holds the number in bits 0-3 and the count in bits
@@ -207,31 +207,31 @@ def barrier(x: Lift) -> None:
         x.do("bar.arrive" if x.has("ARV") else "bar.sync", *operands, guard=x.guard)
 
 
-def _reducing_barrier(x: Lift, operands: list[Operand]) -> None:
+def _reducing_barrier(x: SassLift, operands: list[Operand]) -> None:
     condition = x.predicate(x.take())
     if isinstance(condition, Immediate):
         condition = x.let("mov.pred", condition)
     if x.has("POPC"):
-        x.do("bar.red.popc.u32", BARRIER_COUNT, *operands, condition, guard=x.guard)
+        x.do("bar.red.popc.u32", _BARRIER_COUNT, *operands, condition, guard=x.guard)
     elif x.has("AND", "OR"):
         kind = "and" if x.has("AND") else "or"
-        x.do(f"bar.red.{kind}.pred", BARRIER_VERDICT, *operands, condition, guard=x.guard)
+        x.do(f"bar.red.{kind}.pred", _BARRIER_VERDICT, *operands, condition, guard=x.guard)
     else:
         raise x.refuse()
 
 
-def barrier_result(x: Lift) -> None:
+def _barrier_result(x: SassLift) -> None:
     """`B2R.RESULT d, P`: what the last reducing barrier found."""
     if not x.has("RESULT"):
         raise x.refuse()
     target = x.take()
     if x.operands:
-        x.write(x.take(), BARRIER_VERDICT)
+        x.write(x.take(), _BARRIER_VERDICT)
     if x.destination(target) is not None:
-        x.write(target, BARRIER_COUNT)
+        x.write(target, _BARRIER_COUNT)
 
 
-def cluster_barrier(x: Lift) -> None:
+def _cluster_barrier(x: SassLift) -> None:
     """`UCGABAR_WAIT`: every block is a cluster of its own; the arrival before says nothing more."""
     x.do("bar.sync", Immediate(0), guard=x.guard)
 
@@ -245,17 +245,17 @@ MEANINGS = {
         ),
         nothing,
     ),
-    **dict.fromkeys(("YIELD", "NANOSLEEP"), pause),
-    "WARPSYNC": meet,
-    "BRA": branch,
-    "EXIT": leave,
-    "CALL": call,
-    "BPT": stop,
-    "LEPC": load_place,
-    "RET": leave_function,
-    **dict.fromkeys(("BRX", "BRXU"), indexed_branch),
-    "BAR": barrier,
-    "UCGABAR_WAIT": cluster_barrier,
-    "B2R": barrier_result,
-    "BMOV": save_convergence,
+    **dict.fromkeys(("YIELD", "NANOSLEEP"), _pause),
+    "WARPSYNC": _reconverge,
+    "BRA": _branch,
+    "EXIT": _leave,
+    "CALL": _call,
+    "BPT": _stop,
+    "LEPC": _load_place,
+    "RET": _leave_function,
+    **dict.fromkeys(("BRX", "BRXU"), _indexed_branch),
+    "BAR": _barrier,
+    "UCGABAR_WAIT": _cluster_barrier,
+    "B2R": _barrier_result,
+    "BMOV": _save_convergence,
 }

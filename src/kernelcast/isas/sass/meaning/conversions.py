@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.floating import flag, plain, rounding, suffixes, undecorated
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _INTEGERS = {f"{kind}{bits}": f"{kind.lower()}{bits}" for kind in "SU" for bits in (8, 16, 32, 64)}
 _FLOATS = {name: name.lower() for name in ("F16", "BF16", "F32", "F64")}
@@ -23,7 +23,7 @@ _PARTS = {"H0": (0, 16), "H1": (16, 16), **{f"B{n}": (8 * n, 8) for n in range(4
 """Parts of a register by the suffix that selects them: first bit, and bits."""
 
 
-def float_to_integer(x: Lift) -> None:
+def _float_to_integer(x: SassLift) -> None:
     """`F2I.U32.F64.TRUNC d, a`: s32 from f32 and rounding to nearest, where nothing else is said.
 
     NaN gives 0 with `.NTZ` and the integer of the sign bit alone without it. The types decide
@@ -37,14 +37,14 @@ def float_to_integer(x: Lift) -> None:
     _convert(x, f"cvt.{_integral(x)}{flag(x, 'FTZ')}", result, source)
 
 
-def integer_to_float(x: Lift) -> None:
+def _integer_to_float(x: SassLift) -> None:
     """`I2F.F64.U32 d, a`, `I2FP`: to f32 from s32, where nothing else is said."""
     x.only(*_INTEGERS, *_FLOATS, *_DIRECTIONS)
     result, source = _named(x, _FLOATS, "f32"), _named(x, _INTEGERS, "s32")
     _convert(x, f"cvt{rounding(x)}", result, source)
 
 
-def float_to_float(x: Lift) -> None:
+def _float_to_float(x: SassLift) -> None:
     """`F2F.F16.F32 d, a`: the type of the result first."""
     x.only(*_FLOATS, *_DIRECTIONS, "FTZ")
     types = [_FLOATS[m] for m in x.native.modifiers if m in _FLOATS]
@@ -55,14 +55,14 @@ def float_to_float(x: Lift) -> None:
     _convert(x, f"cvt{'' if is_wider else rounding(x)}{flag(x, 'FTZ')}", result, source)
 
 
-def to_integral(x: Lift) -> None:
+def _to_integral(x: SassLift) -> None:
     """`FRND.F64.FLOOR d, a`: the float that is the nearest integer, of f32 if nothing is said."""
     x.only(*_FLOATS, *_TO_INTEGRAL, "FTZ")
     type = _named(x, _FLOATS, "f32")
     _convert(x, f"cvt.{_integral(x)}{flag(x, 'FTZ')}", type, type)
 
 
-def integer_to_integer(x: Lift) -> None:
+def _integer_to_integer(x: SassLift) -> None:
     """`I2I.U8.S32.SAT d, a`: the type of the result first."""
     x.only(*_INTEGERS, "SAT")
     types = [_INTEGERS[m] for m in x.native.modifiers if m in _INTEGERS]
@@ -71,7 +71,7 @@ def integer_to_integer(x: Lift) -> None:
     _convert(x, "cvt.sat", *types)
 
 
-def packed_integers(x: Lift) -> None:
+def _packed_integers(x: SassLift) -> None:
     """`I2IP.U8.S32.SAT d, a, b, c`: a and b clamped side by side, above them the low half of c, or
     the one that a suffix of c selects."""
     x.only("S16", "U16", "S8", "U8", "S32", "SAT")
@@ -90,7 +90,7 @@ def packed_integers(x: Lift) -> None:
         raise x.refuse("a third operand")
 
 
-def packed_floats(x: Lift) -> None:
+def _packed_floats(x: SassLift) -> None:
     """`F2FP.F16.F32.PACK_AB d, a, b`: a in the high half and b in the low one.
 
     Before sm_89 `.F16` and `.F32` are not printed. `MERGE_C d, a, RZ` is of a alone.
@@ -109,7 +109,7 @@ def packed_floats(x: Lift) -> None:
         raise x.refuse("a third operand")
 
 
-def packed_bytes(x: Lift) -> None:
+def _packed_bytes(x: SassLift) -> None:
     """`F2IP.U8.F32.TRUNC.NTZ d, RZ, a, RZ`: one float to a byte."""
     x.only("U8", "S8", "F32", "NTZ", *_TO_INTEGRAL)
     target = x.take()
@@ -121,7 +121,7 @@ def packed_bytes(x: Lift) -> None:
     x.set(target, f"cvt.{_integral(x)}.{result}.f32", value)
 
 
-def _convert(x: Lift, name: str, result: str, source: str) -> None:
+def _convert(x: SassLift, name: str, result: str, source: str) -> None:
     """Convert the only operand."""
     target = x.take()
     value = number(x, x.take(), source)
@@ -133,7 +133,7 @@ def _convert(x: Lift, name: str, result: str, source: str) -> None:
         x.set(target, name, value)
 
 
-def number(x: Lift, operand: sass.Operand, type: str) -> Operand:
+def number(x: SassLift, operand: sass.SassOperand, type: str) -> Operand:
     """An operand as a number of a type; a suffix selects a part of it."""
     selected = [s for s in suffixes(operand) if s != "reuse"]
     if type.endswith("f16"):
@@ -149,7 +149,7 @@ def number(x: Lift, operand: sass.Operand, type: str) -> Operand:
     return x.u32(operand) if type in ("s32", "u32") else x.b32(operand)
 
 
-def _half(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) -> Operand:
+def _half(x: SassLift, operand: sass.SassOperand, selected: Sequence[str], type: str) -> Operand:
     """A number of 16 bits in the low half of a word, or in the one that a suffix selects."""
     if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
         return x.b32(operand)
@@ -162,7 +162,7 @@ def _half(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) ->
     return value
 
 
-def _part(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) -> Operand:
+def _part(x: SassLift, operand: sass.SassOperand, selected: Sequence[str], type: str) -> Operand:
     if len(selected) != 1 or selected[0] not in _PARTS:
         raise x.refuse(f"operand {operand}")
     first, bits = _PARTS[selected[0]]
@@ -171,7 +171,7 @@ def _part(x: Lift, operand: sass.Operand, selected: Sequence[str], type: str) ->
     return x.let("shr.u32", x.b32(operand), Immediate(first)) if first else x.b32(operand)
 
 
-def _named(x: Lift, types: dict[str, str], default: str) -> str:
+def _named(x: SassLift, types: dict[str, str], default: str) -> str:
     """The type that a modifier names."""
     found = [types[m] for m in x.native.modifiers if m in types]
     if len(found) > 1:
@@ -179,17 +179,17 @@ def _named(x: Lift, types: dict[str, str], default: str) -> str:
     return found[0] if found else default
 
 
-def _integral(x: Lift) -> str:
+def _integral(x: SassLift) -> str:
     return next((word for m, word in _TO_INTEGRAL.items() if x.has(m)), "rni")
 
 
 MEANINGS = {
-    **dict.fromkeys(("F2I", "UF2I"), float_to_integer),
-    **dict.fromkeys(("I2F", "I2FP", "UI2F", "UI2FP"), integer_to_float),
-    **dict.fromkeys(("F2F", "UF2F"), float_to_float),
-    **dict.fromkeys(("FRND", "UFRND"), to_integral),
-    "F2FP": packed_floats,
-    "I2I": integer_to_integer,
-    "I2IP": packed_integers,
-    "F2IP": packed_bytes,
+    **dict.fromkeys(("F2I", "UF2I"), _float_to_integer),
+    **dict.fromkeys(("I2F", "I2FP", "UI2F", "UI2FP"), _integer_to_float),
+    **dict.fromkeys(("F2F", "UF2F"), _float_to_float),
+    **dict.fromkeys(("FRND", "UFRND"), _to_integral),
+    "F2FP": _packed_floats,
+    "I2I": _integer_to_integer,
+    "I2IP": _packed_integers,
+    "F2IP": _packed_bytes,
 }

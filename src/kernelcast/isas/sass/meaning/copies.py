@@ -5,14 +5,14 @@ from __future__ import annotations
 from kernelcast.ir import Address, Immediate, Register
 from kernelcast.isas.ptx.copies import copy
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.memory import address
 
 _SIZES_BYTES = {"64": 8, "128": 16}
 _HINTS = ("BYPASS", "LTC64B", "LTC128B", "LTC256B")
 
 
-def asynchronous_copy(x: Lift) -> None:
+def _asynchronous_copy(x: SassLift) -> None:
     """`LDGSTS [shared], [global], P`: 4 bytes, `.64` or `.128`; zeros where P does not hold.
 
     With `.ZFILL` the low bits of the global address, which are zero in an aligned one, are how
@@ -29,7 +29,7 @@ def asynchronous_copy(x: Lift) -> None:
     copy(x, size_bytes, source, lambda: _shared_address(x, target), guard, beginning)
 
 
-def _beginning(x: Lift, source: Address, size_bytes: int) -> tuple[Register, Register]:
+def _beginning(x: SassLift, source: Address, size_bytes: int) -> tuple[Register, Register]:
     """Where the bytes start that are copied, and how many there are."""
     base = source.base if isinstance(source.base, Register) else Immediate(0)
     place = x.let("add.u64", base, Immediate(source.offset))
@@ -38,7 +38,7 @@ def _beginning(x: Lift, source: Address, size_bytes: int) -> tuple[Register, Reg
     return start, x.let("sub.u32", Immediate(size_bytes), zeros)
 
 
-def _shared_address(x: Lift, operand: sass.Operand) -> Address:
+def _shared_address(x: SassLift, operand: sass.SassOperand) -> Address:
     """An address of 32 bits, whatever the width of the other one."""
     if not isinstance(operand, sass.AddressOperand) or operand.space:
         raise x.refuse(f"operand {operand}")
@@ -51,4 +51,4 @@ def _shared_address(x: Lift, operand: sass.Operand) -> Address:
     return Address(base, operand.offset or 0)
 
 
-MEANINGS = {"LDGSTS": asynchronous_copy}
+MEANINGS = {"LDGSTS": _asynchronous_copy}

@@ -12,34 +12,34 @@ from kernelcast.isas.sass.meaning.floating import (
     rounding,
     write_comparison,
 )
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _OPERATIONS = {"DADD": ("add", 2), "DMUL": ("mul", 2), "DFMA": ("fma", 3)}
 """The operation of PTX and the number of its sources."""
 
 
-def double(x: Lift) -> Operand:
+def _double(x: SassLift) -> Operand:
     """The next operand, a number of double precision."""
     return x.f64(plain(x, x.take()))
 
 
-def arithmetic(x: Lift) -> None:
+def _arithmetic(x: SassLift) -> None:
     """`DADD d, a, b`, `DMUL`, and `DFMA d, a, b, c`: a * b + c, rounded once."""
     x.only(*ROUNDINGS)
     operation, count = _OPERATIONS[x.native.opcode]
     target = x.take()
-    sources = [double(x) for _ in range(count)]
+    sources = [_double(x) for _ in range(count)]
     x.done()
     x.write64(target, x.let(f"{operation}{rounding(x)}.f64", *sources))
 
 
-def compare(x: Lift) -> None:
+def _compare(x: SassLift) -> None:
     """`DSETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is !(a < b) and R.
 
     `.MIN` and `.MAX` are no relations: they choose one of two numbers.
     """
     targets = [x.take(), x.take()]
-    sources = [double(x), double(x)]
+    sources = [_double(x), _double(x)]
     if x.has("MIN", "MAX"):
         x.only("MIN", "MAX", "AND")
         _choose(x, targets, sources)
@@ -48,7 +48,7 @@ def compare(x: Lift) -> None:
         write_comparison(x, targets, sources, ".f64")
 
 
-def _choose(x: Lift, targets: list[sass.Operand], sources: list[Operand]) -> None:
+def _choose(x: SassLift, targets: list[sass.SassOperand], sources: list[Operand]) -> None:
     """`DSETP.MIN.AND P, Q, a, b, PT`: P where the minimum is a, Q where both are NaN.
 
     Zeros of both signs are equal; as integers, their bits tell them apart.
@@ -71,6 +71,6 @@ def _choose(x: Lift, targets: list[sass.Operand], sources: list[Operand]) -> Non
 
 
 MEANINGS = {
-    **dict.fromkeys(_OPERATIONS, arithmetic),
-    "DSETP": compare,
+    **dict.fromkeys(_OPERATIONS, _arithmetic),
+    "DSETP": _compare,
 }

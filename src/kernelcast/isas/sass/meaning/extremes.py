@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.packed import by_pairs_of_bytes
 
 _TYPES = {
@@ -15,7 +15,7 @@ _TYPES = {
 }
 
 
-def extreme(x: Lift) -> None:
+def _extreme(x: SassLift) -> None:
     """`VIMNMX d, P, Q, a, b, R`: the minimum of a and b where R holds, else their maximum.
 
     `.RELU` is not below 0. P and Q, which may not be printed, tell for the low and the high half
@@ -33,11 +33,11 @@ def extreme(x: Lift) -> None:
         x.write(result, test)
 
 
-def extreme64(x: Lift) -> None:
+def _extreme64(x: SassLift) -> None:
     """`IMNMX.S64 PT, PT, d, a, b, P, !PT`: of pairs, where the predicates stand first."""
     type = _type(x)
     if not type.endswith("64"):
-        extreme(x)
+        _extreme(x)
         return
     for result in x.take_predicates():
         if x.destination(result) is not None:
@@ -51,7 +51,7 @@ def extreme64(x: Lift) -> None:
     x.write64(target, _chosen(x, type, chosen_by, a, b))
 
 
-def extreme3(x: Lift) -> None:
+def _extreme3(x: SassLift) -> None:
     """`VIMNMX3 d, a, b, c, P`: of three."""
     type = _type(x)
     target = x.take()
@@ -62,7 +62,7 @@ def extreme3(x: Lift) -> None:
     x.write(target, _not_negative(x, type, value))
 
 
-def sum_extreme(x: Lift) -> None:
+def _sum_extreme(x: SassLift) -> None:
     """`VIADDMNMX d, a, b, c, P`: of a + b, which wraps, and c."""
     type = _type(x)
     target = x.take()
@@ -74,7 +74,7 @@ def sum_extreme(x: Lift) -> None:
     x.write(target, _not_negative(x, type, value))
 
 
-def _type(x: Lift) -> str:
+def _type(x: SassLift) -> str:
     """The type that the modifiers name: s32 where they name none."""
     x.only("RELU", *_TYPES)
     found = [_TYPES[m] for m in x.native.modifiers if m in _TYPES]
@@ -83,13 +83,13 @@ def _type(x: Lift) -> str:
     return found[0] if found else "s32"
 
 
-def _take_sources(x: Lift, type: str, count: int) -> Sequence[Operand]:
+def _take_sources(x: SassLift, type: str, count: int) -> Sequence[Operand]:
     """The values that are compared; packed ones have no sign as a whole."""
     read = x.u32 if type.endswith("32") else x.b32
     return [read(x.take()) for _ in range(count)]
 
 
-def _chosen(x: Lift, type: str, least: Operand, a: Operand, b: Operand) -> Operand:
+def _chosen(x: SassLift, type: str, least: Operand, a: Operand, b: Operand) -> Operand:
     """The minimum where a predicate holds, else the maximum."""
     if isinstance(least, Immediate):
         return _one(x, "min" if least.value else "max", type, a, b)
@@ -97,24 +97,24 @@ def _chosen(x: Lift, type: str, least: Operand, a: Operand, b: Operand) -> Opera
     return x.let(f"selp.b{64 if type.endswith('64') else 32}", low, high, least)
 
 
-def _one(x: Lift, name: str, type: str, a: Operand, b: Operand) -> Operand:
+def _one(x: SassLift, name: str, type: str, a: Operand, b: Operand) -> Operand:
     if type == "u8x4":
         return by_pairs_of_bytes(x, a, b, lambda c, d: x.let(f"{name}.u16x2", c, d))
     return x.let(f"{name}.{type}", a, b)
 
 
-def _not_negative(x: Lift, type: str, value: Operand) -> Operand:
+def _not_negative(x: SassLift, type: str, value: Operand) -> Operand:
     return x.let(f"max.{type}", value, Immediate(0)) if x.has("RELU") else value
 
 
 def _tests(
-    x: Lift,
+    x: SassLift,
     type: str,
-    results: Sequence[sass.Operand],
+    results: Sequence[sass.SassOperand],
     least: Operand,
     a: Operand,
     b: Operand,
-) -> Sequence[tuple[sass.Operand, Operand]]:
+) -> Sequence[tuple[sass.SassOperand, Operand]]:
     """For every half, low first, whether a is the result: also where both are the same."""
     if all(x.destination(r) is None for r in results):
         return []
@@ -132,8 +132,8 @@ def _tests(
 
 
 MEANINGS = {
-    **dict.fromkeys(("VIMNMX", "UVIMNMX"), extreme),
-    **dict.fromkeys(("IMNMX", "UIMNMX"), extreme64),
-    **dict.fromkeys(("VIMNMX3", "UVIMNMX3"), extreme3),
-    "VIADDMNMX": sum_extreme,
+    **dict.fromkeys(("VIMNMX", "UVIMNMX"), _extreme),
+    **dict.fromkeys(("IMNMX", "UIMNMX"), _extreme64),
+    **dict.fromkeys(("VIMNMX3", "UVIMNMX3"), _extreme3),
+    "VIADDMNMX": _sum_extreme,
 }

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from kernelcast.ir import Immediate, Operand, Vector
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 ROUNDINGS = ("RM", "RP", "RZ")
 _ORDERED = ("LT", "EQ", "LE", "GT", "NE", "GE")
@@ -18,43 +18,45 @@ RELATIONS = (*_ORDERED, *(f"{relation}U" for relation in _ORDERED), "NUM", "NAN"
 JOINS = ("AND", "OR", "XOR")
 
 
-def rounding(x: Lift) -> str:
+def rounding(x: SassLift) -> str:
     """The part of a PTX name that says in which direction a result is rounded."""
     return next((f".{m.lower()}" for m in ROUNDINGS if x.has(m)), ".rn")
 
 
-def flag(x: Lift, modifier: str, name: str = "") -> str:
+def flag(x: SassLift, modifier: str, name: str = "") -> str:
     """The part of a PTX name that a modifier stands for, empty where it is not there."""
     return f".{name or modifier.lower()}" if x.has(modifier) else ""
 
 
-def plain(x: Lift, operand: sass.Operand) -> sass.Operand:
+def plain(x: SassLift, operand: sass.SassOperand) -> sass.SassOperand:
     """The operand, refused where a suffix selects a part of it."""
     if any(s != "reuse" for s in suffixes(operand)):
         raise x.refuse(f"operand {operand}")
     return operand
 
 
-def suffixes(operand: sass.Operand) -> tuple[str, ...]:
+def suffixes(operand: sass.SassOperand) -> tuple[str, ...]:
     """What is written behind an operand: `F32x2.HI_LO`, `H0_H0`, `reuse`."""
     if isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
         return operand.decoration.suffixes
     return ()
 
 
-def undecorated(x: Lift, operand: sass.Operand) -> sass.RegisterOperand | sass.ConstantOperand:
+def undecorated(
+    x: SassLift, operand: sass.SassOperand
+) -> sass.RegisterOperand | sass.ConstantOperand:
     """A register or constant without what stands around it."""
     if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
         raise x.refuse(f"operand {operand}")
     return replace(operand, decoration=sass.PLAIN)
 
 
-def single(x: Lift) -> Operand:
+def single(x: SassLift) -> Operand:
     """The next operand, a number of single precision."""
     return x.f32(plain(x, x.take()))
 
 
-def magnitude(x: Lift) -> Operand:
+def _magnitude(x: SassLift) -> Operand:
     """The next operand, which is `|a|`, without its bars."""
     operand = plain(x, x.take())
     number = undecorated(x, operand)
@@ -64,7 +66,7 @@ def magnitude(x: Lift) -> Operand:
     return x.f32(number)
 
 
-def arithmetic(x: Lift) -> None:
+def _arithmetic(x: SassLift) -> None:
     """`FADD d, a, b`, `FMUL`, and `FFMA d, a, b, c`: a * b + c, rounded once."""
     if x.has(*_DIVISORS):
         _scaled_product(x)
@@ -78,7 +80,7 @@ def arithmetic(x: Lift) -> None:
     x.set(target, name, *sources)
 
 
-def _scaled_product(x: Lift) -> None:
+def _scaled_product(x: SassLift) -> None:
     """`FMUL.D2 d, a, b`: a * b / 2, rounded once, and so with `.D4` and `.D8`.
 
     In double precision the product and its fraction are exact.
@@ -92,7 +94,7 @@ def _scaled_product(x: Lift) -> None:
     x.set(target, "cvt.rn.f32.f64", product)
 
 
-def packed_arithmetic(x: Lift) -> None:
+def _packed_arithmetic(x: SassLift) -> None:
     """`FADD2 d, a, b` and the like: the same on two numbers in a pair of registers."""
     x.only(*ROUNDINGS, "FTZ")
     operation, count = _OPERATIONS[x.native.opcode.removesuffix("2")]
@@ -111,7 +113,7 @@ _OPERATIONS = {"FADD": ("add", 2), "FMUL": ("mul", 2), "FFMA": ("fma", 3)}
 """The operation of PTX and the number of its sources."""
 
 
-def _pair(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
+def _pair(x: SassLift, operand: sass.SassOperand) -> tuple[Operand, Operand]:
     """Two numbers, the one of the low register first: `.F32` is one number twice, and `.LO_HI` a
     pair with its numbers exchanged."""
     match [s for s in suffixes(operand) if s != "reuse"]:
@@ -126,7 +128,7 @@ def _pair(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
     raise x.refuse(f"operand {operand}")
 
 
-def _elements(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
+def _elements(x: SassLift, operand: sass.SassOperand) -> tuple[Operand, Operand]:
     low, high = x.halves(x.u64(undecorated(x, operand)))
     assert isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
     if operand.decoration.is_absolute:
@@ -136,7 +138,7 @@ def _elements(x: Lift, operand: sass.Operand) -> tuple[Operand, Operand]:
     return low, high
 
 
-def extreme(x: Lift) -> None:
+def _extreme(x: SassLift) -> None:
     """`FMNMX d, a, b, P`: the minimum where P holds, else the maximum; `FMNMX3` of three.
 
     `.XORSIGN d, |a|, |b|, P` is negative where one of a and b is, the other not.
@@ -144,7 +146,7 @@ def extreme(x: Lift) -> None:
     x.only("FTZ", "NAN", "XORSIGN")
     target = x.take()
     count = 3 if x.native.opcode.endswith("3") else 2
-    sources = [magnitude(x) if x.has("XORSIGN") else single(x) for _ in range(count)]
+    sources = [_magnitude(x) if x.has("XORSIGN") else single(x) for _ in range(count)]
     is_least = x.predicate(x.take())
     x.done()
     name = f"{flag(x, 'FTZ')}{flag(x, 'NAN', 'NaN')}{flag(x, 'XORSIGN', 'xorsign.abs')}.f32"
@@ -155,7 +157,7 @@ def extreme(x: Lift) -> None:
     x.set(target, "selp.b32", least, greatest, is_least)
 
 
-def compare(x: Lift) -> None:
+def _compare(x: SassLift) -> None:
     """`FSETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is !(a < b) and R."""
     x.only(*RELATIONS, *JOINS, "FTZ")
     targets = [x.take(), x.take()]
@@ -163,7 +165,7 @@ def compare(x: Lift) -> None:
     write_comparison(x, targets, sources, f"{flag(x, 'FTZ')}.f32")
 
 
-def compare_to_word(x: Lift) -> None:
+def _compare_to_word(x: SassLift) -> None:
     """`FSET.LT.AND d, a, b, R`: all ones where a < b and R, else 0; `.BF` 1.0 instead of ones."""
     x.only(*RELATIONS, *JOINS, "FTZ", "BF")
     target = x.take()
@@ -175,7 +177,7 @@ def compare_to_word(x: Lift) -> None:
 
 
 def write_comparison(
-    x: Lift, targets: list[sass.Operand], sources: list[Operand], type: str
+    x: SassLift, targets: list[sass.SassOperand], sources: list[Operand], type: str
 ) -> None:
     """Write a comparison, joined with the last operand, and its counterpart to two predicates;
     `type` ends the name of the step."""
@@ -188,18 +190,18 @@ def write_comparison(
         x.do(f"setp.{test}{type}", first, *sources, guard=x.guard)
 
 
-def comparison(x: Lift, sources: list[Operand]) -> tuple[str, list[Operand]]:
+def comparison(x: SassLift, sources: list[Operand]) -> tuple[str, list[Operand]]:
     """The relation of two sources in the words of PTX, and what joins it with the next operand,
     a predicate, which is then one more source; a predicate that changes nothing is left out."""
-    relation = one_of(x, RELATIONS)
-    join = one_of(x, JOINS)
+    relation = _one_of(x, RELATIONS)
+    join = _one_of(x, JOINS)
     condition = x.predicate(x.take())
     if condition == Immediate(1 if join == "and" else 0):
         return relation, sources
     return f"{relation}.{join}", [*sources, condition]
 
 
-def one_of(x: Lift, modifiers: tuple[str, ...]) -> str:
+def _one_of(x: SassLift, modifiers: tuple[str, ...]) -> str:
     """The only one of some modifiers, in small letters."""
     found = [m.lower() for m in x.native.modifiers if m in modifiers]
     if len(found) != 1:
@@ -207,7 +209,7 @@ def one_of(x: Lift, modifiers: tuple[str, ...]) -> str:
     return found[0]
 
 
-def select(x: Lift) -> None:
+def _select(x: SassLift) -> None:
     """`FSEL d, a, b, P`: a where P holds, else b."""
     x.only()
     target = x.take()
@@ -218,10 +220,10 @@ def select(x: Lift) -> None:
 
 
 MEANINGS = {
-    **dict.fromkeys(("FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA"), arithmetic),
-    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), packed_arithmetic),
-    **dict.fromkeys(("FMNMX", "FMNMX3", "UFMNMX"), extreme),
-    **dict.fromkeys(("FSETP", "UFSETP"), compare),
-    "FSET": compare_to_word,
-    **dict.fromkeys(("FSEL", "UFSEL"), select),
+    **dict.fromkeys(("FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA"), _arithmetic),
+    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), _packed_arithmetic),
+    **dict.fromkeys(("FMNMX", "FMNMX3", "UFMNMX"), _extreme),
+    **dict.fromkeys(("FSETP", "UFSETP"), _compare),
+    "FSET": _compare_to_word,
+    **dict.fromkeys(("FSEL", "UFSEL"), _select),
 }

@@ -18,7 +18,7 @@ from kernelcast.isas.sass.meaning.floating import (
     undecorated,
     write_comparison,
 )
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _SIGNS = 0x8000_8000
 _MAGNITUDES = 0x7FFF_7FFF
@@ -30,7 +30,7 @@ _OPERATIONS = {"HADD2": ("add", 2), "HMUL2": ("mul", 2), "HFMA2": ("fma.rn", 3)}
 """The operation of PTX and the number of its sources."""
 
 
-def arithmetic(x: Lift) -> None:
+def _arithmetic(x: SassLift) -> None:
     """`HADD2 d, a, b`, `HMUL2`, and `HFMA2 d, a, b, c`: a * b + c, rounded once.
 
     `.MMA` names the unit that computes it.
@@ -41,7 +41,7 @@ def arithmetic(x: Lift) -> None:
     x.only("BF16_V2", "FTZ", "SAT", "RELU", "MMA")
     operation, count = _OPERATIONS[x.native.opcode]
     target = x.take()
-    sources = [pair(x) for _ in range(count)]
+    sources = [_pair(x) for _ in range(count)]
     x.done()
     flags = "".join(flag(x, m) for m in ("FTZ", "SAT", "RELU"))
     if not flags and sources[:2] == [_MINUS_ZEROS, Immediate(0)]:
@@ -51,11 +51,11 @@ def arithmetic(x: Lift) -> None:
         x.set(target, f"{operation}{flags}.{_type(x)}x2", *sources)
 
 
-def _widen(x: Lift) -> None:
+def _widen(x: SassLift) -> None:
     """`HADD2.F32 d, -RZ, a.H0_H0`: one number as single precision, nothing added to it."""
     x.only("F32", "SAT")
     target = x.take()
-    sources = [pair(x), pair(x)]
+    sources = [_pair(x), _pair(x)]
     x.done()
     if _MINUS_ZEROS not in sources:
         raise x.refuse("a sum in single precision")
@@ -63,12 +63,12 @@ def _widen(x: Lift) -> None:
     x.set(target, f"cvt{flag(x, 'SAT')}.f32.f16", *sources)
 
 
-def extreme(x: Lift) -> None:
+def _extreme(x: SassLift) -> None:
     """`HMNMX2 d, a, b, P`: the minima where P holds, else the maxima; `VHMNMX` of three."""
     x.only("BF16_V2", "FTZ", "NAN")
     target = x.take()
     count = 3 if x.native.opcode == "VHMNMX" else 2
-    sources = [pair(x) for _ in range(count)]
+    sources = [_pair(x) for _ in range(count)]
     is_least = x.predicate(x.take())
     x.done()
     name = f"{flag(x, 'FTZ')}{flag(x, 'NAN', 'NaN')}.{_type(x)}x2"
@@ -79,19 +79,19 @@ def extreme(x: Lift) -> None:
     x.set(target, "selp.b32", least, greatest, is_least)
 
 
-def compare(x: Lift) -> None:
+def _compare(x: SassLift) -> None:
     """`HSETP2.LT.AND P, Q, a, b, R`: P of the low numbers, Q of the high ones."""
     x.only(*RELATIONS, *JOINS, "FTZ", "BF16_V2")
     targets = [x.take(), x.take()]
-    sources = [pair(x), pair(x)]
+    sources = [_pair(x), _pair(x)]
     write_comparison(x, targets, sources, f"{flag(x, 'FTZ')}.{_type(x)}x2")
 
 
-def compare_to_word(x: Lift) -> None:
+def _compare_to_word(x: SassLift) -> None:
     """`HSET2.LT.AND d, a, b, R`: all ones in the halves where a < b and R, else 0; `.BF` 1.0."""
     x.only(*RELATIONS, *JOINS, "FTZ", "BF16_V2", "BF")
     target = x.take()
-    sources = [pair(x), pair(x)]
+    sources = [_pair(x), _pair(x)]
     test, sources = comparison(x, sources)
     x.done()
     type = f"{_type(x)}x2"
@@ -99,7 +99,7 @@ def compare_to_word(x: Lift) -> None:
     x.set(target, f"set.{test}{flag(x, 'FTZ')}.{result}.{type}", *sources)
 
 
-def pair(x: Lift) -> Operand:
+def _pair(x: SassLift) -> Operand:
     """The next operand, two numbers of half precision."""
     operand = x.take()
     if isinstance(operand, sass.FloatOperand | sass.IntegerOperand):
@@ -116,7 +116,7 @@ def pair(x: Lift) -> Operand:
     return value
 
 
-def _twice(x: Lift, operand: sass.Operand, selected: list[str]) -> Operand:
+def _twice(x: SassLift, operand: sass.SassOperand, selected: list[str]) -> Operand:
     """A pair without its sign, or one of its numbers twice; `.F32` is a number of single
     precision, cut off towards zero."""
     word = x.b32(undecorated(x, operand))
@@ -129,13 +129,13 @@ def _twice(x: Lift, operand: sass.Operand, selected: list[str]) -> Operand:
     return x.let("prmt.b32", word, word, Immediate(_TWICE[selected[0]]))
 
 
-def _type(x: Lift) -> str:
+def _type(x: SassLift) -> str:
     return "bf16" if x.has("BF16_V2") else "f16"
 
 
 MEANINGS = {
-    **dict.fromkeys(_OPERATIONS, arithmetic),
-    **dict.fromkeys(("HMNMX2", "VHMNMX"), extreme),
-    "HSETP2": compare,
-    "HSET2": compare_to_word,
+    **dict.fromkeys(_OPERATIONS, _arithmetic),
+    **dict.fromkeys(("HMNMX2", "VHMNMX"), _extreme),
+    "HSETP2": _compare,
+    "HSET2": _compare_to_word,
 }

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.sums import (
     Term,
     is_zero,
@@ -20,7 +20,7 @@ from kernelcast.isas.sass.meaning.sums import (
 _WORD_BITS = 32
 
 
-def add3(x: Lift) -> None:
+def _add3(x: SassLift) -> None:
     """`IADD3 d, P, Q, a, b, c`: their sum; P and Q where it carries once and twice.
 
     `.X` adds predicates, `.64` adds pairs of registers.
@@ -36,18 +36,18 @@ def add3(x: Lift) -> None:
     if bits == 32:
         write_sum(x, target, carries, [*terms, *carried])
     else:
-        wide = [Term(widened(x, t.value)) for t in carried]
+        wide = [Term(_widened(x, t.value)) for t in carried]
         total, *out = sum_and_carries(x, [*terms, *wide], 64, carries)
         x.write64(target, total)
         write_carries(x, carries, out)
 
 
-def widened(x: Lift, value: Operand) -> Operand:
+def _widened(x: SassLift, value: Operand) -> Operand:
     """32 bits extended by zeros to 64."""
     return value if isinstance(value, Immediate) else x.let("cvt.u64.u32", value)
 
 
-def multiply_add(x: Lift) -> None:
+def _multiply_add(x: SassLift) -> None:
     """`IMAD d, a, b, c`: the low word of a * b + c; nvdisasm adds what it is used for, such as
     `.MOV`.
 
@@ -76,13 +76,13 @@ def multiply_add(x: Lift) -> None:
         x.set(target, "mad.lo.u32", a, b, addend.value)
 
 
-def _multiply_wide(x: Lift) -> None:
+def _multiply_wide(x: SassLift) -> None:
     x.only("WIDE", "HI", "U32", "X")
     target, carries = x.take(), x.take_predicates()
     a, a_is_negated = _magnitude(x, x.take())
     b, b_is_negated = _magnitude(x, x.take())
     addend = read_term(x, x.take(), 64)
-    carried = [Term(widened(x, t.value)) for t in take_carries_in(x)]
+    carried = [Term(_widened(x, t.value)) for t in take_carries_in(x)]
     x.done()
     is_negated = a_is_negated != b_is_negated
     type = "u32" if x.has("U32") else "s32"
@@ -98,7 +98,7 @@ def _multiply_wide(x: Lift) -> None:
     write_carries(x, carries, out)
 
 
-def _magnitude(x: Lift, operand: sass.Operand) -> tuple[Operand, bool]:
+def _magnitude(x: SassLift, operand: sass.SassOperand) -> tuple[Operand, bool]:
     """A factor without its minus sign, and whether it had one: it belongs to the product, since
     the most negative number has no negative of 32 bits."""
     if isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
@@ -108,7 +108,7 @@ def _magnitude(x: Lift, operand: sass.Operand) -> tuple[Operand, bool]:
     return x.u32(operand), False
 
 
-def shift_add(x: Lift) -> None:
+def _shift_add(x: SassLift) -> None:
     """`LEA d, P, a, b, n`: (a << n) + b; P where the sum carries.
 
     `.HI d, P, a, b, c, n` shifts the pair c:a and adds b to its high word; in `.SX32` the high
@@ -129,7 +129,7 @@ def shift_add(x: Lift) -> None:
     write_sum(x, target, carries, terms)
 
 
-def _high_shifted(x: Lift, low: sass.Operand) -> Term:
+def _high_shifted(x: SassLift, low: sass.SassOperand) -> Term:
     """The high word of a pair that is shifted left."""
     if isinstance(low, sass.RegisterOperand) and low.decoration.prefix:
         raise x.refuse(f"operand {low}")
@@ -143,14 +143,14 @@ def _high_shifted(x: Lift, low: sass.Operand) -> Term:
     return Term(x.let("shf.l.wrap.b32", value, high, Immediate(amount)))
 
 
-def _shift_amount(x: Lift) -> int:
+def _shift_amount(x: SassLift) -> int:
     operand = x.take()
     if isinstance(operand, sass.IntegerOperand) and 0 <= operand.value < _WORD_BITS:
         return operand.value
     raise x.refuse(f"shift {operand}")
 
 
-def absolute(x: Lift) -> None:
+def _absolute(x: SassLift) -> None:
     """`IABS d, a`: the magnitude; the most negative number is its own."""
     x.only()
     target = x.take()
@@ -160,8 +160,8 @@ def absolute(x: Lift) -> None:
 
 
 MEANINGS = {
-    **dict.fromkeys(("IADD3", "IADD", "UIADD3"), add3),
-    **dict.fromkeys(("IMAD", "UIMAD"), multiply_add),
-    **dict.fromkeys(("LEA", "ULEA"), shift_add),
-    **dict.fromkeys(("IABS", "UIABS"), absolute),
+    **dict.fromkeys(("IADD3", "IADD", "UIADD3"), _add3),
+    **dict.fromkeys(("IMAD", "UIMAD"), _multiply_add),
+    **dict.fromkeys(("LEA", "ULEA"), _shift_add),
+    **dict.fromkeys(("IABS", "UIABS"), _absolute),
 }

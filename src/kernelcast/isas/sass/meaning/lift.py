@@ -1,6 +1,6 @@
 """Writes down what one SASS instruction does, step by step, in PTX instructions.
 
-A meaning is a function that takes a `Lift`, reads operands off it, and adds steps to it. SASS
+A meaning is a function that takes a `SassLift`, reads operands off it, and adds steps to it. SASS
 registers are PTX registers of the same name: `R0` and `UR0` of type b32, `P0` and `UP0` of type
 pred. A uniform register has a value per lane like any other, the same in all lanes that the
 compiler made read it. Values of several registers are packed and unpacked by `mov.b64`.
@@ -29,7 +29,7 @@ class UnknownMeaningError(Exception):
 
 
 @dataclass(frozen=True)
-class Code:
+class LiftContext:
     """What the instructions of a kernel share.
 
     `banks` says where each constant bank begins in the parameter block, `block_at` which basic
@@ -43,7 +43,7 @@ class Code:
     returns: tuple[int, ...]
 
 
-class Lift(Steps):
+class SassLift(Steps):
     """The steps of one instruction of machine code as they are written.
 
     Attributes
@@ -56,7 +56,7 @@ class Lift(Steps):
         What it shares with the other instructions of the kernel.
     """
 
-    def __init__(self, native: SassInstruction, index: int, code: Code) -> None:
+    def __init__(self, native: SassInstruction, index: int, code: LiftContext) -> None:
         super().__init__(index, None, native.line, native.location)
         self.native = native
         self.code = code
@@ -79,7 +79,7 @@ class Lift(Steps):
 
     # Operands, in the order in which they are printed.
 
-    def take(self) -> sass.Operand:
+    def take(self) -> sass.SassOperand:
         """The next operand."""
         if not self.operands:
             raise self.refuse("a missing operand")
@@ -93,9 +93,9 @@ class Lift(Steps):
     def takes_predicate(self, *, inverted: bool = True) -> bool:
         """Whether the next operand is a predicate; `inverted` allows `!P0` as well."""
         operand = self.operands[0] if self.operands else None
-        return is_predicate(operand) and (inverted or not operand.is_inverted)
+        return _is_predicate(operand) and (inverted or not operand.is_inverted)
 
-    def take_predicates(self) -> list[sass.Operand]:
+    def take_predicates(self) -> list[sass.SassOperand]:
         """The next operands as far as they are predicates to be written: `P0`, `PT`."""
         taken = []
         while self.takes_predicate(inverted=False):
@@ -104,7 +104,7 @@ class Lift(Steps):
 
     # Values. Each reads an operand with its sign, bars and complement.
 
-    def b32(self, operand: sass.Operand) -> Operand:
+    def b32(self, operand: sass.SassOperand) -> Operand:
         """32 bits, as they are; an operand with a decoration is refused."""
         if isinstance(operand, sass.RegisterOperand | sass.ConstantOperand) and (
             operand.decoration.prefix or operand.decoration.is_absolute
@@ -112,11 +112,11 @@ class Lift(Steps):
             raise self.refuse(f"operand {operand}")
         return self._word(operand)
 
-    def u32(self, operand: sass.Operand) -> Operand:
+    def u32(self, operand: sass.SassOperand) -> Operand:
         """A 32-bit integer: `-x` is the two's complement, `~x` the one's, `|x|` the magnitude."""
         return self._integer(operand, self._word(operand), "32")
 
-    def u64(self, operand: sass.Operand, *, signed: bool = True) -> Operand:
+    def u64(self, operand: sass.SassOperand, *, signed: bool = True) -> Operand:
         """A 64-bit integer: a pair of registers, two words of a constant bank, or an immediate,
         extended by its sign or by zeros."""
         if isinstance(operand, sass.IntegerOperand):
@@ -124,21 +124,21 @@ class Lift(Steps):
             return Immediate(value if signed else value & _WORD)
         return self._integer(operand, self._pair(operand), "64")
 
-    def f32(self, operand: sass.Operand) -> Operand:
+    def f32(self, operand: sass.SassOperand) -> Operand:
         """A single-precision number."""
         if isinstance(operand, sass.FloatOperand | sass.IntegerOperand):
             return Immediate(self._encoded_word())
         return self._float(operand, self._word(operand), "b32")
 
-    def f64(self, operand: sass.Operand) -> Operand:
+    def f64(self, operand: sass.SassOperand) -> Operand:
         """A double-precision number; an immediate is the high word of one."""
         if isinstance(operand, sass.FloatOperand | sass.IntegerOperand):
             return Immediate(self._encoded_word() << 32)
         return self._float(operand, self._pair(operand), "b64")
 
-    def predicate(self, operand: sass.Operand) -> Operand:
+    def predicate(self, operand: sass.SassOperand) -> Operand:
         """A predicate, complemented where it is written with `!`."""
-        if not is_predicate(operand):
+        if not _is_predicate(operand):
             raise self.refuse(f"operand {operand}")
         register = ir_register(operand.register)
         if register is None:
@@ -147,31 +147,31 @@ class Lift(Steps):
 
     # Steps.
 
-    def set(self, target: sass.Operand, name: str, *sources: Operand) -> None:
+    def set(self, target: sass.SassOperand, name: str, *sources: Operand) -> None:
         """Add a step that computes 32 bits, or a predicate, straight into a destination."""
         register = self.destination(target)
         if register is not None:
             self.do(name, register, *sources, guard=self.guard)
 
-    def write(self, target: sass.Operand, value: Operand) -> None:
+    def write(self, target: sass.SassOperand, value: Operand) -> None:
         """Write 32 bits, or a predicate, to a destination."""
         register = self.destination(target)
         if register is not None:
             self.do(f"mov.{register.type}", register, value, guard=self.guard)
 
-    def write64(self, target: sass.Operand, value: Operand) -> None:
+    def write64(self, target: sass.SassOperand, value: Operand) -> None:
         """Write 64 bits to a pair of registers."""
         pair = self.words(target, 2)
         if pair is not None:
             self.do("mov.b64", Vector(pair), value, guard=self.guard)
 
-    def destination(self, target: sass.Operand) -> Register | None:
+    def destination(self, target: sass.SassOperand) -> Register | None:
         """The register that is written; None for RZ and PT."""
         if not isinstance(target, sass.RegisterOperand) or target.decoration.prefix:
             raise self.refuse(f"destination {target}")
         return ir_register(target.register)
 
-    def words(self, target: sass.Operand, count: int) -> tuple[Register, ...] | None:
+    def words(self, target: sass.SassOperand, count: int) -> tuple[Register, ...] | None:
         """`count` consecutive registers; None for RZ."""
         if not isinstance(target, sass.RegisterOperand):
             raise self.refuse(f"operand {target}")
@@ -220,7 +220,7 @@ class Lift(Steps):
             register = self.let("mov.pred", register)
         return Guard(register, written.is_inverted)
 
-    def _word(self, operand: sass.Operand) -> Operand:
+    def _word(self, operand: sass.SassOperand) -> Operand:
         match operand:
             case sass.RegisterOperand(register):
                 return ir_register(register) or Immediate(0)
@@ -232,13 +232,13 @@ class Lift(Steps):
                 return self.constant(operand, "b32")
         raise self.refuse(f"operand {operand}")
 
-    def _pair(self, operand: sass.Operand) -> Operand:
+    def _pair(self, operand: sass.SassOperand) -> Operand:
         if isinstance(operand, sass.ConstantOperand):
             return self.constant(operand, "b64")
         words = self.words(operand, 2)
         return Immediate(0) if words is None else self.pack(words)
 
-    def _integer(self, operand: sass.Operand, value: Operand, bits: str) -> Operand:
+    def _integer(self, operand: sass.SassOperand, value: Operand, bits: str) -> Operand:
         if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
             return value
         if set(operand.decoration.suffixes) - _WITHOUT_EFFECT:
@@ -252,7 +252,7 @@ class Lift(Steps):
                 return self.let(f"not.b{bits}", value)
         return value
 
-    def _float(self, operand: sass.Operand, value: Operand, type: str) -> Operand:
+    def _float(self, operand: sass.SassOperand, value: Operand, type: str) -> Operand:
         """Bars and sign are operations on the sign bit."""
         assert isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
         sign = _SIGN_BIT[type]
@@ -271,19 +271,19 @@ class Lift(Steps):
         return value
 
 
-def is_predicate(operand: sass.Operand | None) -> TypeGuard[sass.RegisterOperand]:
+def _is_predicate(operand: sass.SassOperand | None) -> TypeGuard[sass.RegisterOperand]:
     """Whether an operand is a predicate register, PT and UPT among them."""
     return isinstance(operand, sass.RegisterOperand) and operand.register.file.is_predicate
 
 
-def ir_register(register: sass.Register) -> Register | None:
+def ir_register(register: sass.SassRegister) -> Register | None:
     """The register as one of PTX; None for RZ, PT and the like."""
     if register.number is None:
         return None
     return Register(str(register), "pred" if register.file.is_predicate else "b32")
 
 
-def consecutive(register: sass.Register, count: int) -> tuple[Register, ...] | None:
+def consecutive(register: sass.SassRegister, count: int) -> tuple[Register, ...] | None:
     """`count` registers from one on; None for RZ."""
     if register.number is None:
         return None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from kernelcast.ir import Immediate, Operand, Register
 from kernelcast.isas.ptx import matrices
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.memory import address
 
 
-def load_matrices(x: Lift) -> None:
+def _load_matrices(x: SassLift) -> None:
     """`LDSM.16.M88.4 d, [a]`: one, `.2` or `.4` matrices into as many registers; with `.MT88`
     their transposes. The address of row r of matrix q is that of lane 8 q + r."""
     count = _matrices(x)
@@ -22,7 +22,7 @@ def load_matrices(x: Lift) -> None:
     matrices.load(x, registers or (), rows, count, transposes=x.has("MT88"))
 
 
-def store_matrices(x: Lift) -> None:
+def _store_matrices(x: SassLift) -> None:
     """`STSM.16.M88.4 [a], d`: the counterpart of `LDSM`."""
     count = _matrices(x)
     rows = _rows(x, x.take())
@@ -31,7 +31,7 @@ def store_matrices(x: Lift) -> None:
     matrices.store(x, fragments, rows, transposes=x.has("MT88"))
 
 
-def move_matrix(x: Lift) -> None:
+def _move_matrix(x: SassLift) -> None:
     """`MOVM.16.MT88 d, a`: the transpose of a matrix."""
     x.only("16", "MT88")
     if not x.has("MT88") or not x.has("16"):
@@ -40,7 +40,7 @@ def move_matrix(x: Lift) -> None:
     x.write(target, matrices.transposed(x, x.b32(x.take())))
 
 
-def _matrices(x: Lift) -> int:
+def _matrices(x: SassLift) -> int:
     """How many matrices an instruction moves."""
     x.only("16", "M88", "MT88", "2", "4")
     if not x.has("16") or x.has("M88") == x.has("MT88"):
@@ -48,11 +48,11 @@ def _matrices(x: Lift) -> int:
     return next((n for n in (2, 4) if x.has(str(n))), 1)
 
 
-def _rows(x: Lift, operand: sass.Operand) -> Register:
+def _rows(x: SassLift, operand: sass.SassOperand) -> Register:
     """The addresses of the rows."""
     where = address(x, operand)
     base: Operand = where.base if isinstance(where.base, Register) else Immediate(0)
     return x.let("add.u32", base, Immediate(where.offset))
 
 
-MEANINGS = {"LDSM": load_matrices, "STSM": store_matrices, "MOVM": move_matrix}
+MEANINGS = {"LDSM": _load_matrices, "STSM": _store_matrices, "MOVM": _move_matrix}

@@ -18,7 +18,7 @@ from kernelcast.isas.ptx.mbarriers import (
     pause_unless,
 )
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _UNIFORM = sass.RegisterFile.UNIFORM
 
@@ -33,7 +33,7 @@ _EVENTS: Mapping[str, tuple[int | str, int | str]] = {
 it is one arrival and the operand's bytes."""
 
 
-def synchronise(x: Lift) -> None:
+def _synchronise(x: SassLift) -> None:
     """`SYNCS.EXCH.64`, `SYNCS.ARRIVE.TRANS64` and `SYNCS.PHASECHK.TRANS64`."""
     kind = x.native.modifiers[:1]
     if kind == ("EXCH",):
@@ -46,7 +46,7 @@ def synchronise(x: Lift) -> None:
         raise x.refuse()
 
 
-def arrive_after_copies(x: Lift) -> None:
+def _arrive_after_copies(x: SassLift) -> None:
     """`ARRIVES.LDGSTSBAR.64.ARVCNT [a]`: an arrival when the copies of the lane are done, which
     they are; `.TRANSCNT` takes back what one in flight counts."""
     x.only("LDGSTSBAR", "64", "ARVCNT", "TRANSCNT")
@@ -58,7 +58,7 @@ def arrive_after_copies(x: Lift) -> None:
         add(x, place, Immediate(-(1 << BYTES_BIT) & (1 << 64) - 1))
 
 
-def _begin(x: Lift) -> None:
+def _begin(x: SassLift) -> None:
     """`SYNCS.EXCH.64 URZ, [a], b`: the barrier starts as the word b."""
     x.only("EXCH", "64")
     if x.destination(x.take()) is not None:
@@ -68,7 +68,7 @@ def _begin(x: Lift) -> None:
     x.done()
 
 
-def _arrive(x: Lift) -> None:
+def _arrive(x: SassLift) -> None:
     """`SYNCS.ARRIVE.TRANS64.A1T0 d, [a], b`: d is the word before it.
 
     `.OPTOUT` takes the arrivals off those of later phases as well.
@@ -92,14 +92,14 @@ def _arrive(x: Lift) -> None:
     x.write64(target, old)
 
 
-def _amount(x: Lift, what: int | str, operand: Operand, bit: int) -> Operand:
+def _amount(x: SassLift, what: int | str, operand: Operand, bit: int) -> Operand:
     if isinstance(what, int):
         return Immediate(what << bit)
     amount = x.let("shl.b64", x.let("cvt.u64.u32", operand), Immediate(bit))
     return x.let("neg.s64", amount) if what.startswith("-") else amount
 
 
-def _check(x: Lift) -> None:
+def _check(x: SassLift) -> None:
     """`SYNCS.PHASECHK.TRANS64 P, [a], b`: whether the phase of the parity in bit 31 of b is over.
 
     Where it is not, other warps run first.
@@ -113,7 +113,7 @@ def _check(x: Lift) -> None:
     pause_unless(x, over)
 
 
-def _place(x: Lift, operand: sass.Operand) -> Address:
+def _place(x: SassLift, operand: sass.SassOperand) -> Address:
     """An address in the shared memory of the block."""
     if not isinstance(operand, sass.AddressOperand) or operand.space:
         raise x.refuse(f"operand {operand}")
@@ -125,4 +125,4 @@ def _place(x: Lift, operand: sass.Operand) -> Address:
     return Address(base if isinstance(base, Register) else None, operand.offset or 0)
 
 
-MEANINGS = {"SYNCS": synchronise, "ARRIVES": arrive_after_copies}
+MEANINGS = {"SYNCS": _synchronise, "ARRIVES": _arrive_after_copies}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelcast.ir import Address, Immediate, Operand, Register, Vector
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
-from kernelcast.isas.sass.meaning.lift import Lift, consecutive, ir_register
+from kernelcast.isas.sass.meaning.lift import SassLift, consecutive, ir_register
 
 _SPACES = {
     **dict.fromkeys(("LDG", "STG", "ATOMG", "RED", "REDG"), "global"),
@@ -20,13 +20,13 @@ _WORDS = {"64": 2, "128": 4}
 _WORDS_OF_256, _ALL_OF_256 = 8, 0xFF
 
 
-def space_prefix(x: Lift) -> str:
+def space_prefix(x: SassLift) -> str:
     """The part of a PTX name that says where an opcode accesses: `.global`, or nothing."""
     space = _SPACES[x.native.opcode]
     return f".{space}" if space else ""
 
 
-def address(x: Lift, operand: sass.Operand) -> Address:
+def address(x: SassLift, operand: sass.SassOperand) -> Address:
     """The sum of an address operand's registers and its offset, in 64 bits or, where it wraps
     around, in 32.
 
@@ -46,7 +46,7 @@ def address(x: Lift, operand: sass.Operand) -> Address:
     return Address(total, operand.offset or 0)
 
 
-def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
+def _part(x: SassLift, part: sass.RegisterOperand, wide: bool) -> Register | None:
     suffixes = part.decoration.suffixes
     if part.register.number is None:
         return None
@@ -65,7 +65,7 @@ def _part(x: Lift, part: sass.RegisterOperand, wide: bool) -> Register | None:
     return value
 
 
-def load(x: Lift) -> None:
+def _load(x: SassLift) -> None:
     """`LDG d, [address]`: 32 bits, `.64` and `.128` into consecutive registers, or a narrow
     integer, extended."""
     if x.has("256"):
@@ -92,7 +92,7 @@ def load(x: Lift) -> None:
             x.do("mov.b64", Vector(registers[2 * at : 2 * at + 2]), pair, guard=x.guard)
 
 
-def _load_256(x: Lift) -> None:
+def _load_256(x: SassLift) -> None:
     """`LDG.E.ENL2.256 d, e, [address], mask`: the four low words to e and the registers behind it,
     the high ones to d. Without those that a mask leaves out the others move together."""
     if not x.has("ENL2"):
@@ -111,7 +111,7 @@ def _load_256(x: Lift) -> None:
             x.do("mov.b32", register, word, guard=x.guard)
 
 
-def _store_256(x: Lift) -> None:
+def _store_256(x: SassLift) -> None:
     """`STG.E.ENL2.256 [address], a, b`: the four registers from a on, then those from b on."""
     if not x.has("ENL2"):
         raise x.refuse("256 bits")
@@ -124,7 +124,7 @@ def _store_256(x: Lift) -> None:
     x.do(f"st{space_prefix(x)}.v4.b64", where, Vector(tuple(pairs)), guard=x.guard)
 
 
-def store(x: Lift) -> None:
+def _store(x: SassLift) -> None:
     """`STG [address], a`: the counterpart of a load."""
     if x.has("256"):
         _store_256(x)
@@ -148,7 +148,7 @@ def store(x: Lift) -> None:
     x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
 
 
-def query_space(x: Lift) -> None:
+def _query_space(x: SassLift) -> None:
     """`QSPC.G P, d, [address]`: whether a generic address lies in global (G), shared (S) or local
     (L) memory; D is the shared memory of other blocks, of which no launch has any."""
     spaces = {"G": "global", "S": "shared", "L": "local", "D": "other"}
@@ -163,7 +163,7 @@ def query_space(x: Lift) -> None:
     x.write(verdict, lies_in(x, where, space))
 
 
-def lies_in(x: Lift, where: Address, space: str) -> Operand:
+def lies_in(x: SassLift, where: Address, space: str) -> Operand:
     """Whether a generic address lies in a space."""
     place: Operand = where.base if isinstance(where.base, Register) else Immediate(0)
     if where.offset:
@@ -172,7 +172,7 @@ def lies_in(x: Lift, where: Address, space: str) -> Operand:
 
 
 MEANINGS = {
-    "QSPC": query_space,
-    **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), load),
-    **dict.fromkeys(("STG", "STS", "STL", "ST"), store),
+    "QSPC": _query_space,
+    **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), _load),
+    **dict.fromkeys(("STG", "STS", "STL", "ST"), _store),
 }

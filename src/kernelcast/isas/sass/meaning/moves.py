@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernelcast.ir import Immediate, Operand, Register, SpecialRegister
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _WORD_BYTES, _WORDS_OF_128 = 4, 4
 _ALL_LANES = Immediate((1 << 32) - 1)
@@ -40,7 +40,7 @@ _RETURN_ADDRESS = {f"Rpc.{part}": Register(f"RPC.{part}", "b32") for part in ("L
 _SHARED_WINDOW = ("SR_SWINLO", "SR_SWINHI")
 
 
-def move(x: Lift) -> None:
+def _move(x: SassLift) -> None:
     """`MOV d, a`: a copy; `.64` of a pair."""
     target = x.take()
     if x.has("64"):
@@ -49,12 +49,12 @@ def move(x: Lift) -> None:
         x.write(target, x.b32(x.take()))
 
 
-def special(x: Lift) -> None:
+def special(x: SassLift) -> None:
     """`S2R d, SR`: a special register."""
     x.write(x.take(), _special(x, x.take()))
 
 
-def wide_special(x: Lift) -> None:
+def _wide_special(x: SassLift) -> None:
     """`CS2R d, SR`: 64 bits of a special register; `.32` the low word."""
     target, source = x.take(), x.take()
     if x.has("32"):
@@ -70,7 +70,7 @@ def wide_special(x: Lift) -> None:
     x.write64(target, value)
 
 
-def return_address(x: Lift) -> None:
+def _return_address(x: SassLift) -> None:
     """`RPCMOV.32 Rpc.LO, a` and back: a word beside the registers, where code keeps what it needs
     again."""
     x.only("32")
@@ -85,7 +85,7 @@ def return_address(x: Lift) -> None:
             raise x.refuse(f"operand {source}")
 
 
-def load_constant(x: Lift) -> None:
+def _load_constant(x: SassLift) -> None:
     """`LDC d, c[bank][address]`, and the same into uniform registers."""
     target, source = x.take(), x.take()
     if not isinstance(source, sass.ConstantOperand):
@@ -106,7 +106,7 @@ def load_constant(x: Lift) -> None:
         x.write(target, x.constant(source, "b32"))
 
 
-def to_uniform(x: Lift) -> None:
+def _to_uniform(x: SassLift) -> None:
     """`R2UR P, ur, r`: a value that is the same in all active lanes, so each lane keeps its own.
 
     Under a guard, or with a P, it is the value of the first lane in which the guard holds, for all
@@ -134,13 +134,13 @@ def to_uniform(x: Lift) -> None:
         x.do("selp.b32", register, value, register, some)
 
 
-def _name(x: Lift, operand: sass.Operand) -> str:
+def _name(x: SassLift, operand: sass.SassOperand) -> str:
     if not isinstance(operand, sass.NameOperand):
         raise x.refuse(f"operand {operand}")
     return operand.name
 
 
-def _special(x: Lift, operand: sass.Operand) -> Operand:
+def _special(x: SassLift, operand: sass.SassOperand) -> Operand:
     name = _name(x, operand)
     if name in _ZERO:
         return Immediate(0)
@@ -154,10 +154,10 @@ def _special(x: Lift, operand: sass.Operand) -> Operand:
 
 
 MEANINGS = {
-    **dict.fromkeys(("MOV", "UMOV", "MOV32I"), move),
+    **dict.fromkeys(("MOV", "UMOV", "MOV32I"), _move),
     **dict.fromkeys(("S2R", "S2UR"), special),
-    "CS2R": wide_special,
-    "RPCMOV": return_address,
-    **dict.fromkeys(("LDC", "ULDC", "LDCU"), load_constant),
-    "R2UR": to_uniform,
+    "CS2R": _wide_special,
+    "RPCMOV": _return_address,
+    **dict.fromkeys(("LDC", "ULDC", "LDCU"), _load_constant),
+    "R2UR": _to_uniform,
 }

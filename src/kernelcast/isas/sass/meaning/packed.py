@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelcast.ir import Immediate, Operand
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.sums import Term, is_zero, read_term, write_sum
 
 _LOW_BYTES = Immediate(0x00FF_00FF)
@@ -16,7 +16,7 @@ _DOT_TYPES = {"U8": "u32", "S8": "s32", "U16": "u32", "S16": "s32"}
 
 
 def by_pairs_of_bytes(
-    x: Lift, a: Operand, b: Operand, function: Callable[[Operand, Operand], Operand]
+    x: SassLift, a: Operand, b: Operand, function: Callable[[Operand, Operand], Operand]
 ) -> Operand:
     """A function of every byte of a and b.
 
@@ -34,7 +34,7 @@ def by_pairs_of_bytes(
     return x.let("or.b32", *parts)
 
 
-def add(x: Lift) -> None:
+def _add(x: SassLift) -> None:
     """`VIADD d, a, b`; `.16x2` and `.U8x4` add halves and bytes, `.ISAT` saturates."""
     x.only("16x2", "U8x4", "S32", "ISAT")
     target = x.take()
@@ -56,14 +56,14 @@ def add(x: Lift) -> None:
         write_sum(x, target, [], [a, b])
 
 
-def _half(x: Lift, term: Term) -> Operand:
+def _half(x: SassLift, term: Term) -> Operand:
     """Two halves with their sign."""
     if not term.is_negated or is_zero(term.value):
         return term.value
     return x.let("add.u16x2", x.let("not.b32", term.value), _HALF_ONES)
 
 
-def _byte_sum(x: Lift, a: Operand, b: Term) -> Operand:
+def _byte_sum(x: SassLift, a: Operand, b: Term) -> Operand:
     if not b.is_negated:
         return by_pairs_of_bytes(x, a, b.value, lambda c, d: x.let("add.u32", c, d))
     # A one above each byte, so that none borrows from the next.
@@ -72,7 +72,7 @@ def _byte_sum(x: Lift, a: Operand, b: Term) -> Operand:
     )
 
 
-def dot_product(x: Lift) -> None:
+def _dot_product(x: SassLift) -> None:
     """`IDP.4A.U8.S8 d, a, b, c`: c plus the products of bytes; `.2A` of the halves of a and two
     bytes of b, the low ones (`.LO`) or the high ones (`.HI`)."""
     x.only("4A", "2A", "LO", "HI", *_DOT_TYPES)
@@ -84,7 +84,7 @@ def dot_product(x: Lift) -> None:
     x.set(target, f"dp4a.{types}" if x.has("4A") else f"dp2a{part}.{types}", a, b, c)
 
 
-def absolute_difference(x: Lift) -> None:
+def _absolute_difference(x: SassLift) -> None:
     """`VABSDIFF d, a, b, c`: c + |a - b|."""
     x.only("U32", "S32")
     target = x.take()
@@ -93,7 +93,7 @@ def absolute_difference(x: Lift) -> None:
     x.set(target, "sad.u32" if x.has("U32") else "sad.s32", a, b, c)
 
 
-def absolute_differences(x: Lift) -> None:
+def _absolute_differences(x: SassLift) -> None:
     """`VABSDIFF4.U8 d, a, b, c`: |a - b| of every byte, c being without effect; `.ACC` adds all of
     them to c."""
     x.only("U8", "ACC")
@@ -113,8 +113,8 @@ def absolute_differences(x: Lift) -> None:
 
 
 MEANINGS = {
-    **dict.fromkeys(("VIADD", "UVIADD"), add),
-    **dict.fromkeys(("IDP", "UIDP"), dot_product),
-    "VABSDIFF": absolute_difference,
-    "VABSDIFF4": absolute_differences,
+    **dict.fromkeys(("VIADD", "UVIADD"), _add),
+    **dict.fromkeys(("IDP", "UIDP"), _dot_product),
+    "VABSDIFF": _absolute_difference,
+    "VABSDIFF4": _absolute_differences,
 }

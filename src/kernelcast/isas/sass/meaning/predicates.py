@@ -7,7 +7,7 @@ from dataclasses import replace
 from kernelcast.ir import Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.truth_tables import lookup
 
 _RELATIONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
@@ -20,7 +20,7 @@ _BYTES = {"B0": 0, "B1": 8, "B2": 16, "B3": 24}
 _TYPES = {"U32": "u32", "S64": "s64", "U64": "u64"}
 
 
-def compare(x: Lift) -> None:
+def _compare(x: SassLift) -> None:
     """`ISETP.LT.AND P, Q, a, b, R`: P is a < b and R; Q is a >= b and R.
 
     `.EX ..., L` compares high words, where L is the result of the low ones.
@@ -54,7 +54,9 @@ def compare(x: Lift) -> None:
         x.write(target, result)
 
 
-def _extended(x: Lift, relation: str, type: str, a: Operand, b: Operand, low: Operand) -> Operand:
+def _extended(
+    x: SassLift, relation: str, type: str, a: Operand, b: Operand, low: Operand
+) -> Operand:
     """The comparison of two pairs of words by their high words and the result of the low ones."""
     if relation in ("EQ", "NE"):
         join = "and" if relation == "EQ" else "or"
@@ -68,14 +70,14 @@ def _is_neutral(join: str, predicate: Operand) -> bool:
     return predicate == Immediate(1 if join == "and" else 0)
 
 
-def _one_of(x: Lift, words: tuple[str, ...]) -> str:
+def _one_of(x: SassLift, words: tuple[str, ...]) -> str:
     found = [m for m in x.native.modifiers if m in words]
     if len(found) != 1:
         raise x.refuse(f"{x.native.name}")
     return found[0]
 
 
-def select(x: Lift) -> None:
+def _select(x: SassLift) -> None:
     """`SEL d, a, b, P`: a where P holds, else b; `.64` of pairs."""
     x.only("64")
     target = x.take()
@@ -91,7 +93,7 @@ def select(x: Lift) -> None:
     x.set(target, "selp.b32", a, b, condition)
 
 
-def logic(x: Lift) -> None:
+def _logic(x: SassLift) -> None:
     """`PLOP3.LUT P, Q, a, b, c, table, table`: two functions of three predicates."""
     x.only("LUT")
     targets = [x.take(), x.take()]
@@ -108,7 +110,7 @@ def logic(x: Lift) -> None:
         x.write(target, result)
 
 
-def _bit(x: Lift, operand: sass.Operand) -> Operand:
+def _bit(x: SassLift, operand: sass.SassOperand) -> Operand:
     """A predicate, or the sign of a register or constant (`R2.SIGN`)."""
     if (
         isinstance(operand, sass.RegisterOperand | sass.ConstantOperand)
@@ -120,7 +122,7 @@ def _bit(x: Lift, operand: sass.Operand) -> Operand:
     return x.predicate(operand)
 
 
-def to_register(x: Lift) -> None:
+def _to_register(x: SassLift) -> None:
     """`P2R d, PR, a, mask`: a, with the predicates of the mask as its bits from 0 on.
 
     With `d.B1` they are the bits of that byte.
@@ -141,7 +143,7 @@ def to_register(x: Lift) -> None:
     x.write(_whole(target), value)
 
 
-def from_register(x: Lift) -> None:
+def _from_register(x: SassLift) -> None:
     """`R2P PR, a, mask`: the predicates of the mask from the bits of a, or of a byte (`a.B1`)."""
     x.only()
     file = _file(x, x.take())
@@ -159,14 +161,14 @@ def from_register(x: Lift) -> None:
         x.do("setp.ne.u32", Register(f"{file}{n}", "pred"), bit, Immediate(0), guard=guard)
 
 
-def _file(x: Lift, operand: sass.Operand) -> sass.RegisterFile:
+def _file(x: SassLift, operand: sass.SassOperand) -> sass.RegisterFile:
     """The file that `PR` or `UPR` stands for."""
     if not isinstance(operand, sass.NameOperand) or operand.name not in _ALL:
         raise x.refuse(f"operand {operand}")
     return _ALL[operand.name]
 
 
-def _numbers(x: Lift, operand: sass.Operand) -> list[int]:
+def _numbers(x: SassLift, operand: sass.SassOperand) -> list[int]:
     """The predicates that a mask names."""
     mask = immediate(x, operand)
     if not 0 <= mask < 1 << _PREDICATES:
@@ -174,7 +176,7 @@ def _numbers(x: Lift, operand: sass.Operand) -> list[int]:
     return [n for n in range(_PREDICATES) if mask >> n & 1]
 
 
-def _first_bit(x: Lift, operand: sass.Operand) -> int:
+def _first_bit(x: SassLift, operand: sass.SassOperand) -> int:
     """Where the byte begins that a register operand names (`.B1`), 0 where it names none."""
     suffixes = operand.decoration.suffixes if isinstance(operand, sass.RegisterOperand) else ()
     for suffix in suffixes:
@@ -183,7 +185,7 @@ def _first_bit(x: Lift, operand: sass.Operand) -> int:
     return next((_BYTES[s] for s in suffixes if s in _BYTES), 0)
 
 
-def _whole(operand: sass.Operand) -> sass.Operand:
+def _whole(operand: sass.SassOperand) -> sass.SassOperand:
     """A register operand without the byte it names."""
     if not isinstance(operand, sass.RegisterOperand):
         return operand
@@ -191,9 +193,9 @@ def _whole(operand: sass.Operand) -> sass.Operand:
 
 
 MEANINGS = {
-    **dict.fromkeys(("ISETP", "UISETP"), compare),
-    **dict.fromkeys(("SEL", "USEL"), select),
-    **dict.fromkeys(("PLOP3", "UPLOP3"), logic),
-    **dict.fromkeys(("P2R", "UP2UR"), to_register),
-    **dict.fromkeys(("R2P", "UR2UP"), from_register),
+    **dict.fromkeys(("ISETP", "UISETP"), _compare),
+    **dict.fromkeys(("SEL", "USEL"), _select),
+    **dict.fromkeys(("PLOP3", "UPLOP3"), _logic),
+    **dict.fromkeys(("P2R", "UP2UR"), _to_register),
+    **dict.fromkeys(("R2P", "UR2UP"), _from_register),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass.meaning.conversions import number
 from kernelcast.isas.sass.meaning.floating import single
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _FUNCTIONS = {
     **{f: f"{f.lower()}.approx.ftz.f32" for f in ("RCP", "SQRT", "EX2", "LG2")},
@@ -29,7 +29,7 @@ _OF_HALVES = {
 }
 
 
-def function(x: Lift) -> None:
+def _function(x: SassLift) -> None:
     """`MUFU.RCP d, a`; `.RCP64H` and `.RSQ64H` are of the high words of doubles."""
     name = ".".join(x.native.modifiers)
     target = x.take()
@@ -49,7 +49,7 @@ def function(x: Lift) -> None:
 _EXPONENT_BITS = (Immediate(23), Immediate(8))
 
 
-def division_check(x: Lift) -> None:
+def _division_check(x: SassLift) -> None:
     """`FCHK P, a, b`: whether a / b needs more than Newton's method.
 
     It does not where 1 / b and the quotient are normal numbers, and a is so great that remainders
@@ -67,15 +67,15 @@ def division_check(x: Lift) -> None:
     x.write(target, slow)
 
 
-def _exponent(x: Lift, value: Operand) -> Operand:
+def _exponent(x: SassLift, value: Operand) -> Operand:
     return x.let("bfe.u32", value, *_EXPONENT_BITS)
 
 
-def _outside(x: Lift, value: Operand, least: int, greatest: int, *others: Operand) -> Operand:
+def _outside(x: SassLift, value: Operand, least: int, greatest: int, *others: Operand) -> Operand:
     """Whether an integer is not between two bounds, or another test holds."""
     above_least = x.let("sub.u32", value, Immediate(least))
     join = ".or" if others else ""
     return x.let(f"setp.gt{join}.u32", above_least, Immediate(greatest - least), *others)
 
 
-MEANINGS = {"MUFU": function, "FCHK": division_check}
+MEANINGS = {"MUFU": _function, "FCHK": _division_check}

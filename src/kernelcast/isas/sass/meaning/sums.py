@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from kernelcast.ir import Immediate, Operand
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
-ZERO = Immediate(0)
-ONE = Immediate(1)
+_ZERO = Immediate(0)
+_ONE = Immediate(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Term:
     is_negated: bool = False
 
 
-def read_term(x: Lift, operand: sass.Operand, bits: int = 32) -> Term:
+def read_term(x: SassLift, operand: sass.SassOperand, bits: int = 32) -> Term:
     """A term with its sign. In a `.X` form `-` is the complement too: the carry adds the one."""
     if not isinstance(operand, sass.RegisterOperand | sass.ConstantOperand):
         return Term(x.u64(operand) if bits == 64 else x.u32(operand))
@@ -35,7 +35,7 @@ def read_term(x: Lift, operand: sass.Operand, bits: int = 32) -> Term:
     return Term(value, prefix == "-" and not x.has("X"))
 
 
-def take_carries_in(x: Lift) -> list[Term]:
+def take_carries_in(x: SassLift) -> list[Term]:
     """The predicates behind the terms of a `.X` form, as terms of 0 or 1 in 32 bits."""
     terms = []
     while x.has("X") and x.takes_predicate():
@@ -43,7 +43,7 @@ def take_carries_in(x: Lift) -> list[Term]:
         if isinstance(predicate, Immediate):
             terms.append(Term(predicate))
         else:
-            terms.append(Term(x.let("selp.b32", ONE, ZERO, predicate)))
+            terms.append(Term(x.let("selp.b32", _ONE, _ZERO, predicate)))
     return terms
 
 
@@ -53,7 +53,10 @@ def is_zero(operand: Operand) -> bool:
 
 
 def write_sum(
-    x: Lift, target: sass.Operand, carries: Sequence[sass.Operand], terms: Sequence[Term]
+    x: SassLift,
+    target: sass.SassOperand,
+    carries: Sequence[sass.SassOperand],
+    terms: Sequence[Term],
 ) -> None:
     """Write a sum of 32 bits and the predicates of its carries: the first one where the exact sum
     has at least one, the second where it has two."""
@@ -64,7 +67,7 @@ def write_sum(
         return
     parts = _ordered(terms)
     if not parts or (len(parts) == 1 and not parts[0].is_negated):
-        x.write(target, parts[0].value if parts else ZERO)
+        x.write(target, parts[0].value if parts else _ZERO)
         return
     *most, last = parts
     name = "sub.u32" if last.is_negated else "add.u32"
@@ -72,7 +75,7 @@ def write_sum(
 
 
 def sum_and_carries(
-    x: Lift, terms: Sequence[Term], bits: int, carries: Sequence[sass.Operand]
+    x: SassLift, terms: Sequence[Term], bits: int, carries: Sequence[sass.SassOperand]
 ) -> tuple[Operand, ...]:
     """A sum and, if some of the predicates are to be written, the values of its carries."""
     if _wanted(x, carries):
@@ -80,15 +83,17 @@ def sum_and_carries(
     return (_plain_sum(x, terms, bits),)
 
 
-def write_carries(x: Lift, carries: Sequence[sass.Operand], values: Sequence[Operand]) -> None:
+def write_carries(
+    x: SassLift, carries: Sequence[sass.SassOperand], values: Sequence[Operand]
+) -> None:
     """Write the values of carries to their predicates, as far as there are values."""
     for predicate, value in zip(carries, values, strict=False):
         x.write(predicate, value)
 
 
-def _plain_sum(x: Lift, terms: Sequence[Term], bits: int) -> Operand:
+def _plain_sum(x: SassLift, terms: Sequence[Term], bits: int) -> Operand:
     """A sum without its carries."""
-    total: Operand = ZERO
+    total: Operand = _ZERO
     for term in _ordered(terms):
         if is_zero(total) and not term.is_negated:
             total = term.value
@@ -103,11 +108,13 @@ def _ordered(terms: Sequence[Term]) -> list[Term]:
     return sorted((t for t in terms if not is_zero(t.value)), key=lambda t: t.is_negated)
 
 
-def _with_carries(x: Lift, terms: Sequence[Term], bits: int) -> tuple[Operand, Operand, Operand]:
+def _with_carries(
+    x: SassLift, terms: Sequence[Term], bits: int
+) -> tuple[Operand, Operand, Operand]:
     """A sum, whether it carries, and whether it carries more than once."""
-    total: Operand = ZERO
-    once: Operand = ZERO
-    twice: Operand = ZERO
+    total: Operand = _ZERO
+    once: Operand = _ZERO
+    twice: Operand = _ZERO
     for term in sorted(terms, key=lambda t: t.is_negated):
         if is_zero(total) and not term.is_negated:
             total = term.value
@@ -129,5 +136,5 @@ def _with_carries(x: Lift, terms: Sequence[Term], bits: int) -> tuple[Operand, O
     return total, once, twice
 
 
-def _wanted(x: Lift, carries: Sequence[sass.Operand]) -> bool:
+def _wanted(x: SassLift, carries: Sequence[sass.SassOperand]) -> bool:
     return any(x.destination(c) is not None for c in carries)

@@ -15,7 +15,7 @@ from kernelcast.ir import Immediate, Operand, Register, Vector
 from kernelcast.isas.ptx.products import NUMBER_BYTES, Product, warp_product
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.control import nothing
-from kernelcast.isas.sass.meaning.lift import Lift, consecutive
+from kernelcast.isas.sass.meaning.lift import SassLift, consecutive
 
 _SHAPES = {
     "884": (8, 4),
@@ -45,7 +45,7 @@ _GROUP = "gsb0"
 """The name of the scoreboard that products of a group take until they are done."""
 
 
-def half_product(x: Lift) -> None:
+def _half_product(x: SassLift) -> None:
     """`HMMA.16816.F32.BF16 d, a, b, c`: c in single or in half precision; a and b in f16 unless
     `.BF16` or `.TF32` stands there."""
     x.only(*_SHAPES, *_SUMS, *_HALVES)
@@ -53,42 +53,42 @@ def half_product(x: Lift) -> None:
     _warp_product(x, _one(x, _SUMS), number, number)
 
 
-def eight_bit_product(x: Lift) -> None:
+def _eight_bit_product(x: SassLift) -> None:
     """`QMMA.16832.F32.E4M3.E5M2 d, a, b, c`: the types of c, a and b."""
     x.only(*_SHAPES, *_SUMS, *_EIGHT_BIT_FLOATS)
     _warp_product(x, _one(x, _SUMS), *_two(x, _EIGHT_BIT_FLOATS))
 
 
-def byte_product(x: Lift) -> None:
+def _byte_product(x: SassLift) -> None:
     """`IMMA.16832.S8.U8 d, a, b, c`: the types of a and b; sums wrap around."""
     x.only(*_SHAPES, *_BYTES)
     _warp_product(x, "s32", *_two(x, _BYTES))
 
 
-def double_product(x: Lift) -> None:
+def _double_product(x: SassLift) -> None:
     """`DMMA.8x8x4 d, a, b, c`."""
     x.only(*_SHAPES)
     _warp_product(x, "f64", "f64", "f64")
 
 
-def half_group_product(x: Lift) -> None:
+def _half_group_product(x: SassLift) -> None:
     """`HGMMA.64x128x16.F32.BF16 d, a, gdesc[UR4], c, P, gsb0`: types as those of `HMMA`."""
     number = _one(x, _HALVES, "f16")
     _group_product(x, (*_SUMS, *_HALVES), _one(x, _SUMS), number, number)
 
 
-def eight_bit_group_product(x: Lift) -> None:
+def _eight_bit_group_product(x: SassLift) -> None:
     """`QGMMA.64x128x32.F32.E4M3.E5M2 d, a, gdesc[UR4], c, P, gsb0`."""
     types = _two(x, _EIGHT_BIT_FLOATS)
     _group_product(x, (*_SUMS, *_EIGHT_BIT_FLOATS), _one(x, _SUMS), *types)
 
 
-def byte_group_product(x: Lift) -> None:
+def _byte_group_product(x: SassLift) -> None:
     """`IGMMA.64x128x32.S8.U8 d, a, gdesc[UR4], c, P, gsb0`."""
     _group_product(x, tuple(_BYTES), "s32", *_two(x, _BYTES))
 
 
-def _warp_product(x: Lift, sums: str, a: str, b: str) -> None:
+def _warp_product(x: SassLift, sums: str, a: str, b: str) -> None:
     shapes = [_SHAPES[m] for m in x.native.modifiers if m in _SHAPES]
     if len(shapes) != 1:
         raise x.refuse("the shape")
@@ -110,7 +110,7 @@ def _warp_product(x: Lift, sums: str, a: str, b: str) -> None:
 
 
 def _double_results(
-    x: Lift, name: str, target: sass.Operand, kind: Product, sources: Sequence[Vector]
+    x: SassLift, name: str, target: sass.SassOperand, kind: Product, sources: Sequence[Vector]
 ) -> None:
     """Each result is split into a pair of registers."""
     results = tuple(x.temporary("b64") for _ in range(kind.sum_registers))
@@ -121,7 +121,7 @@ def _double_results(
             x.do("mov.b64", Vector(words[2 * at : 2 * at + 2]), result, guard=x.guard)
 
 
-def _group_product(x: Lift, known: Sequence[str], sums: str, a: str, b: str) -> None:
+def _group_product(x: SassLift, known: Sequence[str], sums: str, a: str, b: str) -> None:
     """The descriptor of b is in the two uniform registers behind those of a, wherever a is; the old
     sums count unless they are RZ, and where a predicate, if one stands there, holds."""
     shape = _GROUP_SHAPE.fullmatch(x.native.modifiers[0])
@@ -166,7 +166,7 @@ def _group_product(x: Lift, known: Sequence[str], sums: str, a: str, b: str) -> 
     )
 
 
-def _left(x: Lift, kind: Product) -> tuple[Operand, tuple[int, ...]]:
+def _left(x: SassLift, kind: Product) -> tuple[Operand, tuple[int, ...]]:
     """Matrix a where it is in registers, with its scale: `R4`, `-R4`."""
     operand = x.operands[0]
     if not isinstance(operand, sass.RegisterOperand):
@@ -178,7 +178,7 @@ def _left(x: Lift, kind: Product) -> tuple[Operand, tuple[int, ...]]:
     return Vector(words), (-1 if operand.decoration.prefix else 1,)
 
 
-def _descriptors(x: Lift) -> tuple[tuple[Register, Register], tuple[str, ...]]:
+def _descriptors(x: SassLift) -> tuple[tuple[Register, Register], tuple[str, ...]]:
     """Those of a and b, `gdesc[UR4].negA.tnspB`, and what follows them."""
     operand = x.take()
     if not isinstance(operand, sass.AddressOperand) or operand.space != _DESCRIPTORS:
@@ -190,7 +190,7 @@ def _descriptors(x: Lift) -> tuple[tuple[Register, Register], tuple[str, ...]]:
     return (x.pack(words[:2]), x.pack(words[2:])), suffixes
 
 
-def _one(x: Lift, types: dict[str, str], default: str = "") -> str:
+def _one(x: SassLift, types: dict[str, str], default: str = "") -> str:
     """The type that stands among the modifiers."""
     found = [types[m] for m in x.native.modifiers if m in types]
     if len(found) > 1 or not (found or default):
@@ -198,14 +198,14 @@ def _one(x: Lift, types: dict[str, str], default: str = "") -> str:
     return found[0] if found else default
 
 
-def _two(x: Lift, types: dict[str, str]) -> tuple[str, str]:
+def _two(x: SassLift, types: dict[str, str]) -> tuple[str, str]:
     found = [types[m] for m in x.native.modifiers if m in types]
     if len(found) != 2:
         raise x.refuse("the types")
     return found[0], found[1]
 
 
-def _words(x: Lift, count: int, *, is_wide: bool) -> Vector:
+def _words(x: SassLift, count: int, *, is_wide: bool) -> Vector:
     """The words of the next operand, of 64 bits if they are wide; zeros for RZ."""
     operand = x.take()
     if not isinstance(operand, sass.RegisterOperand) or operand.decoration.prefix:
@@ -222,13 +222,13 @@ def _words(x: Lift, count: int, *, is_wide: bool) -> Vector:
 
 
 MEANINGS = {
-    "HMMA": half_product,
-    "QMMA": eight_bit_product,
-    "IMMA": byte_product,
-    "DMMA": double_product,
-    "HGMMA": half_group_product,
-    "QGMMA": eight_bit_group_product,
-    "IGMMA": byte_group_product,
+    "HMMA": _half_product,
+    "QMMA": _eight_bit_product,
+    "IMMA": _byte_product,
+    "DMMA": _double_product,
+    "HGMMA": _half_group_product,
+    "QGMMA": _eight_bit_group_product,
+    "IGMMA": _byte_group_product,
     # Warps that multiply together wait for one another and for their products.
     "WARPGROUP": nothing,
 }

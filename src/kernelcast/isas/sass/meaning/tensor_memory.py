@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from kernelcast.ir import Immediate, SpecialRegister
 from kernelcast.isas.ptx.mbarriers import ARRIVAL_BIT, add
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.memory import address
 
 
-def allocate(x: Lift) -> None:
+def _allocate(x: SassLift) -> None:
     """`UTCATOMSWS.FIND_AND_SET.ALIGN P, d, a`: columns from d on are the block's, P says whether it
     got them. It always does, from the first one on: nobody reads there what another has written.
     `UTCATOMSWS.AND` gives them back."""
@@ -24,7 +24,7 @@ def allocate(x: Lift) -> None:
     x.write(verdict, Immediate(1))
 
 
-def arrive_after_products(x: Lift) -> None:
+def _arrive_after_products(x: SassLift) -> None:
     """`UTCBAR [a], URZ`: one arrival at a barrier, however many lanes take part, when the products
     of the warp are done, which they are."""
     x.only()
@@ -38,4 +38,4 @@ def arrive_after_products(x: Lift) -> None:
     add(x, place, Immediate(1 << ARRIVAL_BIT))
 
 
-MEANINGS = {"UTCATOMSWS": allocate, "UTCBAR": arrive_after_products}
+MEANINGS = {"UTCATOMSWS": _allocate, "UTCBAR": _arrive_after_products}

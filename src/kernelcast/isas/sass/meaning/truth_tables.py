@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Immediate, Operand
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 
-def lookup(x: Lift, table: int, sources: Sequence[Operand], type: str) -> Operand:
+def lookup(x: SassLift, table: int, sources: Sequence[Operand], type: str) -> Operand:
     """The function whose value is bit `4 a + 2 b + c` of the table, for any number of sources.
 
     It is taken apart by its first source: f = a & f1 | ~a & f0, where f1 and f0 are functions of
@@ -33,7 +33,7 @@ def lookup(x: Lift, table: int, sources: Sequence[Operand], type: str) -> Operan
     )
 
 
-def _differing(x: Lift, a: Operand, b: Operand, type: str) -> Operand:
+def _differing(x: SassLift, a: Operand, b: Operand, type: str) -> Operand:
     """a ^ b."""
     ones = Immediate(_all_ones(type))
     if b == Immediate(0):
@@ -41,7 +41,7 @@ def _differing(x: Lift, a: Operand, b: Operand, type: str) -> Operand:
     return x.let(f"not.{type}", a) if b == ones else x.let(f"xor.{type}", a, b)
 
 
-def _chosen(x: Lift, a: Operand, one: Operand, zero: Operand, type: str) -> Operand:
+def _chosen(x: SassLift, a: Operand, one: Operand, zero: Operand, type: str) -> Operand:
     """a & one | ~a & zero."""
     none, ones = Immediate(0), Immediate(_all_ones(type))
     if one == zero:

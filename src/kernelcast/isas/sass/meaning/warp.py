@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelcast.ir import Immediate, Operand, Register, Vector
-from kernelcast.isas.sass.meaning.lift import Lift
+from kernelcast.isas.sass.meaning.lift import SassLift
 
 _ALL_LANES = Immediate((1 << 32) - 1)
 """Every active lane takes part."""
@@ -12,7 +12,7 @@ _SHUFFLES = {"IDX": "idx", "UP": "up", "DOWN": "down", "BFLY": "bfly"}
 _VOTES = {"ANY": "any", "ALL": "all", "EQ": "uni"}
 
 
-def shuffle(x: Lift) -> None:
+def _shuffle(x: SassLift) -> None:
     """`SHFL.mode P, d, a, b, c`: a of another lane; P tells whether that lane is in range."""
     mode = next((name for m, name in _SHUFFLES.items() if x.has(m)), None)
     if mode is None:
@@ -35,7 +35,7 @@ def shuffle(x: Lift) -> None:
     x.write(in_range, found)
 
 
-def vote(x: Lift) -> None:
+def _vote(x: SassLift) -> None:
     """`VOTE.kind [d,] P, p`: d is the mask of lanes in which p holds, P the verdict."""
     kind = next((name for m, name in _VOTES.items() if x.has(m)), None)
     if kind is None:
@@ -56,7 +56,7 @@ def vote(x: Lift) -> None:
         x.write(target, value)
 
 
-def match(x: Lift) -> None:
+def _match(x: SassLift) -> None:
     """`MATCH.ANY d, a`: the lanes of equal value; `MATCH.ALL P, d, a`: all or none."""
     verdict = x.take() if x.takes_predicate() else None
     target = x.take()
@@ -76,7 +76,7 @@ def match(x: Lift) -> None:
     x.write(target, mask)
 
 
-def reduce(x: Lift) -> None:
+def _reduce(x: SassLift) -> None:
     """`REDUX.op d, a`: over the active lanes; without an operation, the conjunction of bits."""
     sign = "s32" if x.has("S32") else "u32"
     names = {"SUM": f"add.{sign}", "MIN": f"min.{sign}", "MAX": f"max.{sign}"}
@@ -93,7 +93,7 @@ def reduce(x: Lift) -> None:
     x.write(target, total)
 
 
-def elect(x: Lift) -> None:
+def _elect(x: SassLift) -> None:
     """`ELECT P, d, p`: one of the active lanes leads, the lowest."""
     (leads,) = x.take_predicates()
     target = x.take()
@@ -105,14 +105,14 @@ def elect(x: Lift) -> None:
     x.write(leads, chosen)
 
 
-def _as_register(x: Lift, value: Operand) -> Register:
+def _as_register(x: SassLift, value: Operand) -> Register:
     return value if isinstance(value, Register) else x.let("mov.pred", value)
 
 
 MEANINGS = {
-    "SHFL": shuffle,
-    **dict.fromkeys(("VOTE", "VOTEU"), vote),
-    "MATCH": match,
-    **dict.fromkeys(("REDUX", "CREDUX"), reduce),
-    "ELECT": elect,
+    "SHFL": _shuffle,
+    **dict.fromkeys(("VOTE", "VOTEU"), _vote),
+    "MATCH": _match,
+    **dict.fromkeys(("REDUX", "CREDUX"), _reduce),
+    "ELECT": _elect,
 }

@@ -38,7 +38,7 @@ def link(
     s.gpu.launch(s.kernel("chase", "chase_fill"), grid, 256, [memory, *numbers])
 
 
-def l2_slices(s: Session) -> Iterator[Sample]:
+def _l2_slices(s: Session) -> Iterator[Sample]:
     """Cycles of hits in L2 from every SM to lines all over its slices."""
     nodes, sms = (32, 16) if s.quick else (128, s.device["sm_count"])
     memory = s.gpu.allocate(nodes * _NODE_PITCH_BYTES)
@@ -65,7 +65,7 @@ def l2_slices(s: Session) -> Iterator[Sample]:
         s.gpu.release(pointer)
 
 
-def cache_sizes(s: Session) -> Iterator[Sample]:
+def _cache_sizes(s: Session) -> Iterator[Sample]:
     """Latency against footprint, ever closer around the sizes of L1 and L2."""
     l2 = s.device["l2_bytes"]
     memory = s.gpu.allocate(4 * l2)
@@ -86,11 +86,11 @@ def cache_sizes(s: Session) -> Iterator[Sample]:
             }
 
         sizes = [low << k for k in range(round(math.log2(high / low)) + 1)]
-        yield from around_the_knee(measured, sizes, _LINE_BYTES, share=0.1)
+        yield from _around_the_knee(measured, sizes, _LINE_BYTES, share=0.1)
     s.gpu.release(memory)
 
 
-def tlb(s: Session) -> Iterator[Sample]:
+def _tlb(s: Session) -> Iterator[Sample]:
     """Latency of L2 hits against the number of pages of 2 MiB that they lie in."""
     pitch = _PAGE_BYTES + _NODE_PITCH_BYTES
     most = s.gpu.free_bytes() * 7 // 8 // pitch
@@ -110,11 +110,11 @@ def tlb(s: Session) -> Iterator[Sample]:
     counts = {2**k for k in range(3, int(math.log2(most)) + 1)}
     counts |= {most * 23 // 25, most * 24 // 25, most}
     sizes = [n * _PAGE_BYTES for n in sorted(counts)]
-    yield from around_the_knee(measured, sizes, _PAGE_BYTES, share=0.5)
+    yield from _around_the_knee(measured, sizes, _PAGE_BYTES, share=0.5)
     s.gpu.release(memory)
 
 
-def transactions(s: Session) -> Iterator[Sample]:
+def _transactions(s: Session) -> Iterator[Sample]:
     """Latency of a load that hits L2 against the lanes that each want a line of their own."""
     node_bytes = 32 * _LINE_BYTES
     nodes = s.device["l2_bytes"] // 4 // node_bytes
@@ -129,7 +129,7 @@ def transactions(s: Session) -> Iterator[Sample]:
     s.gpu.release(memory)
 
 
-def around_the_knee(
+def _around_the_knee(
     measured: Callable[[int], Sample], sizes: Sequence[int], unit: int, share: float
 ) -> Iterator[Sample]:
     """Samples at ascending sizes, then between the two where the latency begins to rise.
@@ -182,8 +182,8 @@ def _chased(
 
 
 BENCHMARKS = {
-    "l2_slices": l2_slices,
-    "cache_sizes": cache_sizes,
-    "tlb": tlb,
-    "transactions": transactions,
+    "l2_slices": _l2_slices,
+    "cache_sizes": _cache_sizes,
+    "tlb": _tlb,
+    "transactions": _transactions,
 }

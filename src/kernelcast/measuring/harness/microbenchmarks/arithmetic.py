@@ -38,7 +38,7 @@ OPERATIONS: Mapping[str, int] = {
 SINCE: Mapping[str, tuple[int, int]] = {"bf16_fma": (8, 0)}
 
 
-def arithmetic(operation: str, s: Session) -> Iterator[Sample]:
+def _arithmetic(operation: str, s: Session) -> Iterator[Sample]:
     """Cycles of chains of instructions against chains, steps and warps."""
     if (s.device["major"], s.device["minor"]) < SINCE.get(operation, (0, 0)):
         return
@@ -59,4 +59,4 @@ def arithmetic(operation: str, s: Session) -> Iterator[Sample]:
         }
 
 
-BENCHMARKS = {f"arithmetic.{name}": partial(arithmetic, name) for name in OPERATIONS}
+BENCHMARKS = {f"arithmetic.{name}": partial(_arithmetic, name) for name in OPERATIONS}

@@ -15,7 +15,7 @@ _MOST_BLOCKS = 32
 _INSTANTS = 32
 
 
-def residency(s: Session) -> Iterator[Sample]:
+def _residency(s: Session) -> Iterator[Sample]:
     """Blocks that an SM holds at once, and along its run, against their size.
 
     Volkov 2016, section 5.6: every block records its start and its end, from which follows how
@@ -69,7 +69,7 @@ def _along_the_run(by_sm: Sequence[Sequence[tuple[int, int]]]) -> list[float]:
     return means
 
 
-def block_launches(s: Session) -> Iterator[Sample]:
+def _block_launches(s: Session) -> Iterator[Sample]:
     """Seconds of a launch of an empty kernel against its blocks and their size."""
     function = s.kernel("launch", "empty")
     for threads in (32, 256, 1024):
@@ -79,4 +79,4 @@ def block_launches(s: Session) -> Iterator[Sample]:
             yield {"threads": threads, "blocks": blocks, "seconds": taken[1:]}
 
 
-BENCHMARKS = {"residency": residency, "block_launches": block_launches}
+BENCHMARKS = {"residency": _residency, "block_launches": _block_launches}

@@ -1,4 +1,4 @@
-"""Branches of a whole warp, and of lanes that go different ways (`branches.cu`)."""
+"""Branches of a whole warp, and of lanes that take different paths (`branches.cu`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..session import Sample, Session
 
 
-def branches(s: Session) -> Iterator[Sample]:
+def _branches(s: Session) -> Iterator[Sample]:
     """Cycles of a loop of one warp against the length of its body."""
     iterations = 256 if s.quick else 1024
     for length in (8, 16, 32, 64):
@@ -23,8 +23,8 @@ def branches(s: Session) -> Iterator[Sample]:
         }
 
 
-def divergence(s: Session) -> Iterator[Sample]:
-    """Cycles of one warp against the ways that its lanes go, and the length of a way."""
+def _divergence(s: Session) -> Iterator[Sample]:
+    """Cycles of one warp against the paths that its lanes take, and the length of a path."""
     iterations = 64 if s.quick else 256
     for length in (8, 24):
         for ways in (1, 2, 8, 32) if s.quick else (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
@@ -38,4 +38,4 @@ def divergence(s: Session) -> Iterator[Sample]:
             }
 
 
-BENCHMARKS = {"branches": branches, "divergence": divergence}
+BENCHMARKS = {"branches": _branches, "divergence": _divergence}

@@ -26,7 +26,7 @@ def _far_step(nodes: int) -> int:
     return step
 
 
-class Ring:
+class _Ring:
     """Nodes of pointers in device memory, linked once."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Ring:
         self._s.gpu.release(self._memory)
 
 
-def chase(s: Session) -> Iterator[Sample]:
+def _chase(s: Session) -> Iterator[Sample]:
     """Latency of one lane's dependent loads against footprint, stride and order."""
     largest = min(4 * s.device["l2_bytes"], s.gpu.free_bytes() // 2)
     fine = _footprints(4096, 1 << 19, 2 if s.quick else 8)
@@ -78,7 +78,7 @@ def chase(s: Session) -> Iterator[Sample]:
     plan += [("chase_cg", z, stride, False) for z in fine[::2] + coarse for stride in strides]
     plan += [("chase_cg", size, 128, True) for size in coarse]
     for kernel, size, stride, far in plan:
-        ring = Ring(s, size, stride, lanes=1, pitch=8, far=far)
+        ring = _Ring(s, size, stride, lanes=1, pitch=8, far=far)
         is_cold = size >= s.device["l2_bytes"]
         warm = _HOPS if is_cold else ring.nodes
         yield {
@@ -92,14 +92,14 @@ def chase(s: Session) -> Iterator[Sample]:
         ring.release()
 
 
-def loaded_latency(s: Session) -> Iterator[Sample]:
+def _loaded_latency(s: Session) -> Iterator[Sample]:
     """Mean latency of loads from DRAM against the warps that load, coalesced and not."""
     size = min(max(1 << 28, 4 * s.device["l2_bytes"]), s.gpu.free_bytes() // 2)
     most = s.device["threads_per_sm"] // 32
     steps = (1, 4, 8, 16, 32, 64) if s.quick else (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64)
     hops = 1024 if s.quick else 4096  # so long that the launch does not count
     for pitch in (8, 32):
-        ring = Ring(s, size, 32 * pitch, lanes=32, pitch=pitch, far=False)
+        ring = _Ring(s, size, 32 * pitch, lanes=32, pitch=pitch, far=False)
         for warps in [w for w in steps if w <= most]:
             blocks = -(-warps // 32)
             grid, block = s.device["sm_count"] * blocks, 32 * warps // blocks
@@ -114,7 +114,7 @@ def loaded_latency(s: Session) -> Iterator[Sample]:
         ring.release()
 
 
-def conflicts(s: Session) -> Iterator[Sample]:
+def _conflicts(s: Session) -> Iterator[Sample]:
     """Latency of a load from shared memory against the lanes that want one bank."""
     degrees = (1, 2, 4, 8, 16, 32) if s.quick else range(1, 33)
     for degree in degrees:
@@ -126,4 +126,4 @@ def conflicts(s: Session) -> Iterator[Sample]:
         }
 
 
-BENCHMARKS = {"chase": chase, "conflicts": conflicts, "loaded_latency": loaded_latency}
+BENCHMARKS = {"chase": _chase, "conflicts": _conflicts, "loaded_latency": _loaded_latency}

@@ -13,7 +13,7 @@ _WORDS = 16384
 _HOPS = 2048
 
 
-def constants(s: Session) -> Iterator[Sample]:
+def _constants(s: Session) -> Iterator[Sample]:
     """Latency of a chase through constant memory against footprint and stride."""
     ring = s.variable("constants", "ring")
     function = s.kernel("constants", "chase_constant")
@@ -41,4 +41,4 @@ def _footprints(low: int, high: int, unit: int, per_octave: int) -> list[int]:
     return sorted(sizes | {high})
 
 
-BENCHMARKS = {"constants": constants}
+BENCHMARKS = {"constants": _constants}

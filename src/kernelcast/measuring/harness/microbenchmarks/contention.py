@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..session import Sample, Session
 
-SCOPES = ("cta", "gpu", "sys")
+_SCOPES = ("cta", "gpu", "sys")
 _BLOCK = 256
 _BLOCKS_PER_SM = 2
 _LINE_WORDS = 32
 
 
-def contention(scope: str, s: Session) -> Iterator[Sample]:
+def _contention(scope: str, s: Session) -> Iterator[Sample]:
     """Seconds of additions against the addresses that share them.
 
     One lane of every warp adds to few addresses, then all lanes to words of their own.
@@ -42,4 +42,4 @@ def contention(scope: str, s: Session) -> Iterator[Sample]:
     s.gpu.release(words)
 
 
-BENCHMARKS = {f"contention.{scope}": partial(contention, scope) for scope in SCOPES}
+BENCHMARKS = {f"contention.{scope}": partial(_contention, scope) for scope in _SCOPES}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..session import Sample, Session
 
 
-def barriers(s: Session) -> Iterator[Sample]:
+def _barriers(s: Session) -> Iterator[Sample]:
     """Cycles of a barrier against the warps of the block."""
     iterations = 16
     for warps in (1, 8, 32) if s.quick else (1, 2, 4, 8, 12, 16, 24, 32):
@@ -25,7 +25,7 @@ def barriers(s: Session) -> Iterator[Sample]:
         }
 
 
-def launches(s: Session) -> Iterator[Sample]:
+def _launches(s: Session) -> Iterator[Sample]:
     """Seconds of a number of launches of an empty kernel that were all handed over before."""
     function = s.kernel("launch", "empty")
     for count in (1, 10, 100) if s.quick else (1, 10, 50, 100, 200, 400):
@@ -33,7 +33,7 @@ def launches(s: Session) -> Iterator[Sample]:
         yield {"launches": count, "seconds": taken[1:]}
 
 
-def block_replacement(s: Session) -> Iterator[Sample]:
+def _block_replacement(s: Session) -> Iterator[Sample]:
     """Cycles between the end of a block and the start of the next on the same SM."""
     function = s.kernel("launch", "block_times")
     shared_bytes = s.device["shared_bytes_per_block_optin"]
@@ -64,7 +64,7 @@ def _median_gap(times: Sequence[int], places: Sequence[int]) -> float:
     return statistics.median(gaps)
 
 
-def atomics(kernel: str, s: Session) -> Iterator[Sample]:
+def _atomics(kernel: str, s: Session) -> Iterator[Sample]:
     """Cycles of atomic additions against the lanes and warps that share an address."""
     words, adds = s.gpu.allocate(1 << 16), 256
     for warps in (1, 32) if s.quick else (1, 4, 16, 32):
@@ -82,8 +82,8 @@ def atomics(kernel: str, s: Session) -> Iterator[Sample]:
 
 
 BENCHMARKS: Mapping[str, Callable[[Session], Iterator[Sample]]] = {
-    "barriers": barriers,
-    "launches": launches,
-    "block_replacement": block_replacement,
-    **{f"atomics.{k}": partial(atomics, k) for k in ("atom_global", "red_global", "atom_shared")},
+    "barriers": _barriers,
+    "launches": _launches,
+    "block_replacement": _block_replacement,
+    **{f"atomics.{k}": partial(_atomics, k) for k in ("atom_global", "red_global", "atom_shared")},
 }

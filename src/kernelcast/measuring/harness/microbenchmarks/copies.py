@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 28
 
 
-def copies(s: Session) -> Iterator[Sample]:
+def _copies(s: Session) -> Iterator[Sample]:
     """Seconds of copies, the method of CUDA's sample bandwidthTest."""
     sizes = [1 << k for k in (range(2, 29, 13) if s.quick else range(2, 29, 2))]
     device, other = s.gpu.allocate(_LARGEST), s.gpu.allocate(_LARGEST)
@@ -50,4 +50,4 @@ def _copied_in_time(s: Session, direction: str, to: Any, source: Any, size_bytes
     return s.held(partial(s.gpu.enqueue_copy, direction, to, source, size_bytes))
 
 
-BENCHMARKS = {"copies": copies}
+BENCHMARKS = {"copies": _copies}

@@ -16,12 +16,12 @@ _HOPS = 256
 _CHAINS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 
 
-def warp_in_flight(s: Session) -> Iterator[Sample]:
+def _warp_in_flight(s: Session) -> Iterator[Sample]:
     """Latency of the loads of one warp, one lane each, against the chains of loads."""
     yield from _side_by_side(s, lanes=1, plan=[(1, chains) for chains in _CHAINS])
 
 
-def sm_in_flight(s: Session) -> Iterator[Sample]:
+def _sm_in_flight(s: Session) -> Iterator[Sample]:
     """Latency of the loads of an SM, a sector for every lane, against warps and chains."""
     plan = [(1, 1), (4, 1), (8, 4), (32, 4)]
     if not s.quick:
@@ -54,7 +54,7 @@ def _side_by_side(s: Session, lanes: int, plan: Sequence[tuple[int, int]]) -> It
         s.gpu.release(memory)
 
 
-def stores(s: Session) -> Iterator[Sample]:
+def _stores(s: Session) -> Iterator[Sample]:
     """Cycles of the stores of one warp to global memory, one behind the other."""
     to = s.gpu.allocate(32 * _LINE_BYTES)
     for iterations in (32,) if s.quick else (32, 64, 128):
@@ -65,7 +65,7 @@ def stores(s: Session) -> Iterator[Sample]:
 
 
 BENCHMARKS = {
-    "in_flight.warp": warp_in_flight,
-    "in_flight.sm": sm_in_flight,
-    "stores": stores,
+    "in_flight.warp": _warp_in_flight,
+    "in_flight.sm": _sm_in_flight,
+    "stores": _stores,
 }

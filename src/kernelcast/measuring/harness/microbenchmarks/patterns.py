@@ -21,7 +21,7 @@ def _array_bytes(s: Session) -> int:
 
 
 def _full_grid(s: Session) -> int:
-    """Blocks that fill the chip: a thread alone has few accesses under way."""
+    """Blocks that fill the chip: a thread alone has few accesses in flight."""
     return int(s.device["sm_count"] * (s.device["threads_per_sm"] // _BLOCK))
 
 
@@ -30,7 +30,7 @@ def _seconds(s: Session, function: Any, grid: int, arguments: list[Any]) -> list
     return taken[2:]
 
 
-def alignment(s: Session) -> Iterator[Sample]:
+def _alignment(s: Session) -> Iterator[Sample]:
     """Seconds of streams from DRAM that begin some bytes after the start of a line."""
     size = _array_bytes(s)
     to, source, sink = s.gpu.allocate(size), s.gpu.allocate(size), s.gpu.allocate(8)
@@ -55,7 +55,7 @@ def alignment(s: Session) -> Iterator[Sample]:
         s.gpu.release(pointer)
 
 
-def mixes(s: Session) -> Iterator[Sample]:
+def _mixes(s: Session) -> Iterator[Sample]:
     """Seconds of streams that read some arrays and write others, from DRAM and from L2."""
     grid = _full_grid(s)
     for level, size in (("dram", _array_bytes(s)), ("l2", s.device["l2_bytes"] // 16)):
@@ -76,7 +76,7 @@ def mixes(s: Session) -> Iterator[Sample]:
             s.gpu.release(pointer)
 
 
-def strides(level: str, s: Session) -> Iterator[Sample]:
+def _strides(level: str, s: Session) -> Iterator[Sample]:
     """Cycles of loads that hit L1, or shared memory, against the stride between lanes."""
     iterations = 128 if s.quick else 512
     source = s.gpu.allocate(1 << 16)
@@ -94,7 +94,7 @@ def strides(level: str, s: Session) -> Iterator[Sample]:
     s.gpu.release(source)
 
 
-def random_reads(s: Session) -> Iterator[Sample]:
+def _random_reads(s: Session) -> Iterator[Sample]:
     """Seconds of reads from random sectors against footprint, occupancy and reads in flight."""
     iterations = 32 if s.quick else 128
     largest = min(4 << 30, s.gpu.free_bytes() // 2)
@@ -123,9 +123,9 @@ def random_reads(s: Session) -> Iterator[Sample]:
 
 
 BENCHMARKS: Mapping[str, Callable[[Session], Iterator[Sample]]] = {
-    "alignment": alignment,
-    "mixes": mixes,
-    "strides.l1": partial(strides, "l1"),
-    "strides.shared": partial(strides, "shared"),
-    "random": random_reads,
+    "alignment": _alignment,
+    "mixes": _mixes,
+    "strides.l1": partial(_strides, "l1"),
+    "strides.shared": partial(_strides, "shared"),
+    "random": _random_reads,
 }

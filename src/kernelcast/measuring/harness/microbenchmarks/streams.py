@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _STREAMS = ("4x1", "4x4", "8x4", "16x1", "16x4")
 
 
-def streams(level: str, s: Session) -> Iterator[Sample]:
+def _streams(level: str, s: Session) -> Iterator[Sample]:
     """Seconds of reads, writes and copies from DRAM or L2 against occupancy, width and stride."""
     l2 = s.device["l2_bytes"]
     # So long that neither the launch nor what is left in L2 counts.
@@ -53,7 +53,7 @@ def streams(level: str, s: Session) -> Iterator[Sample]:
         s.gpu.release(pointer)
 
 
-def near_bandwidth(level: str, s: Session) -> Iterator[Sample]:
+def _near_bandwidth(level: str, s: Session) -> Iterator[Sample]:
     """Cycles of loads that hit L1, or shared memory, against warps and width."""
     iterations = 128 if s.quick else 512
     source = s.gpu.allocate(1 << 16)
@@ -72,8 +72,8 @@ def near_bandwidth(level: str, s: Session) -> Iterator[Sample]:
 
 
 BENCHMARKS = {
-    "bandwidth.dram": partial(streams, "dram"),
-    "bandwidth.l2": partial(streams, "l2"),
-    "bandwidth.l1": partial(near_bandwidth, "l1"),
-    "bandwidth.shared": partial(near_bandwidth, "shared"),
+    "bandwidth.dram": partial(_streams, "dram"),
+    "bandwidth.l2": partial(_streams, "l2"),
+    "bandwidth.l1": partial(_near_bandwidth, "l1"),
+    "bandwidth.shared": partial(_near_bandwidth, "shared"),
 }

@@ -71,7 +71,7 @@ def _capability(s: Session) -> Capability:
     return s.device["major"], s.device["minor"]
 
 
-def warp_shape(name: str, s: Session) -> Iterator[Sample]:
+def _warp_shape(name: str, s: Session) -> Iterator[Sample]:
     """Cycles of chains of one shape against chains, steps and warps; none where it is missing."""
     shape = SHAPES[name]
     if not shape.is_on(_capability(s)):
@@ -96,7 +96,7 @@ def warp_shape(name: str, s: Session) -> Iterator[Sample]:
         }
 
 
-def group_shape(name: str, s: Session) -> Iterator[Sample]:
+def _group_shape(name: str, s: Session) -> Iterator[Sample]:
     """Cycles of instructions on one accumulator against steps and groups of four warps."""
     shape = GROUP_SHAPES[name]
     if not shape.is_on(_capability(s)):
@@ -116,7 +116,7 @@ def group_shape(name: str, s: Session) -> Iterator[Sample]:
             }
 
 
-def thread_shape(name: str, s: Session) -> Iterator[Sample]:
+def _thread_shape(name: str, s: Session) -> Iterator[Sample]:
     """Cycles of instructions on one accumulator, which one thread issues, against steps."""
     shape = THREAD_SHAPES[name]
     if not shape.is_on(_capability(s)):
@@ -134,7 +134,7 @@ def thread_shape(name: str, s: Session) -> Iterator[Sample]:
 
 
 BENCHMARKS = {
-    **{f"tensor.{name}": partial(warp_shape, name) for name in SHAPES},
-    **{f"wgmma.{name}": partial(group_shape, name) for name in GROUP_SHAPES},
-    **{name.replace("_", ".", 1): partial(thread_shape, name) for name in THREAD_SHAPES},
+    **{f"tensor.{name}": partial(_warp_shape, name) for name in SHAPES},
+    **{f"wgmma.{name}": partial(_group_shape, name) for name in GROUP_SHAPES},
+    **{name.replace("_", ".", 1): partial(_thread_shape, name) for name in THREAD_SHAPES},
 }

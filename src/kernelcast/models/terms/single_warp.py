@@ -4,8 +4,8 @@ V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, 
 the dependences between registers and the intervals of issue, which `walk_warp` follows, accesses
 to memory of one warp wait for each other (Listing 3.2):
 
-- a store for the store before it, for as long as `Timing.store_next` says;
-- a load for the load `Timing.loads_per_warp` places before it, until that has returned.
+- a store for the store before it, for as long as `InstructionTiming.store_next` says;
+- a load for the load `InstructionTiming.loads_per_warp` places before it, until that has returned.
 
 Both are dependences through a register that the code does not have: all stores read and write one,
 and every load reads and writes the slot that it takes, the slots in turn.
@@ -19,7 +19,7 @@ import numpy as np
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
 from kernelcast.models.terms.base import Case
-from kernelcast.models.terms.latency import Timing
+from kernelcast.models.terms.latency import InstructionTiming
 from kernelcast.profiling.critical_path import WarpTime, walk_warp
 from kernelcast.profiling.profile import WarpPath
 
@@ -27,7 +27,7 @@ _STORE_PORT = Register("store port", "queue")
 _LOAD_SLOT = Register("load slot", "queue")
 
 
-def lone_warp(case: Case, timed: Timing) -> WarpTime:
+def single_warp(case: Case, timed: InstructionTiming) -> WarpTime:
     """The representative warp of a case alone on an SM."""
     kernel, path = case.kernel, case.profile.warp
     latency = np.maximum(timed.latency, timed.store_next)
@@ -41,7 +41,7 @@ def lone_warp(case: Case, timed: Timing) -> WarpTime:
     return replace(walked, waits=waits)
 
 
-def _queued(kernel: Kernel, path: WarpPath, timed: Timing) -> tuple[Kernel, WarpPath]:
+def _queued(kernel: Kernel, path: WarpPath, timed: InstructionTiming) -> tuple[Kernel, WarpPath]:
     """The same with the registers of the queues; instructions keep the index that they have.
 
     A basic block is there once for every slot that its first load may take.
@@ -71,7 +71,7 @@ def _queued(kernel: Kernel, path: WarpPath, timed: Timing) -> tuple[Kernel, Warp
     )
 
 
-def _queue(instruction: Instruction, timed: Timing) -> Register | None:
+def _queue(instruction: Instruction, timed: InstructionTiming) -> Register | None:
     """The register of the queue in which an instruction stands, if any."""
     if timed.store_next[instruction.index]:
         return _STORE_PORT

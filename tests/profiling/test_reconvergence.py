@@ -1,4 +1,4 @@
-"""Lanes that have parted execute on their own until machine code lets them meet, and guards."""
+"""Diverged lanes execute on their own until machine code lets them reconverge, and guards."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ def diamond(*behind: str, isa: str = "sass") -> Kernel:
     return of_isa(kernel(listed, blocks), isa)
 
 
-PARTED = (warp(0, 0), enter(0), enter(1, LOW), enter(2), enter(3))
+DIVERGED = (warp(0, 0), enter(0), enter(1, LOW), enter(2), enter(3))
 
 
-def test_each_group_of_lanes_comes_to_a_meeting_on_its_own():
-    found = profile(diamond("BSYNC", "IADD3"), *PARTED)
+def test_each_group_of_lanes_reaches_a_reconvergence_point_on_its_own():
+    found = profile(diamond("BSYNC", "IADD3"), *DIVERGED)
     # BSSY, BRA; the branch not taken; BSYNC by both halves, IADD3 by all; EXIT.
     assert found.instruction_warps.tolist() == [1, 1, 1, 2, 1, 1]
     assert found.instruction_threads.tolist() == [32, 32, 16, 32, 32, 32]
     assert found.total.warp == found.warp.instructions == 7
 
 
-def test_what_stands_before_the_meeting_is_executed_by_each_group():
-    found = profile(diamond("IADD3", "BSYNC"), *PARTED)
+def test_what_stands_before_reconvergence_is_executed_by_each_group():
+    found = profile(diamond("IADD3", "BSYNC"), *DIVERGED)
     assert found.instruction_warps.tolist() == [1, 1, 1, 2, 2, 1]
 
 
 @pytest.mark.parametrize(("isa", "after"), [("sass", 2), ("ptx", 1)])
-def test_without_a_meeting_lanes_stay_parted_in_machine_code_alone(isa, after):
-    found = profile(diamond("IADD3", isa=isa), *PARTED)
+def test_without_reconvergence_lanes_stay_diverged_in_machine_code_alone(isa, after):
+    found = profile(diamond("IADD3", isa=isa), *DIVERGED)
     assert found.instruction_warps.tolist() == [1, 1, 1, after, after]
     assert found.instruction_threads.tolist() == [32, 32, 16, 32, 32]
 
 
-def test_lanes_that_go_one_way_arrive_together():
+def test_lanes_that_take_one_path_arrive_together():
     for path in ([enter(0), enter(1), enter(2)], [enter(0), enter(2)]):
         found = profile(diamond("BSYNC"), warp(0, 0), *path)
         assert found.instruction_warps[3] == 1
 
 
 def test_lanes_that_leave_a_loop_one_round_after_the_other_arrive_so():
-    """8 lanes leave after each of 4 rounds: 4 groups meet behind the loop."""
+    """8 lanes leave after each of 4 rounds: 4 groups reconverge behind the loop."""
     listed = [
         branch(0, "BSSY"),
         instruction(1, OpClass.BRANCH, "BRA", guard="p"),

@@ -1,6 +1,6 @@
-"""Which loops wait for what others write, and where blocks are cut for lanes to meet.
+"""Which loops wait for what others write, and where blocks are cut for lanes to reconverge.
 
-A loop missed may never end; one found in vain costs time, and may let lanes part that belong
+A loop missed may never end; one found in vain costs time, and may let lanes diverge that belong
 together.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelcast.analysis.waiting import PATIENCE, waiting_loops, waits_of
+from kernelcast.analysis.spin_loops import SPIN_BUDGET, spin_loops, waits_of
 from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Trace
@@ -80,15 +80,15 @@ def kernel_of(body: str) -> Kernel:
 
 @pytest.mark.parametrize("body", WAITS.values(), ids=WAITS)
 def test_a_loop_left_by_what_others_write_waits(body: str) -> None:
-    assert len(waiting_loops(kernel_of(body))) == 1
+    assert len(spin_loops(kernel_of(body))) == 1
 
 
 @pytest.mark.parametrize("body", DOES_NOT_WAIT.values(), ids=DOES_NOT_WAIT)
 def test_other_loops_do_not_wait(body: str) -> None:
-    assert not waiting_loops(kernel_of(body))
+    assert not spin_loops(kernel_of(body))
 
 
-def test_lanes_meet_where_blocks_begin_and_branches_still_lead_where_they_did() -> None:
+def test_lanes_reconverge_where_blocks_begin_and_branches_still_lead_where_they_did() -> None:
     meet = """
         bar.warp.sync 255;
         shfl.sync.idx.b32 %r4, %r0, 0, 31, %r3;
@@ -98,8 +98,8 @@ def test_lanes_meet_where_blocks_begin_and_branches_still_lead_where_they_did() 
     """
     kernel = kernel_of(SPIN + meet)
     waits = waits_of(kernel)
-    assert [str(mask) for mask in waits.meetings.values()] == ["255", "r3"]
-    for block in waits.meetings:
+    assert [str(mask) for mask in waits.reconvergence.values()] == ["255", "r3"]
+    for block in waits.reconvergence:
         opcode = kernel.instructions[kernel.blocks[block].start].opcode
         assert opcode in ("bar", "shfl")
         assert block in kernel.blocks[block - 1].successors
@@ -111,7 +111,7 @@ def test_lanes_meet_where_blocks_begin_and_branches_still_lead_where_they_did() 
 def test_without_a_loop_that_waits_no_block_is_cut() -> None:
     kernel = kernel_of("bar.warp.sync 255; shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;")
     assert len(kernel.blocks) == 1
-    assert not waits_of(kernel).meetings
+    assert not waits_of(kernel).reconvergence
 
 
 def masks_of(kernel: Kernel, executor: str) -> tuple[list[tuple[int, int]], Trace]:
@@ -125,7 +125,8 @@ def masks_of(kernel: Kernel, executor: str) -> tuple[list[tuple[int, int]], Trac
 
 @pytest.mark.parametrize("executor", ["engine", "reference"])
 def test_lanes_that_swap_one_after_the_other_go_on_together(executor: str) -> None:
-    """Each round lets one lane go, and they wait for the last: no patience is lost meanwhile."""
+    """Each round lets one lane go, and they wait for the last: no spin budget is spent
+    meanwhile."""
     kernel = kernel_of("""
         ld.global.u32 %r2, [%d0];
     L:  add.u32 %r3, %r2, 1;
@@ -136,18 +137,18 @@ def test_lanes_that_swap_one_after_the_other_go_on_together(executor: str) -> No
         mov.u32 %r1, 1;
     """)
     entered, _ = masks_of(kernel, executor)
-    (header,) = waiting_loops(kernel)
+    (header,) = spin_loops(kernel)
     assert [m.bit_count() for b, m in entered if b == header] == list(range(32, 0, -1))
     assert entered[-1][1] == 0xFFFF_FFFF
 
 
 @pytest.mark.parametrize("executor", ["engine", "reference"])
-def test_the_lane_that_holds_a_lock_moves_when_the_others_lose_patience(executor: str) -> None:
+def test_the_lane_that_holds_a_lock_moves_when_the_spin_budget_is_spent(executor: str) -> None:
     kernel = kernel_of(SPIN + "atom.global.exch.b32 %r3, [%d0], 0; mov.u32 %r1, 1;")
     entered, _ = masks_of(kernel, executor)
-    (header,) = waiting_loops(kernel)
+    (header,) = spin_loops(kernel)
     after = [at for at, (block, _) in enumerate(entered) if block != header and at > 0]
     rounds = [m.bit_count() for b, m in entered[: after[0]] if b == header]
     # All lanes try, the losers go round in vain, and then the winner moves by one block.
-    assert rounds == [32, *[31] * PATIENCE]
+    assert rounds == [32, *[31] * SPIN_BUDGET]
     assert [entered[at][1].bit_count() for at in after] == [1] * 32

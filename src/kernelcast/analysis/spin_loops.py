@@ -1,9 +1,9 @@
-"""Where lanes wait for each other within a warp: loops that watch memory, and meetings.
+"""Where lanes wait for each other within a warp: spin loops, and where they reconverge.
 
-A *waiting loop* is one that lanes leave, or stay in, by a value that others may change while it
-runs: an atomic, a volatile or stronger load. A spin lock is one. In kernels with such a loop, and
-only there, lanes that went ahead have to wait at the next instruction of which the lanes of a mask
-take part together, a *meeting*.
+A *spin loop* is one that lanes leave, or stay in, by a value that others may change while it runs:
+an atomic, a volatile or stronger load. A spin lock is one. In kernels with such a loop, and only
+there, lanes that went ahead have to wait at the next *reconvergence point*: an instruction of which
+the lanes of a mask take part together.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from kernelcast.ir import (
     Register,
 )
 
-PATIENCE = 32
-"""Rounds of a waiting loop that the same lanes begin in succession before the others of their warp
-move. Where each round lets a lane go, as compare-and-swap does, a warp needs no more."""
+SPIN_BUDGET = 32
+"""Iterations of a spin loop that the same lanes begin in succession before the others of their
+warp move. Where each round lets a lane go, as compare-and-swap does, a warp needs no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Headers of the waiting loops, and for every block that begins with a meeting the mask of the
-    lanes that take part. Both are empty for a kernel without a waiting loop."""
+    """Headers of the spin loops, and for every block that begins with a reconvergence point the
+    mask of the lanes that take part. Both are empty for a kernel without a spin loop."""
 
     headers: frozenset[int]
-    meetings: Mapping[int, Register | Immediate]
+    reconvergence: Mapping[int, Register | Immediate]
 
 
 def waits_of(kernel: Kernel) -> Waits:
     """Where the lanes of a warp may wait for each other."""
-    headers = waiting_loops(kernel)
+    headers = spin_loops(kernel)
     if not headers:
         return Waits(frozenset(), {})
     lanes = {
@@ -50,21 +50,22 @@ def waits_of(kernel: Kernel) -> Waits:
     return Waits(headers, {block: mask for block, mask in lanes.items() if mask is not None})
 
 
-def waiting_loops(kernel: Kernel) -> frozenset[int]:
-    """The headers of the loops that wait."""
+def spin_loops(kernel: Kernel) -> frozenset[int]:
+    """The headers of the spin loops."""
     if not any(_may_change(i, frozenset()) for i in kernel.instructions):
         return frozenset()
     loops = natural_loops([b.successors for b in kernel.blocks])
     return frozenset(loop.header for loop in loops if _waits(kernel, loop))
 
 
-def cut_at_meetings(kernel: Kernel) -> Kernel:
-    """The kernel with every meeting at the start of a block, if it has a waiting loop."""
-    if not waiting_loops(kernel):
+def cut_at_reconvergence(kernel: Kernel) -> Kernel:
+    """The kernel with every reconvergence point at the start of a block, if it has a spin loop."""
+    if not spin_loops(kernel):
         return kernel
-    meetings = {i.index for i in kernel.instructions if i.traits.member_mask}
+    reconvergence = {i.index for i in kernel.instructions if i.traits.member_mask}
     starts = [
-        [b.start, *sorted(meetings.intersection(range(b.start + 1, b.end)))] for b in kernel.blocks
+        [b.start, *sorted(reconvergence.intersection(range(b.start + 1, b.end)))]
+        for b in kernel.blocks
     ]
     first = [sum(map(len, starts[:at])) for at in range(len(starts))]
     if all(len(own) == 1 for own in starts):
@@ -110,10 +111,10 @@ def _may_change(instruction: Instruction, written: AbstractSet[Register]) -> boo
 
 
 def _waits(kernel: Kernel, loop: Loop) -> bool:
-    """Whether a branch by a value that others may change decides on another round.
+    """Whether a branch by a value that others may change decides on another iteration.
 
-    It does if it leaves the loop, or if on one of its ways the next round comes before any branch
-    that leaves the loop.
+    It does if it leaves the loop, or if on one of its paths the next iteration comes before any
+    branch that leaves the loop.
     """
     deciding = _deciding_branches(kernel, loop)
     leaving = {b for b in loop.blocks if _leaves(kernel, kernel.blocks[b], loop)}

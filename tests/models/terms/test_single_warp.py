@@ -10,7 +10,7 @@ import pytest
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.latency import timing
-from kernelcast.models.terms.lone_warp import lone_warp
+from kernelcast.models.terms.single_warp import single_warp
 
 ADDITIONS = [{"op_class": OpClass.FP32, "writes": r, "reads": (r,)} for r in "abcdefg"]
 STORES = [{"op_class": OpClass.STORE, "space": Space.GLOBAL, "reads": (r,)} for r in "abcdefg"]
@@ -22,7 +22,7 @@ FERMI = load_machine("gtx-480")
 
 
 def alone(case):
-    return lone_warp(case, timing(case, DRAM_CYCLES, "this test"))
+    return single_warp(case, timing(case, DRAM_CYCLES, "this test"))
 
 
 def issue_cycles(make_case, machine, ops) -> list[float]:
