@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.tracing import Trace, traced
 
 from kernelcast.analysis.spin_loops import SPIN_BUDGET, spin_loops, waits_of
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import RecordKind, Trace
+from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Array, Kernel, Launch
 from kernelcast.isas.ptx.reader import parse_ptx
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 from tests.execution.machine_code import kernels
+from tests.tracing import by_warp, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.execute import execute, traced
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import by_warp
 from kernelcast.ir import Array, Fill, Kernel, Launch
 from kernelcast.isas.sass.meaning import MEANINGS
 

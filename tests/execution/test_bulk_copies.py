@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, ExecutionError, LaunchError, MemoryFaultError
 from kernelcast.execution.engine import worker as engine_worker
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import RecordKind, Trace, by_warp
+from kernelcast.execution.trace import RecordKind
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Kernel, OpClass, Space
 from kernelcast.toolchain.wheels import find_in_wheels
 from tests.execution.bulk_kernels import HEAD, HINTS, LIBRARY, MANY_LANES, PIPELINE, TILES
 from tests.execution.machine_code import kernels
+from tests.tracing import Trace, by_warp, traced
 
 ARCHITECTURES = ("sm_90", "sm_100", "sm_120")
 EXECUTORS = ("engine", "reference")

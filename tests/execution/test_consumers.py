@@ -7,17 +7,19 @@ import pytest
 
 from kernelcast.execution.consumers import Consumer, Keep, are_splittable
 from kernelcast.execution.engine.run import lower
-from kernelcast.execution.execute import execute, traced
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Kernel, Launch
-from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.registry import families
 from kernelcast.suite.table import Scale
 from kernelcast.toolchain.cache import Cache
+from tests.compiled_families import load_family
 from tests.execution.bulk_kernels import PIPELINE
 from tests.execution.machine_code import kernels
+from tests.tracing import traced
 
 
 class Part(Keep):

@@ -13,11 +13,12 @@ from kernelcast.errors import (
     UnsupportedError,
 )
 from kernelcast.execution.engine import worker as engine_worker
-from kernelcast.execution.execute import execute, traced
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import RecordKind, Trace, by_warp
+from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Array, Fill, Kernel, Launch
 from kernelcast.isas.ptx import parse_ptx
+from tests.tracing import Trace, by_warp, traced
 
 HEAD = """.version 8.5
 .target sm_90

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from kernelcast.analysis.slicing import needed_for_trace
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import by_warp
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Launch
 from tests.kept import CACHE
+from tests.tracing import by_warp, traced
 
 BUDGET = 1_000_000
 

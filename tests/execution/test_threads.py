@@ -19,11 +19,12 @@ from kernelcast.errors import BudgetError, ExecutionError, InputError, MemoryFau
 from kernelcast.execution.consumers import Keep
 from kernelcast.execution.engine import run as engine_run
 from kernelcast.execution.engine import worker as engine_worker
-from kernelcast.execution.execute import Execution, execute, traced
+from kernelcast.execution.execute import Execution, execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import RecordKind, Words, decode
 from kernelcast.ir import Array, Fill, Kernel, Launch
 from kernelcast.isas.ptx import parse_ptx
+from tests.tracing import traced
 
 REGISTERS = ".reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .f32 %f<8>; .reg .pred %p<8>; .reg .b16 %h;"
 THREAD = """

@@ -25,13 +25,14 @@ from tests.profiling.synthetic_traces import (
     warp,
     words,
 )
+from tests.tracing import Trace, build_profile
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.address_map import GLOBAL_BASE
-from kernelcast.execution.trace import RecordKind, Trace
+from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import BasicBlock, Kernel, Launch, Location, OpClass, Space
 from kernelcast.profiling import paths
-from kernelcast.profiling.builder import ProfileBuilder, build_profile
+from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Count, Footprint
 
 

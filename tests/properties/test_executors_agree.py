@@ -7,12 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.properties.ptx_programs import programs
 from tests.properties.ptx_writer import Program
+from tests.tracing import by_warp
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.consumers import Keep
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import run_reference
-from kernelcast.execution.trace import Words, by_warp, decode
+from kernelcast.execution.trace import Words, decode
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx.reader import parse_ptx
 

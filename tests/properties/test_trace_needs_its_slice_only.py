@@ -8,12 +8,13 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from tests.properties.ptx_programs import programs
 from tests.properties.ptx_writer import Program
+from tests.tracing import by_warp
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import run_reference
-from kernelcast.execution.trace import RecordKind, by_warp, decode
+from kernelcast.execution.trace import RecordKind, decode
 from kernelcast.ir import (
     Address,
     Immediate,

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError, NotFoundError
@@ -21,12 +22,7 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.suite.expected import expected_result
 from kernelcast.suite.expected.monte_carlo import philox
-from kernelcast.suite.registry import (
-    families,
-    kernel_named,
-    kernels,
-    load_family,
-)
+from kernelcast.suite.registry import families, kernel_named, kernels
 from kernelcast.suite.table import (
     MATRIX_CODE,
     NVIDIA_HEADERS,

@@ -19,11 +19,11 @@ from tests.profiling.synthetic_traces import (
     warp,
     words,
 )
+from tests.tracing import build_profile, traced
 
 from kernelcast import api
 from kernelcast.errors import ExecutionError, InputError
 from kernelcast.execution.address_map import GLOBAL_BASE
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.frontends.launch_check import check_launch
@@ -41,7 +41,6 @@ from kernelcast.ir import (
     TensorMap,
     Text,
 )
-from kernelcast.profiling.builder import build_profile
 from kernelcast.profiling.stored import profile_of
 from kernelcast.traces import file as trace_file
 from kernelcast.traces.file import read_section, read_trace, write_trace

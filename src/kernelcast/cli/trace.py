@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +22,10 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.errors import InputError, UnsupportedError
+from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
-    from kernelcast.api import Build
     from kernelcast.execution.consumers import Consumer
-    from kernelcast.execution.run import Run
     from kernelcast.traces.stored import TraceHead
 
     _Feed = Callable[[Sequence[Consumer]], None]
@@ -123,8 +120,7 @@ def _executed(
     """A launch to be executed."""
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.forecasting.runs import head_of, run_of_last
-    from kernelcast.frontends.launch_check import check_launch
+    from kernelcast.forecasting.runs import head_of, run_of_workload
 
     machine, build = gpus.machine(), source.build()
     work = api.workload(file, launch.flags(source.kernel))
@@ -137,23 +133,9 @@ def _executed(
             f"no launch {number}", where=file, hint=f"the last is {len(work.launches)}"
         )
 
-    def prepared(build: Build) -> Run:
-        assert work.source is not None
-        runs = []
-        for one in work.launches[: number or 1]:
-            kernel = api.load(work.source, gpu=machine, kernel=one.kernel, build=build)
-            runs.append((kernel, check_launch(kernel, one)))
-        return run_of_last(
-            runs, sampling=sampling.sampling(), base_dir=work.base_dir, cache=build.cache
-        )
-
-    try:
-        run = prepared(build)
-    except UnsupportedError as error:
-        if build.isa != "auto":
-            raise
-        output.remark(f"PTX is traced, not the machine code: {error.what}")
-        run = prepared(replace(build, isa="ptx"))
+    run, reason = run_of_workload(work, number or 1, machine, build, sampling.sampling())
+    if reason:
+        output.remark(f"PTX is traced, not the machine code: {reason}")
 
     def feed(consumers: Sequence[Consumer]) -> None:
         with progress_bar("executing", output.quiet) as progress:

@@ -1,1 +1,1 @@
-"""Runs a kernel on the CPU: Kernel, Launch and Memory in, Trace out."""
+"""Runs a kernel on the CPU: Kernel, Launch and Memory in, words of a trace out."""

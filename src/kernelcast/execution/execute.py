@@ -11,10 +11,10 @@ from functools import lru_cache
 from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import InputError, UnsupportedError
-from kernelcast.execution.consumers import Consumer, Keep, are_splittable
+from kernelcast.execution.consumers import Consumer, are_splittable
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined, run_reference
-from kernelcast.execution.trace import Progress, Trace
+from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
@@ -107,41 +107,6 @@ def execute(
             if executor == "engine":
                 raise
     return _with_reference(kernel, launch, memory, chosen, most, consumers)
-
-
-def traced(
-    kernel: Kernel,
-    launch: Launch,
-    memory: Memory,
-    *,
-    blocks: Iterable[int] | None = None,
-    executor: str = "auto",
-    budget: int | None = None,
-    needed: Needed | None = None,
-) -> Trace:
-    """Execute blocks of a launch as `execute` does, and keep their trace."""
-    keep = Keep()
-    done = execute(
-        kernel,
-        launch,
-        memory,
-        blocks=blocks,
-        consumers=[keep],
-        executor=executor,
-        budget=budget,
-        needed=needed,
-    )
-    return Trace(
-        kernel,
-        launch,
-        done.blocks,
-        memory,
-        keep.words,
-        done.executor,
-        done.seconds,
-        done.warp_instructions,
-        done.thread_instructions,
-    )
 
 
 def _cores() -> int:

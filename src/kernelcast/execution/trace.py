@@ -19,14 +19,12 @@ those of different warps interleave at barriers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.memory import Memory
-from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 
 Words = NDArray[np.uint64]
@@ -54,29 +52,6 @@ RECORD_WORDS = {
     RecordKind.AFFINE: 3,
     RecordKind.ADDRESSES: 1 + WARP_LANES,
 }
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What the executed blocks of one launch did.
-
-    `words` is the whole stream; `blocks` are the linear indices of the executed blocks, out of
-    `launch.blocks`.
-    """
-
-    kernel: Kernel
-    launch: Launch
-    blocks: tuple[int, ...]
-    memory: Memory
-    words: Words = field(repr=False)
-    executor: str = ""
-    seconds: float = 0.0
-    warp_instructions: int = 0
-    thread_instructions: int = 0
-
-    def records(self) -> Iterator[TraceRecord]:
-        """The stream decoded, addresses of inactive lanes as 0: equal for equal behaviour."""
-        return decode(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +89,3 @@ def decode(words: Words) -> Iterator[TraceRecord]:
             active = tuple(a if mask >> lane & 1 else 0 for lane, a in enumerate(lanes))
             yield TraceRecord(block, warp, kind, ident, mask, active)
         at += RECORD_WORDS[kind]
-
-
-def by_warp(
-    records: Iterator[TraceRecord],
-) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
-    """Group decoded records by (block, warp); an access is the same however it was encoded."""
-    streams: dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]] = {}
-    for r in records:
-        access = int(r.kind is not RecordKind.BLOCK)
-        streams.setdefault((r.block, r.warp), []).append((access, r.id, r.mask, r.addresses))
-    return streams

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.containers import embedded_code
@@ -15,6 +16,8 @@ from kernelcast.ir import Kernel
 from kernelcast.machines.machine import Machine
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import CompileOptions
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,24 @@ def chosen_isa(module: LoadedModule, chip: Machine, build: Build) -> str:
     own = module.architecture.removeprefix("sm_").rstrip("af") == _target_of(chip)
     is_only_code = module.kind is FileKind.CUBIN
     return "sass" if module.has_machine_code and (own or is_only_code) else "ptx"
+
+
+def with_fallback(attempt: Callable[[str], _Made], isa: str, build: Build) -> tuple[_Made, str]:
+    """What `attempt` makes of the code in an ISA, and why that was PTX after all, or nothing.
+
+    PTX stands for machine code that holds something nobody can execute yet, unless the user asked
+    for machine code. Where PTX does as well, the error is that of the machine code.
+    """
+    try:
+        return attempt(isa), ""
+    except UnsupportedError as error:
+        if isa == "ptx" or build.isa != "auto":
+            raise
+        unsupported = error
+    try:
+        return attempt("ptx"), unsupported.what
+    except UnsupportedError:
+        raise unsupported from None
 
 
 def ptx_because(reason: str) -> str:

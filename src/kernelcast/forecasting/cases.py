@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.errors import LaunchError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.forecasting.build import (
@@ -15,6 +15,7 @@ from kernelcast.forecasting.build import (
     executable_kernel,
     open_module,
     ptx_because,
+    with_fallback,
 )
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
@@ -87,7 +88,12 @@ class _Study:
     def cases_on(self, chip: Machine) -> list[Case]:
         """The case of every launch on one GPU."""
         module = self._module(chip)
-        runs, profiles = self._with_fallback(module, chip)
+        isa = chosen_isa(module, chip, self.build)
+        (runs, profiles), reason = with_fallback(
+            lambda isa: self._profiled(module, chip, isa), isa, self.build
+        )
+        if reason:
+            runs = [(_warned(kernel, ptx_because(reason)), launch) for kernel, launch in runs]
         return [
             _case(kernel, launch, chip, profiles[: at + 1])
             for at, (kernel, launch) in enumerate(runs)
@@ -101,28 +107,6 @@ class _Study:
             module = open_module(self.work.source, chip, names, self.build)
             self._modules[chip.compute_capability] = module
         return module
-
-    def _with_fallback(self, module: LoadedModule, chip: Machine) -> tuple[_Runs, list[Profile]]:
-        """The profiles of machine code, or of PTX where it holds something nobody can execute yet
-        and the user did not ask for it."""
-        isa = chosen_isa(module, chip, self.build)
-        try:
-            return self._profiled(module, chip, isa)
-        except UnsupportedError as error:
-            if isa == "ptx" or self.build.isa != "auto":
-                raise
-            return self._as_ptx(module, chip, error)
-
-    def _as_ptx(
-        self, module: LoadedModule, chip: Machine, error: UnsupportedError
-    ) -> tuple[_Runs, list[Profile]]:
-        try:
-            runs, profiles = self._profiled(module, chip, "ptx")
-        except UnsupportedError:
-            raise error from None
-        warning = ptx_because(error.what)
-        warned = [(replace(k, warnings=(*k.warnings, warning)), launch) for k, launch in runs]
-        return warned, profiles
 
     def _profiled(
         self, module: LoadedModule, chip: Machine, isa: str
@@ -158,7 +142,7 @@ def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Prof
             f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
             "use --exact where addresses or branches depend on it"
         )
-        kernel = replace(kernel, warnings=(*kernel.warnings, warning))
+        kernel = _warned(kernel, warning)
     return Case(kernel, launch, chip, replace(own, kernel=kernel))
 
 
@@ -173,8 +157,12 @@ def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Laun
     try:
         check_limits(chip, launch)
     except LaunchError as error:
-        return replace(kernel, warnings=(*kernel.warnings, error.what)), launch
+        return _warned(kernel, error.what), launch
     return kernel, launch
+
+
+def _warned(kernel: Kernel, warning: str) -> Kernel:
+    return replace(kernel, warnings=(*kernel.warnings, warning))
 
 
 def _code(kernel: Kernel) -> tuple[object, ...]:

@@ -11,6 +11,15 @@ from kernelcast.execution.blocks import FIRST, LAST, MIDDLE, Blocks, random_bloc
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import check_defined
 from kernelcast.execution.run import Run
+from kernelcast.forecasting.build import (
+    Build,
+    chosen_isa,
+    executable_kernel,
+    open_module,
+    with_fallback,
+)
+from kernelcast.frontends.launch_check import check_launch
+from kernelcast.frontends.workloads import Workload
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
@@ -56,6 +65,26 @@ def run_of_last(
         )
     assert run is not None, "no launch"
     return run if blocks is None else run.over(blocks)
+
+
+def run_of_workload(
+    work: Workload, number: int, chip: Machine, build: Build, sampling: Sampling = ENOUGH
+) -> tuple[Run, str]:
+    """Launch `number`, counted from 1, of a workload, made ready after those before it.
+
+    Beside it, why PTX is executed where machine code was to be; empty where it is not. Raises as
+    `run_of_last` does, and as `build.open_module`.
+    """
+    assert work.source is not None
+    launches = work.launches[:number]
+    module = open_module(work.source, chip, [one.kernel for one in launches], build)
+
+    def ready(isa: str) -> Run:
+        kernels = [executable_kernel(module, one.kernel, isa) for one in launches]
+        fitted = [(k, check_launch(k, one)) for k, one in zip(kernels, launches, strict=True)]
+        return run_of_last(fitted, sampling=sampling, base_dir=work.base_dir, cache=build.cache)
+
+    return with_fallback(ready, chosen_isa(module, chip, build), build)
 
 
 def waves_of_launch(

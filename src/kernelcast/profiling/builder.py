@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Trace, Words
+from kernelcast.execution.trace import Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import is_machine_code
@@ -24,16 +24,6 @@ from kernelcast.profiling.rules import NO_RULES, AccessRules
 _BITS_SET = np.bitwise_count(np.arange(16))
 _MERGED_ROWS = 1 << 16
 """Marks merged at once."""
-
-
-def build_profile(trace: Trace) -> Profile:
-    """The profile of a trace held whole.
-
-    Raises `ExecutionError` where the words are not a trace of its kernel, launch and memory.
-    """
-    builder = ProfileBuilder(trace.kernel, trace.launch, trace.memory, trace.blocks)
-    builder.consume(trace.words)
-    return builder.finish(executor=trace.executor, seconds=trace.seconds)
 
 
 class ProfileBuilder:

@@ -12,9 +12,7 @@ from functools import cache
 from importlib import import_module
 
 from kernelcast.errors import NotFoundError
-from kernelcast.frontends import LoadedModule, load
-from kernelcast.suite.table import SOURCES, Scale, SuiteKernel
-from kernelcast.toolchain.cache import Cache
+from kernelcast.suite.table import SOURCES, SuiteKernel
 
 
 @cache
@@ -35,18 +33,6 @@ def kernel_named(name: str) -> SuiteKernel:
         return kernels()[name]
     except KeyError:
         raise NotFoundError("kernel", name, kernels()) from None
-
-
-def load_family(family: str, architecture: str, cache: Cache | None = None) -> LoadedModule:
-    """The compiled code of a family, with every template that a launch of it names."""
-    members = families()[family]
-    launches = [launch for k in members for scale in Scale for launch in k.launches(scale)]
-    return load(
-        members[0].source,
-        architecture=architecture,
-        kernels=[launch.kernel for launch in launches],
-        cache=cache,
-    )
 
 
 def _family(family: str) -> tuple[SuiteKernel, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError, ExecutionError
@@ -25,7 +26,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.frontends import check_launch
 from kernelcast.ir import Kernel, Launch
 from kernelcast.suite.expected import expected_result
-from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.registry import families
 from kernelcast.suite.table import Scale, SuiteKernel
 
 BUDGET = 1_000_000

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError
 from kernelcast.ir import BasicBlock, Kernel
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
-from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.registry import families
 from kernelcast.suite.table import Scale
 
 

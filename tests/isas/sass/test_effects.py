@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError
@@ -18,7 +19,7 @@ from kernelcast.isas.sass import kernel as sass
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.operands import AddressOperand
-from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.registry import families
 from kernelcast.suite.table import Scale
 
 Meant = tuple[SassInstruction, tuple[Instruction, ...]]

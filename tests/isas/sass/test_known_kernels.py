@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError
@@ -18,7 +19,7 @@ from kernelcast.frontends import LoadedModule, check_launch
 from kernelcast.ir import Kernel
 from kernelcast.isas.sass.kernel import UNKNOWN
 from kernelcast.suite.expected import expected_result
-from kernelcast.suite.registry import families, load_family
+from kernelcast.suite.registry import families
 from kernelcast.suite.table import NVIDIA_HEADERS, Scale
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.execution.machine_code import kernels
+from tests.tracing import Trace, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import RecordKind, Trace
+from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Array, Kernel, Launch, Space
 
 Words = NDArray[np.uint32]

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.execution.machine_code import kernels
+from tests.tracing import Trace, by_warp, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import BudgetError, UnsupportedError
-from kernelcast.execution.execute import traced
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.trace import Trace, by_warp
 from kernelcast.ir import Array, Kernel, Launch
 
 WITH_MBARRIERS = ("sm_90", "sm_100", "sm_120")
