@@ -163,12 +163,13 @@ def _word_types(argument: ArrayOf | Scalar) -> list[Any]:
 
 
 def _words(value: NDArray[Any], kind: ArrayOf) -> tuple[int, ...]:
-    if value.dtype != kind.element or value.ndim != kind.dimensions:
+    # Two types of records are compared field by field, which takes longer than many a loop.
+    is_alike = value.dtype is kind.element or value.dtype == kind.element
+    if not is_alike or value.ndim != kind.dimensions:
         raise TypeError(f"an array of {value.dtype} in {value.ndim} dimensions, not {kind}")
     if not value.flags.c_contiguous:
         raise TypeError("an array that is not contiguous")
-    address = value.__array_interface__["data"][0]
-    return (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides)
+    return (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
 
 
 def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf | Scalar]) -> str:

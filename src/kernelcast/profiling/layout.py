@@ -121,6 +121,9 @@ STATE = np.dtype(
     [
         ("ordinal", np.int64),  # of the block being read among the executed ones, -1 at first
         ("warp", np.int64),
+        # Always 32, which the compiler is not to know: it unrolls so short a loop, lane by lane,
+        # and turns one of unknown length into vectors.
+        ("warp_lanes", np.int64),
         ("slot", np.int64),  # of the warp in the path log, -1 where it is not logged
         ("logged", np.int64),  # entries of the path log
         ("is_logged", np.int64, _MAX_SLOTS),

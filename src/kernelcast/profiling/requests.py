@@ -50,6 +50,8 @@ _FEWEST_LANES = 8
 _PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
+_SHARED_PERIOD = 16
+"""The same of shared memory: a shift by the widest access goes on to other banks, all alike."""
 _MISSES = 16
 """Requests in a row of unknown patterns after which those of an instruction are not looked up."""
 _RETRY = 64
@@ -210,10 +212,10 @@ def _count_pattern(mask, instruction, space, lanes, regions, state, marks):
 
 
 @inlined
-def _pattern(mask, lanes, base):
+def _pattern(mask, lanes, base, state):
     """A hash of the distances of the active lanes from the base."""
     hashed = np.int64(0)
-    for lane in range(WARP_LANES):
+    for lane in range(state.warp_lanes):
         delta = (lanes[lane] - base) & -((mask >> lane) & 1)
         hashed += (delta & _LOW_BITS) * ((lane * _LANE_FACTOR + 1) & _LOW_BITS)
     return hashed
@@ -225,10 +227,10 @@ def _is_remembered(entry, mask, lanes, base, state):
     known = state.memo_delta[entry]
     differing = np.int64(0)
     if mask == _FULL_MASK:
-        for lane in range(WARP_LANES):
+        for lane in range(state.warp_lanes):
             differing |= known[lane] ^ (lanes[lane] - base)
     else:
-        for lane in range(WARP_LANES):
+        for lane in range(state.warp_lanes):
             differing |= (known[lane] ^ (lanes[lane] - base)) & -((mask >> lane) & 1)
     return differing == 0
 
@@ -455,7 +457,7 @@ def _lookup(shape, mask, is_affine, base, stride, lanes, state):
         return np.int64(entry), True
     if state.memo_key[entry, 0] != shape:
         return np.int64(entry), False
-    entry = _place(shape, stride if is_affine else _pattern(mask, lanes, base))
+    entry = _place(shape, stride if is_affine else _pattern(mask, lanes, base, state))
     is_known = _stands_at(entry, shape, stride, mask, is_affine, base, lanes, state)
     return np.int64(entry), is_known
 
@@ -519,7 +521,8 @@ def _record_request(
     access = accesses[np.uint64(row)]
     shape, entry, is_known = np.int64(0), np.int64(-1), False
     if access.misses < _MISSES or access.misses & (_RETRY - 1) == 0:
-        shape = mask | (base & (_PERIOD - 1)) << MEMO_BASE_BITS
+        period = _SHARED_PERIOD if space == SHARED else _PERIOD
+        shape = mask | (base & (period - 1)) << MEMO_BASE_BITS
         shape |= np.int64(is_affine) << MEMO_AFFINE_BIT | row << MEMO_ROW_BITS
         entry, is_known = _lookup(shape, mask, is_affine, base, stride, lanes, state)
     if is_known:

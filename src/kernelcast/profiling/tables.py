@@ -18,7 +18,7 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Space
-from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.rules import AccessRules
 
@@ -162,6 +162,7 @@ def initial_states(
     states = np.zeros(1, layout.STATE)
     state = states[0]
     state["ordinal"] = -1
+    state["warp_lanes"] = WARP_LANES
     state["slot"] = -1
     for first in executed["path_slot"][executed["path_slot"] >= 0]:
         state["is_logged"][first : first + warps_per_block] = 1
