@@ -6,10 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import TYPE_CHECKING, Any, get_type_hints
-
-if TYPE_CHECKING:
-    from kernelcast.models.terms.base import Model
+from typing import Any, ClassVar, Protocol, get_type_hints
 
 TEXT_TYPES: Mapping[object, str] = {
     bool: "true or false",
@@ -20,6 +17,12 @@ TEXT_TYPES: Mapping[object, str] = {
 """Types of parameters that can be given as text, in words."""
 
 _ONLY_PYTHON = "set from Python"
+
+
+class Parametrised(Protocol):
+    """A frozen dataclass with a name, as every model is."""
+
+    name: ClassVar[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class ModelParameter:
         return self.value != self.default
 
 
-def parameters(model: Model) -> tuple[ModelParameter, ...]:
+def parameters(model: Parametrised) -> tuple[ModelParameter, ...]:
     """All parameters of a model in the order of its fields."""
     kind: Any = type(model)
     types, meanings = get_type_hints(kind), _meanings(kind)
@@ -54,7 +57,7 @@ def parameters(model: Model) -> tuple[ModelParameter, ...]:
     )
 
 
-def model_label(model: Model) -> str:
+def model_label(model: Parametrised) -> str:
     """The model's name and those of its parameters that are set, as `--model` takes them:
     `mwp-cwp:comp_over_mem_equation=23`."""
     chosen = (f"{p.name}={_text(p.value)}" for p in parameters(model) if p.is_set)
@@ -74,7 +77,7 @@ def _text(value: object) -> str:
     return str(value) if type(value) in TEXT_TYPES else type(value).__name__
 
 
-def _meanings(kind: type[Model]) -> dict[str, str]:
+def _meanings(kind: type[Parametrised]) -> dict[str, str]:
     """The first sentence of every entry under `Parameters` in the class's docstring."""
     _, _, section = (inspect.getdoc(kind) or "").partition("\nParameters\n----------\n")
     found = {}
