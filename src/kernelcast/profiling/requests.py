@@ -15,6 +15,7 @@ from kernelcast.profiling.compilation import inlined, inner, lowest_bit, popcoun
 from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (
     ADDED_WORDS,
+    ASKED_BITS,
     BLOCK_BITS,
     COUNTS,
     GENERIC,
@@ -33,6 +34,7 @@ from kernelcast.profiling.layout import (
     MERGED,
     PASSES,
     READS,
+    REQUEST_BITS,
     REQUESTS,
     SCRATCH_ROWS,
     SECTORS,
@@ -61,6 +63,9 @@ _HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 _LANE_FACTOR = 0x9E3779B1  # the same for 32 bits
 _LOW_BITS = 0xFFFFFFFF
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
+_SECTOR = 1 << UNIT_BITS
+_SUM_BITS = 8
+_SUM_MASK = (1 << _SUM_BITS) - 1
 
 
 @inner
@@ -73,14 +78,27 @@ def _region_of(line, regions):
 
 
 @inlined
-def _ask(line, mark, unit, sector, lines, state, marks):
+def _next_request(state, marks):
+    """A number for the request being counted, above the units and sectors in `asked`."""
+    state.request += 1
+    if state.request >> REQUEST_BITS:
+        for i in range(len(marks)):
+            if marks[i].asked:
+                marks[i].asked = 0
+        state.request = 1
+    return state.request << ASKED_BITS
+
+
+@inlined
+def _ask(line, mark, unit, sector, lines, request, state, marks):
     """Note that a lane asks for a unit of a line; return how many lines are asked for then."""
     row = marks[np.uint64(mark)]
-    asked = row.asked
+    asked = row.asked ^ request
+    asked = asked if asked >> ASKED_BITS == 0 else np.int64(0)
     state.line[np.uint64(lines)] = line
     state.line_mark[np.uint64(lines)] = mark
     state.load[np.uint64(unit)] += ~(asked >> unit) & 1
-    row.asked = asked | np.int64(1) << unit | np.int64(1) << UNIT_BITS + sector
+    row.asked = request | asked | np.int64(1) << unit | _SECTOR << sector
     return lines + (asked == 0)
 
 
@@ -96,7 +114,7 @@ def _group_lanes(shift):
 
 
 @inner
-def _ask_global(mask, shift, lanes, regions, state, marks):
+def _ask_global(mask, shift, lanes, request, regions, state, marks):
     """Ask for words of arrays; return how many lines, or -1 outside every array."""
     group = -_group_lanes(shift)
     lines, first, end, to_mark = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -114,12 +132,12 @@ def _ask_global(mask, shift, lanes, regions, state, marks):
             first, end = region.first_line, region.end_line
             to_mark = region.first_mark - first
         unit = _unit(lane, address, shift, group)
-        lines = _ask(line, to_mark + line, unit, address >> 5 & 3, lines, state, marks)
+        lines = _ask(line, to_mark + line, unit, address >> 5 & 3, lines, request, state, marks)
     return lines
 
 
 @inner
-def _ask_shared(mask, shift, lanes, state, marks):
+def _ask_shared(mask, shift, lanes, request, state, marks):
     """Ask for words of shared memory; return how many rows of banks."""
     group = -_group_lanes(shift)
     scratch = len(marks) - SCRATCH_ROWS
@@ -131,12 +149,14 @@ def _ask_shared(mask, shift, lanes, state, marks):
         address = lanes[np.uint64(lane)]
         line = address >> LINE_SHIFT
         mark = scratch + (line & (SCRATCH_ROWS - 1))
-        lines = _ask(line, mark, _unit(lane, address, shift, group), 0, lines, state, marks)
+        lines = _ask(
+            line, mark, _unit(lane, address, shift, group), 0, lines, request, state, marks
+        )
     return lines
 
 
 @inner
-def _ask_local(mask, shift, lanes, state, marks):
+def _ask_local(mask, shift, lanes, request, state, marks):
     """Ask for words of local memory; return how many lines.
 
     The hardware lays the local memories of a warp's lanes side by side, word by word.
@@ -150,7 +170,7 @@ def _ask_local(mask, shift, lanes, state, marks):
             rest &= rest - 1
             word = (lanes[np.uint64(lane)] >> 2) + j
             mark = scratch + (word & (SCRATCH_ROWS - 1))
-            lines = _ask(word, mark, lane, lane >> 3, lines, state, marks)
+            lines = _ask(word, mark, lane, lane >> 3, lines, request, state, marks)
     return lines
 
 
@@ -172,12 +192,11 @@ def _passes(mask, shift, state):
 
 @inlined
 def _take_sectors(lines, state, marks):
-    """Fill `line_sectors` with what was asked for, which is forgotten; return all sectors."""
+    """Fill `line_sectors` with what was asked for; return all sectors."""
     sectors = np.int64(0)
     for i in range(lines):
         row = marks[np.uint64(state.line_mark[i])]
-        state.line_sectors[i] = row.asked >> UNIT_BITS
-        row.asked = 0
+        state.line_sectors[i] = row.asked >> UNIT_BITS & 15
         sectors += popcount(state.line_sectors[i])
     return sectors
 
@@ -192,15 +211,15 @@ def _count_pattern(mask, instruction, space, lanes, regions, state, marks):
     counts[LANES] = popcount(mask)
     for unit in range(WARP_LANES):
         state.load[unit] = 0
-    lines = np.int64(0)
+    lines, request = np.int64(0), _next_request(state, marks)
     if space == GLOBAL:
-        lines = _ask_global(mask, shift, lanes, regions, state, marks)
+        lines = _ask_global(mask, shift, lanes, request, regions, state, marks)
         if lines < 0:
             return lines
     elif space == SHARED:
-        lines = _ask_shared(mask, shift, lanes, state, marks)
+        lines = _ask_shared(mask, shift, lanes, request, state, marks)
     elif space == LOCAL:
-        lines = _ask_local(mask, shift, lanes, state, marks)
+        lines = _ask_local(mask, shift, lanes, request, state, marks)
     if space == SHARED or (space == GLOBAL and instruction.effect == READS):
         counts[PASSES], counts[IDEAL_PASSES] = _passes(mask, shift, state)
     sectors = _take_sectors(lines, state, marks)
@@ -348,58 +367,48 @@ def _touch(lines, entry, base_line, effect, regions, marks, state):
 def _count_scattered(mask, instruction, access, lanes, regions, marks, state):
     """Count and touch what a request asks of arrays, lane by lane; False outside every array.
 
-    The same as counting its pattern and touching its lines, but in one go.
+    The same as counting its pattern and touching its lines, but in one go. What `asked` holds of
+    earlier requests is told by their number, so that nobody has to clear it.
     """
     shift, effect = instruction.shift, instruction.effect
     group = -_group_lanes(shift)
     stamped = (state.ordinal + 1) << STAMP_BITS
+    request = _next_request(state, marks)
+    load = state.load
     for unit in range(WARP_LANES):
-        state.load[unit] = 0
+        load[unit] = 0
     both = np.int64(0b10001) if effect & WRITES else np.int64(1)
     lines, sectors = np.int64(0), np.int64(0)
-    number, first, end, to_mark = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
-    requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
-    written_in_block, written = np.int64(0), np.int64(0)
     rest = mask
     while rest:
-        lane = lowest_bit(rest)
-        rest &= rest - 1
-        address = lanes[np.uint64(lane)]
-        line = address >> LINE_SHIFT
-        if line < first or line >= end:
-            if number >= 0:
-                region = regions[np.uint64(number)]
-                _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
-                requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
-                written_in_block, written = np.int64(0), np.int64(0)
-            number = _region_of(line, regions)
-            if number < 0:
-                return False
-            first, end = regions[number].first_line, regions[number].end_line
-            to_mark = regions[number].first_mark - first
-        mark = marks[np.uint64(to_mark + line)]
-        sector = address >> 5 & 3
-        unit = _unit(lane, address, shift, group)
-        asked = mark.asked
-        now = asked | np.int64(1) << unit | np.int64(1) << UNIT_BITS + sector
-        mark.asked = now
-        state.line[np.uint64(lines)] = line
-        state.line_mark[np.uint64(lines)] = to_mark + line
-        lines += asked == 0
-        state.load[np.uint64(unit)] += ~(asked >> unit) & 1
-        is_new = (now ^ asked) >> UNIT_BITS != 0
-        requested += is_new
-        sectors += is_new
-        new, unseen = _stamp(mark, both << sector, stamped)
-        if new:
-            in_block += new & 15 != 0
-            written_in_block += new >> 4 != 0
-            in_run += unseen & 15 != 0
-            written += unseen >> 4 != 0
-    region = regions[np.uint64(number)]
-    _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
-    for i in range(lines):
-        marks[np.uint64(state.line_mark[i])].asked = 0
+        number = _region_of(lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT, regions)
+        if number < 0:
+            return False
+        region = regions[np.uint64(number)]
+        first, end = region.first_line, region.end_line
+        to_mark = region.first_mark - first
+        before, touched = sectors, np.int64(0)
+        while rest:
+            address = lanes[np.uint64(lowest_bit(rest))]
+            line = address >> LINE_SHIFT
+            if line < first or line >= end:
+                break
+            lane = lowest_bit(rest)
+            rest &= rest - 1
+            mark = marks[np.uint64(to_mark + line)]
+            sector = address >> 5 & 3
+            unit = _unit(lane, address, shift, group)
+            asked = mark.asked ^ request
+            asked = asked if asked >> ASKED_BITS == 0 else np.int64(0)
+            mark.asked = request | asked | np.int64(1) << unit | _SECTOR << sector
+            state.line[np.uint64(lines)] = line
+            lines += asked == 0
+            sectors += ~(asked >> UNIT_BITS + sector) & 1
+            load[np.uint64(unit)] += ~(asked >> unit) & 1
+            new, unseen = _stamp(mark, both << sector, stamped)
+            if new:
+                touched += _spread(new) + (_spread(unseen) << 2 * _SUM_BITS)
+        _add_touched(region, effect, sectors - before, touched)
     counts = access.counts
     counts[REQUESTS] += 1
     counts[LANES] += popcount(mask)
@@ -412,6 +421,20 @@ def _count_scattered(mask, instruction, access, lanes, regions, marks, state):
         if state.tag_bank_bits[0]:
             access.tag_passes += _tag_passes(lines, np.int64(-1), np.int64(0), state)
     return True
+
+
+@inlined
+def _spread(sectors):
+    """Whether a lane's sector is touched, and whether it is written, as two sums in one number."""
+    return np.int64(sectors & 15 != 0) | np.int64(sectors >> 4 != 0) << _SUM_BITS
+
+
+@inlined
+def _add_touched(region, effect, requested, touched):
+    """Add four sums in one number: touched and written by the block, then both by the run."""
+    in_block, written_in_block = touched & _SUM_MASK, touched >> _SUM_BITS & _SUM_MASK
+    in_run, written = touched >> 2 * _SUM_BITS & _SUM_MASK, touched >> 3 * _SUM_BITS
+    _add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
 
 
 @inner
