@@ -37,6 +37,22 @@ def array(element: DTypeLike, dimensions: int = 1) -> ArrayOf:
     return ArrayOf(np.dtype(element), dimensions)
 
 
+class Given:
+    """An array that is handed to many calls: what they are told of it is made once."""
+
+    def __init__(self, value: NDArray[Any]) -> None:
+        kind = array(value.dtype, value.ndim)
+        self._value = value  # kept alive
+        self._words = _words(value, kind)
+        self._kind = kind
+
+    def words(self, kind: ArrayOf) -> tuple[int, ...]:
+        """What a call is told of the array, which must be of this kind."""
+        if not _is_alike(self._kind.element, self._kind.dimensions, kind):
+            raise TypeError(f"{self._kind}, not {kind}")
+        return self._words
+
+
 @dataclass(frozen=True)
 class Source:
     """A function that compiled functions call; uncompiled, it is what it is in Python.
@@ -146,7 +162,8 @@ class _Loaded:
         words: list[Any] = []
         for argument, value in zip(self._arguments, values, strict=True):
             if isinstance(argument, ArrayOf):
-                words += _words(value, argument)
+                is_given = isinstance(value, Given)
+                words += value.words(argument) if is_given else _words(value, argument)
             else:
                 words.append(value)
         result, raised = np.zeros(1, self._returns), np.zeros(1, np.int64)
@@ -163,13 +180,17 @@ def _word_types(argument: ArrayOf | Scalar) -> list[Any]:
 
 
 def _words(value: NDArray[Any], kind: ArrayOf) -> tuple[int, ...]:
-    # Two types of records are compared field by field, which takes longer than many a loop.
-    is_alike = value.dtype is kind.element or value.dtype == kind.element
-    if not is_alike or value.ndim != kind.dimensions:
+    if not _is_alike(value.dtype, value.ndim, kind):
         raise TypeError(f"an array of {value.dtype} in {value.ndim} dimensions, not {kind}")
     if not value.flags.c_contiguous:
         raise TypeError("an array that is not contiguous")
     return (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+
+
+def _is_alike(element: Scalar, dimensions: int, kind: ArrayOf) -> bool:
+    """Whether an array is of a kind; types of records are slow to compare, field by field."""
+    is_same = element is kind.element or element == kind.element
+    return is_same and dimensions == kind.dimensions
 
 
 def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf | Scalar]) -> str:
