@@ -584,35 +584,26 @@ def _record_request(
     return _touch(lines, entry, base_line, effect, regions, marks, state)
 
 
-@inlined
-def record_access(
+@inner
+def _record_generic(
     instruction, mask, is_affine, base, stride, lanes, scratch, accesses, regions, marks, state
 ):
-    """Count one access, a generic one by the spaces that its lanes lead to.
-
-    `scratch` has room for the addresses of two requests. False where it leaves every array.
-    """
-    row, space, last = instruction.row, instruction.space, instruction.space
-    inside, rest, subtract = mask, mask, np.int64(0)
-    asked = lanes
-    if space == GENERIC:
-        space, last = np.int64(0), np.int64(GENERIC_SPACES - 1)
-    while rest and space <= last:
-        if instruction.space == GENERIC:
-            inside = np.int64(0)
-            subtract = state.window[space, 2]
-            asked = scratch[WARP_LANES:]
-            among = rest
-            while among:
-                lane = lowest_bit(among)
-                among &= among - 1
-                address = base + lane * stride if is_affine else lanes[lane]
-                is_inside = state.window[space, 0] <= address < state.window[space, 1]
-                inside |= np.int64(is_inside) << lane
-                asked[lane] = address - subtract
+    """Count an access by the spaces that its lanes lead to; False where it leaves every array."""
+    row, rest = instruction.row, mask
+    asked = scratch[WARP_LANES:]
+    for space in range(GENERIC_SPACES):
+        inside, subtract = np.int64(0), state.window[space, 2]
+        among = rest
+        while among:
+            lane = lowest_bit(among)
+            among &= among - 1
+            address = base + lane * stride if is_affine else lanes[lane]
+            is_inside = state.window[space, 0] <= address < state.window[space, 1]
+            inside |= np.int64(is_inside) << lane
+            asked[lane] = address - subtract
         if inside and not _record_request(
             instruction,
-            row,
+            row + space,
             space,
             inside,
             is_affine,
@@ -627,6 +618,43 @@ def record_access(
         ):
             return False
         rest &= ~inside
-        space += 1
-        row += 1
     return True
+
+
+@inlined
+def record_access(
+    instruction, mask, is_affine, base, stride, lanes, scratch, accesses, regions, marks, state
+):
+    """Count one access, a generic one by the spaces that its lanes lead to.
+
+    `scratch` has room for the addresses of two requests. False where it leaves every array.
+    """
+    if instruction.space == GENERIC:
+        return _record_generic(
+            instruction,
+            mask,
+            is_affine,
+            base,
+            stride,
+            lanes,
+            scratch,
+            accesses,
+            regions,
+            marks,
+            state,
+        )
+    return mask == 0 or _record_request(
+        instruction,
+        instruction.row,
+        instruction.space,
+        mask,
+        is_affine,
+        base,
+        stride,
+        lanes,
+        scratch,
+        accesses,
+        regions,
+        marks,
+        state,
+    )
