@@ -31,7 +31,7 @@ from kernelcast.errors import ExecutionError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import BasicBlock, Kernel, Launch, Location, OpClass, Space
-from kernelcast.profiling import paths
+from kernelcast.profiling import layout, paths
 from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Count, Footprint
 
@@ -372,3 +372,22 @@ def test_an_empty_stream_is_an_empty_profile():
     assert (found.accesses, found.footprints, found.lines) == ((), (), ())
     assert len(found.warp.blocks) == 0
     assert not np.any(found.instruction_warps)
+
+
+def test_notes_of_requests_are_cleared_when_their_numbers_start_anew():
+    chance = random.Random(7)
+    records = [
+        scattered(0, [GLOBAL_BASE + 4 * chance.randrange(1 << 18) for _ in range(32)])
+        for _ in range(8)
+    ]
+
+    def builder():
+        launch = Launch((1, 1, 1), (32, 1, 1))
+        return ProfileBuilder(access_kernel(), launch, memory(1 << 20), (0,))
+
+    fresh, old = builder(), builder()
+    old._states["request"] = (1 << layout.REQUEST_BITS) - 1
+    old._marks["asked"] = 5 << layout.ASKED_BITS | (1 << layout.ASKED_BITS) - 1
+    for one in (fresh, old):
+        one.consume(words(warp(0, 0), *records))
+    assert old.finish().accesses == fresh.finish().accesses

@@ -14,6 +14,7 @@ from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.profiling import layout, summaries, tables
+from kernelcast.profiling.compilation import Given
 from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_records
 from kernelcast.profiling.critical_path import dependence_chain
 from kernelcast.profiling.guards import active_threads
@@ -69,7 +70,21 @@ class ProfileBuilder:
         self._warp_instructions = np.zeros((len(blocks), launch.warps_per_block), np.int64)
         self._states = tables.initial_states(self._executed, launch.warps_per_block, rules)
         self._log = PathLog(self._states[0])
-        self._scratch = np.zeros(2 * WARP_LANES, np.int64)
+        self._counted = tuple(
+            Given(table)
+            for table in (
+                self._instructions,
+                self._blocks,
+                self._executed,
+                self._regions,
+                self._accesses,
+                self._marks,
+                self._warp_instructions,
+                self._log.entries,
+                np.zeros(2 * WARP_LANES, np.int64),
+                self._states,
+            )
+        )
 
     def split(self) -> ProfileBuilder:
         """An empty builder for another part of the run, which other blocks of it make up."""
@@ -118,28 +133,15 @@ class ProfileBuilder:
 
         Raises `ExecutionError` where the words are not a trace of this kernel and launch.
         """
-        stream = np.ascontiguousarray(words).view(np.int64)
+        stream = Given(np.ascontiguousarray(words).view(np.int64))
         at = 0
-        while at < len(stream):
-            at = count_records(
-                stream,
-                at,
-                self._instructions,
-                self._blocks,
-                self._executed,
-                self._regions,
-                self._accesses,
-                self._marks,
-                self._warp_instructions,
-                self._log.entries,
-                self._scratch,
-                self._states,
-            )
+        while at < len(words):
+            at = count_records(stream, at, *self._counted)
             if at == OUT_OF_ARRAY:
                 raise ExecutionError("the trace holds an access outside every array")
             if at == NOT_A_TRACE:
                 raise ExecutionError("the words are not a trace of this kernel and launch")
-            if at < len(stream):
+            if at < len(words):
                 self._log.thin()
 
     def distinct_sectors(self) -> NDArray[np.int64]:

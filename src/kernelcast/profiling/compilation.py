@@ -37,6 +37,30 @@ def array(element: DTypeLike, dimensions: int = 1) -> ArrayOf:
     return ArrayOf(np.dtype(element), dimensions)
 
 
+class Given:
+    """An array that is handed to many calls: what they are told of it is made once.
+
+    Raises TypeError where it is not contiguous.
+    """
+
+    def __init__(self, value: NDArray[Any]) -> None:
+        if not value.flags.c_contiguous:
+            raise TypeError("an array that is not contiguous")
+        self._value = value  # kept alive
+        start = value.ctypes.data
+        told = (0, 0, value.size, value.itemsize, start, *value.shape, *value.strides)
+        self._words = tuple(map(ctypes.c_int64, told))
+
+    def words(self, kind: ArrayOf) -> tuple[ctypes.c_int64, ...]:
+        """What a call is told of the array; raises TypeError where it is not of this kind."""
+        element, dimensions = self._value.dtype, self._value.ndim
+        # Types of records are slow to compare, field by field.
+        is_alike = element is kind.element or element == kind.element
+        if not is_alike or dimensions != kind.dimensions:
+            raise TypeError(f"an array of {element} in {dimensions} dimensions, not {kind}")
+        return self._words
+
+
 @dataclass(frozen=True)
 class Source:
     """A function that compiled functions call; uncompiled, it is what it is in Python.
@@ -133,43 +157,25 @@ class _Loaded:
     ) -> None:
         self._name = name
         self._arguments = arguments
-        self._returns = np.dtype(np.int64) if returns is None else returns
+        self._result = ctypes.c_int64 if returns is None else np.ctypeslib.as_ctypes_type(returns)
         self._gives = returns is not None
         self._engine = load_object(code)
-        kinds: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
-        for argument in arguments:
-            kinds += _word_types(argument)
         address = self._engine.get_function_address(symbol)
-        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address)
+        # Without types of arguments, which are looked up word by word: all words have their own.
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32)(address)
 
     def __call__(self, *values: Any) -> Any:
         words: list[Any] = []
         for argument, value in zip(self._arguments, values, strict=True):
             if isinstance(argument, ArrayOf):
-                words += _words(value, argument)
+                given = value if isinstance(value, Given) else Given(value)
+                words += given.words(argument)
             else:
-                words.append(value)
-        result, raised = np.zeros(1, self._returns), np.zeros(1, np.int64)
-        status = self._call(result.ctypes.data, raised.ctypes.data, *words)
-        if status:
+                words.append(np.ctypeslib.as_ctypes_type(argument)(value))
+        result, raised = self._result(), ctypes.c_int64()
+        if self._call(ctypes.byref(result), ctypes.byref(raised), *words):
             raise ToolError(f"the compiled function {self._name} has failed")
-        return result[0].item() if self._gives else None
-
-
-def _word_types(argument: ArrayOf | Scalar) -> list[Any]:
-    if isinstance(argument, ArrayOf):
-        return [ctypes.c_int64] * (5 + 2 * argument.dimensions)
-    return [np.ctypeslib.as_ctypes_type(argument)]
-
-
-def _words(value: NDArray[Any], kind: ArrayOf) -> tuple[int, ...]:
-    # Two types of records are compared field by field, which takes longer than many a loop.
-    is_alike = value.dtype is kind.element or value.dtype == kind.element
-    if not is_alike or value.ndim != kind.dimensions:
-        raise TypeError(f"an array of {value.dtype} in {value.ndim} dimensions, not {kind}")
-    if not value.flags.c_contiguous:
-        raise TypeError("an array that is not contiguous")
-    return (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        return result.value if self._gives else None
 
 
 def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf | Scalar]) -> str:

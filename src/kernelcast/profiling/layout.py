@@ -90,13 +90,13 @@ MARK = np.dtype(
         # Four times a bit for every sector: touched by the block, written by it, and both by any
         # block so far; above them the ordinal of the block, from 1 on.
         ("stamp", np.int64),
-        # Of the request being counted, 0 between requests: a bit for every unit asked for, and
-        # above them one for every sector.
+        # Of the last request that was counted here: a bit for every unit asked for, above them one
+        # for every sector, and above these the request's number.
         ("asked", np.int64),
     ]
 )
 BLOCK_BITS, EVER_BITS, STAMP_BITS = 8, 8, 16
-UNIT_BITS = 32
+UNIT_BITS, ASKED_BITS, REQUEST_BITS = 32, 36, 27
 SCRATCH_ROWS = 1 << 17
 """Rows of banks of shared memory, or words of local memory, that a request can tell apart: a thread
 has at most 512 KiB of local memory (CUDA C++ Programming Guide, technical specifications)."""
@@ -146,7 +146,8 @@ STATE = np.dtype(
         ("memo_line", np.int32, (MEMO_ENTRIES, WARP_LANES)),
         ("memo_counts", np.int64, (MEMO_ENTRIES, COUNTS)),
         ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
-        # The request being counted.
+        # The request being counted: its number, from 1 on and then anew, and what it asks for.
+        ("request", np.int64),
         ("counts", np.int64, COUNTS),
         ("line", np.int64, _MAX_LINES),
         ("line_mark", np.int64, _MAX_LINES),
