@@ -11,7 +11,8 @@ import pytest
 
 from kernelcast.errors import ToolError
 from kernelcast.profiling import compilation, compiling
-from kernelcast.profiling.compilation import array, compiled, inlined, inner
+from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.loops import array, inlined, inner
 from kernelcast.toolchain.cache import Cache
 
 FACTOR = 3

@@ -14,10 +14,10 @@ from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.profiling import layout, summaries, tables
-from kernelcast.profiling.compilation import Given
 from kernelcast.profiling.counting import NOT_A_TRACE, OUT_OF_ARRAY, count_records
 from kernelcast.profiling.critical_path import dependence_chain
 from kernelcast.profiling.guards import active_threads
+from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.paths import PathLog
 from kernelcast.profiling.profile import BlockSample, Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
@@ -71,7 +71,7 @@ class ProfileBuilder:
         self._states = tables.initial_states(self._executed, launch.warps_per_block, rules)
         self._log = PathLog(self._states[0])
         self._counted = tuple(
-            Given(table)
+            FixedArray(table)
             for table in (
                 self._instructions,
                 self._blocks,
@@ -133,7 +133,7 @@ class ProfileBuilder:
 
         Raises `ExecutionError` where the words are not a trace of this kernel and launch.
         """
-        stream = Given(np.ascontiguousarray(words).view(np.int64))
+        stream = FixedArray(np.ascontiguousarray(words).view(np.int64))
         at = 0
         while at < len(words):
             at = count_records(stream, at, *self._counted)

@@ -1,4 +1,4 @@
-"""The compiled loops of this package: what they are made of, and their machine code.
+"""The machine code of the compiled loops of this package.
 
 Numba compiles a loop once; what it made is kept by content and loaded without it, which spares a
 process the better part of a second. A loop is a function of C-contiguous arrays and numbers.
@@ -9,99 +9,17 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from kernelcast.errors import ToolError
 from kernelcast.execution.engine.jit import host, load_object
+from kernelcast.profiling.loops import ArrayOf, FixedArray, Primitive, Scalar, Source
 from kernelcast.toolchain.cache import Cache, content_key
-
-Scalar = np.dtype[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayOf:
-    """A C-contiguous array."""
-
-    element: np.dtype[Any]
-    dimensions: int = 1
-
-
-def array(element: DTypeLike, dimensions: int = 1) -> ArrayOf:
-    """An argument that is a C-contiguous array."""
-    return ArrayOf(np.dtype(element), dimensions)
-
-
-class Given:
-    """An array that is handed to many calls: what they are told of it is made once.
-
-    Raises TypeError where it is not contiguous.
-    """
-
-    def __init__(self, value: NDArray[Any]) -> None:
-        if not value.flags.c_contiguous:
-            raise TypeError("an array that is not contiguous")
-        self._value = value  # kept alive
-        start = value.ctypes.data
-        told = (0, 0, value.size, value.itemsize, start, *value.shape, *value.strides)
-        self._words = tuple(map(ctypes.c_int64, told))
-
-    def words(self, kind: ArrayOf) -> tuple[ctypes.c_int64, ...]:
-        """What a call is told of the array; raises TypeError where it is not of this kind."""
-        element, dimensions = self._value.dtype, self._value.ndim
-        # Types of records are slow to compare, field by field.
-        is_alike = element is kind.element or element == kind.element
-        if not is_alike or dimensions != kind.dimensions:
-            raise TypeError(f"an array of {element} in {dimensions} dimensions, not {kind}")
-        return self._words
-
-
-@dataclass(frozen=True)
-class Source:
-    """A function that compiled functions call; uncompiled, it is what it is in Python.
-
-    `is_inlined` has it copied into its callers.
-    """
-
-    function: FunctionType
-    is_inlined: bool = False
-
-    def __call__(self, *arguments: Any) -> Any:
-        """What the function gives in Python."""
-        return self.function(*arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class Primitive:
-    """An operation that a CPU has as an instruction, for compiled functions to call."""
-
-    name: str
-
-    def __call__(self, bits: Any) -> Any:
-        """For the type checker alone: uncompiled, nobody calls it."""
-        raise NotImplementedError(self.name)
-
-
-popcount = Primitive("popcount")
-"""How many bits of a 64-bit number are set."""
-
-lowest_bit = Primitive("lowest_bit")
-"""The place of the lowest bit set of a 64-bit number, 64 where none is."""
-
-
-def inner(function: Any) -> Any:
-    """A function that compiled functions call."""
-    return Source(function)
-
-
-def inlined(function: Any) -> Any:
-    """The same, for what every record goes through."""
-    return Source(function, is_inlined=True)
 
 
 def compiled(
@@ -168,7 +86,7 @@ class _Loaded:
         words: list[Any] = []
         for argument, value in zip(self._arguments, values, strict=True):
             if isinstance(argument, ArrayOf):
-                given = value if isinstance(value, Given) else Given(value)
+                given = value if isinstance(value, FixedArray) else FixedArray(value)
                 words += given.words(argument)
             else:
                 words.append(np.ctypeslib.as_ctypes_type(argument)(value))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import from_dtype, njit, types
 from numba.extending import intrinsic
 
-from kernelcast.profiling.compilation import ArrayOf, Primitive, Scalar, Source
+from kernelcast.profiling.loops import ArrayOf, Primitive, Scalar, Source
 
 # With its runtime on, Numba counts references to every array at every call, three times the work
 # of the loops themselves. They allocate nothing and do without; nor is anything of it there when

@@ -8,8 +8,9 @@ import numpy as np
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling import layout
-from kernelcast.profiling.compilation import array, compiled, popcount
+from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.groups import enter_block, enter_warp
+from kernelcast.profiling.loops import array, popcount
 from kernelcast.profiling.requests import record_access
 
 NOT_A_TRACE, OUT_OF_ARRAY = -1, -2

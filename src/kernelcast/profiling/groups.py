@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.profiling.compilation import inlined, inner, popcount
+from kernelcast.profiling.loops import inlined, inner, popcount
 
 
 @inlined

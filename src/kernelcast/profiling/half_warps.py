@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
-from kernelcast.profiling.compilation import inner, popcount
 from kernelcast.profiling.layout import (
     BYTES_CC12,
     COALESCED_CC10,
@@ -22,6 +21,7 @@ from kernelcast.profiling.layout import (
     TRANSACTIONS_CC10,
     TRANSACTIONS_CC12,
 )
+from kernelcast.profiling.loops import inner, popcount
 
 _HALF = WARP_LANES // 2
 _HALF_MASK = (1 << _HALF) - 1

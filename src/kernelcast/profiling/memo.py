@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.profiling.compilation import inlined, inner
 from kernelcast.profiling.layout import COUNTS, MEMO_ENTRIES, MEMO_ROW_BITS
+from kernelcast.profiling.loops import inlined, inner
 from kernelcast.profiling.touches import first_line_of
 
 _FULL_MASK = (1 << WARP_LANES) - 1
@@ -19,7 +19,7 @@ _LOW_BITS = 0xFFFFFFFF
 
 @inlined
 def _pattern(mask, lanes, base, state):
-    """A hash of the ways of the active lanes from the base."""
+    """A hash of the distances of the active lanes from the base."""
     hashed = np.int64(0)
     for lane in range(state.warp_lanes):
         delta = (lanes[lane] - base) & -((mask >> lane) & 1)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.profiling.compilation import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (
     ASKED_BITS,
@@ -26,6 +25,7 @@ from kernelcast.profiling.layout import (
     SHARED,
     UNIT_BITS,
 )
+from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.touches import region_of
 
 _BANKS_MASK = 31

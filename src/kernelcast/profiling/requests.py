@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.profiling.compilation import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.layout import (
     ADDED_WORDS,
     COUNTS,
@@ -27,6 +26,7 @@ from kernelcast.profiling.layout import (
     SHARED,
     WRITES,
 )
+from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.memo import lookup, remember
 from kernelcast.profiling.patterns import count_pattern
 from kernelcast.profiling.scattered import count_scattered

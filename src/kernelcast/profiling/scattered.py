@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.profiling.compilation import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.layout import (
     ASKED_BITS,
     IDEAL_PASSES,
@@ -21,6 +20,7 @@ from kernelcast.profiling.layout import (
     UNIT_BITS,
     WRITES,
 )
+from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
 from kernelcast.profiling.patterns import (
     SECTOR,
     count_passes,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
-from kernelcast.profiling.compilation import array, compiled
+from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.loops import array
 
 _WARP = int(RecordKind.WARP)
 _KINDS = max(RecordKind) + 1

@@ -86,7 +86,7 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
 def block_table(kernel: Kernel, *, lanes_reconverge: bool) -> IntegerTable:
     """`layout.BLOCK` for every basic block, passed through by nobody yet.
 
-    Lanes can diverge at the end of a block with several successors. Those that did reconverge again
+    Lanes can diverge at the end of a block with several successors. Those that did reconverge
     where machine code says so, behind the instruction that every group of them executes on its own;
     with `lanes_reconverge`, as in PTX, which leaves that to the assembler, wherever they come
     together.

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.profiling.compilation import inlined, inner, popcount
 from kernelcast.profiling.layout import BLOCK_BITS, LINE_SHIFT, READS, STAMP_BITS, WRITES
+from kernelcast.profiling.loops import inlined, inner, popcount
 
 PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.profiling.compilation import array, compiled
+from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.loops import array
 
 _INT32 = array(np.int32)
 _INT64 = array(np.int64)
