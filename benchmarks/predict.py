@@ -7,19 +7,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.measured import Measured
 
 ROOT = Path(__file__).parents[1]
-COMMAND = (
+PLAIN = (
     str(Path(sys.executable).parent / "kernelcast"),
     "predict",
     str(ROOT / "examples" / "matmul_tiled.cu"),
-    "--model",
-    "all",
 )
+COMMAND = (*PLAIN, "--model", "all")
 REPEATS = 5
 
 
@@ -28,17 +27,19 @@ def measure() -> Iterator[Measured]:
         environment = {**os.environ, "KERNELCAST_CACHE": directory}
         cold, _ = run(environment)
         runs = [run(environment) for _ in range(REPEATS)]
+        plain = [run(environment, PLAIN)[0] for _ in range(REPEATS)]
     seconds = statistics.median(s for s, _ in runs)
     memory = max(m for _, m in runs)
+    yield Measured("predict matmul_tiled.cu, plain", statistics.median(plain), "s", 0.9, True)
     name = "predict matmul_tiled.cu, 2048^2, all models"
     yield Measured(name, seconds, "s", 1.5, True)
     yield Measured("  peak memory", memory, "MB", 500, True)
     yield Measured("  with an empty cache", cold, "s")
 
 
-def run(environment: Mapping[str, str]) -> tuple[float, float]:
+def run(environment: Mapping[str, str], command: Sequence[str] = COMMAND) -> tuple[float, float]:
     """Seconds and peak memory in MB of one run."""
-    launcher = (sys.executable, "-c", LAUNCHER, *COMMAND)
+    launcher = (sys.executable, "-c", LAUNCHER, *command)
     done = subprocess.run(launcher, env=environment, check=True, capture_output=True, text=True)
     seconds, maxrss = map(float, done.stdout.split())
     return seconds, maxrss * MAXRSS_BYTES / 1e6
