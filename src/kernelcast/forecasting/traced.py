@@ -9,6 +9,7 @@ from pathlib import Path
 from kernelcast.errors import LaunchError
 from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import Kernel
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
@@ -51,7 +52,7 @@ def _warned(trace: StoredTrace, chip: Machine) -> Kernel:
     except LaunchError as error:
         warnings.append(error.what)
     major, minor = chip.compute_capability
-    if kernel.isa == "sass" and kernel.target.rstrip("af") != f"sm_{major}{minor}":
+    if is_machine_code(kernel) and kernel.target.rstrip("af") != f"sm_{major}{minor}":
         warnings.append(
             f"the trace is of machine code for {kernel.target}; that of {chip.name} differs"
         )

@@ -104,7 +104,7 @@ def _walk(
     *,
     in_order: bool,
 ) -> _Walk:
-    from kernelcast.profiling.walking import walk_path  # loads Numba
+    from kernelcast.profiling.walking import walk_path  # loads the compiled loops
 
     bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
     lengths = bounds[:, 1] - bounds[:, 0]

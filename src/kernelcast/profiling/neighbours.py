@@ -143,7 +143,7 @@ class _Counter:
 
     def consume(self, words: Words) -> None:
         """The next words of the trace."""
-        from kernelcast.profiling.splitting import end_of_block  # loads Numba
+        from kernelcast.profiling.splitting import end_of_block  # loads the compiled loops
 
         stream = np.ascontiguousarray(words).view(np.int64)
         at = 0
@@ -191,7 +191,7 @@ class _GroupCounter:
         return np.stack([self._fresh[axes & held] for axes in range(SETS)])
 
     def _counter(self, axes: int) -> ProfileBuilder:
-        from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+        from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
 
         if axes not in self._counters:
             blocks = sorted({*self._group.along(axes), self._group.block})

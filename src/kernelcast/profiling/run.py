@@ -145,7 +145,7 @@ class _SampleConsumer:
 
     def choose(self, size: int) -> ProfileBuilder:
         """Fix the sample, and profile what was kept."""
-        from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+        from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
 
         kernel, launch, memory = self._case
         self.blocks = sample_blocks(launch.blocks, size)

@@ -31,7 +31,7 @@ def builder_for(
     head: TraceHead, *, is_observed: bool = False, rules: AccessRules = NO_RULES
 ) -> ProfileBuilder:
     """What counts the words of a trace with this head, made by an executor or observed on a GPU."""
-    from kernelcast.profiling.builder import ProfileBuilder  # loads Numba
+    from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
 
     arrays = cast(Memory, _Arrays(head.regions))
     return ProfileBuilder(
