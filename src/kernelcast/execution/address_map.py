@@ -7,8 +7,6 @@ addressed from 0 within their own space; in generic addresses they appear throug
 
 from __future__ import annotations
 
-from kernelcast.ir.sizes import WARP_LANES as WARP_LANES
-
 # Machine code makes a generic address of an offset by setting the high word alone.
 SHARED_WINDOW = 0x1_0000_0000
 LOCAL_WINDOW = 0x2_0000_0000

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind, Words
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import FULL_MASK, WARP_LANES
 from kernelcast.isas.ptx.bulk import UNIT_BYTES
 
 Addresses = NDArray[np.int64]
-
-_ALL_LANES = (1 << WARP_LANES) - 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def scattered(addresses: Addresses) -> Burst:
 
 def _headers(kind: RecordKind, units: int) -> Words:
     """Header words: all lanes, but in the last record those that are left."""
-    headers = np.full(-(-units // WARP_LANES), kind << KIND_SHIFT | _ALL_LANES, np.uint64)
+    headers = np.full(-(-units // WARP_LANES), kind << KIND_SHIFT | FULL_MASK, np.uint64)
     if rest := units % WARP_LANES:
         headers[-1] = kind << KIND_SHIFT | (1 << rest) - 1
     return headers

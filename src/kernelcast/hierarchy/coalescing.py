@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernelcast.ir import Space
-from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.ir.sizes import HALF_WARP_LANES, SECTOR_BYTES
 from kernelcast.profiling.profile import AccessProfile
-
-_HALF_WARP_LANES = 16
 
 
 def uncached_bytes(accesses: Iterable[AccessProfile], *, in_order: bool) -> float:
@@ -34,5 +32,5 @@ def coalesced_transactions_in_order(access: AccessProfile) -> float:
 def _bytes_in_order(access: AccessProfile) -> float:
     """A coalesced half-warp moves its 16 words, any other lane the least that can move."""
     alone = access.transactions_cc10 - coalesced_transactions_in_order(access)
-    together = 2 * _HALF_WARP_LANES * access.access_bytes * access.coalesced_cc10
+    together = 2 * HALF_WARP_LANES * access.access_bytes * access.coalesced_cc10
     return together + max(SECTOR_BYTES, access.access_bytes) * alone

@@ -6,11 +6,9 @@ Where a file does not say it, the rules are those of today's chips.
 from __future__ import annotations
 
 from kernelcast.errors import InputError
-from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.ir.sizes import HALF_WARP_LANES, SECTOR_BYTES
 from kernelcast.machines.machine import Machine
 from kernelcast.profiling.rules import MOST_TAG_BITS, AccessRules
-
-_HALF_WARP_LANES = 16
 
 
 def caches_memory(machine: Machine) -> bool:
@@ -20,12 +18,12 @@ def caches_memory(machine: Machine) -> bool:
 
 def serves_half_warps(machine: Machine) -> bool:
     """Whether a request to shared memory is one of a half-warp."""
-    return machine.get("shared.lanes_per_request") == _HALF_WARP_LANES
+    return machine.get("shared.lanes_per_request") == HALF_WARP_LANES
 
 
 def merges_half_warps(machine: Machine) -> bool:
     """Whether accesses to global memory merge within a half-warp only."""
-    return machine.get("coalescing.lanes") == _HALF_WARP_LANES
+    return machine.get("coalescing.lanes") == HALF_WARP_LANES
 
 
 def merges_in_order(machine: Machine) -> bool:

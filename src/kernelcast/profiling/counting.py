@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import FULL_MASK, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.groups import enter_block, enter_warp
@@ -20,7 +20,6 @@ _WARP = int(RecordKind.WARP)
 _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
-_FULL_MASK = (1 << WARP_LANES) - 1
 
 
 @compiled(
@@ -63,7 +62,7 @@ def count_records(
         header = words[at]
         kind = header >> KIND_SHIFT
         ident = header >> ID_SHIFT & ID_MASK
-        mask = header & _FULL_MASK
+        mask = header & FULL_MASK
         if state.ordinal < 0 and kind != _WARP:
             return NOT_A_TRACE
         if kind in (_AFFINE, _ADDRESSES):

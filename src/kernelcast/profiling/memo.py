@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import FULL_MASK, WARP_LANES
 from kernelcast.profiling.layout import COUNTS, MEMO_ENTRIES, MEMO_ROW_BITS
 from kernelcast.profiling.loops import inlined, inner
 from kernelcast.profiling.touches import first_line_of
 
-_FULL_MASK = (1 << WARP_LANES) - 1
 _MEMO_SHIFT = 64 - MEMO_ENTRIES.bit_length() + 1
 _HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 _LANE_FACTOR = 0x9E3779B1  # the same for 32 bits
@@ -32,7 +31,7 @@ def _is_remembered(entry, mask, lanes, base, state):
     """Whether the lanes of an entry lie as these do; they are as many and the same."""
     known = state.memo_delta[entry]
     differing = np.int64(0)
-    if mask == _FULL_MASK:
+    if mask == FULL_MASK:
         for lane in range(state.warp_lanes):
             differing |= known[lane] ^ (lanes[lane] - base)
     else:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Address, Immediate, Operand, Register, SpecialRegister, Symbol, Vector
+from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
 from kernelcast.isas.ptx.steps import Steps
 
 _ROWS = 8
 _LAST_LANE = Immediate(31)
-_ALL_LANES = Immediate((1 << 32) - 1)
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 _SHARED = ("shared", "shared::cta")
 _WORDS = ("sync", "aligned", "m8n8", "trans", "b16")
@@ -76,7 +76,7 @@ def _places(x: Steps, rows: Operand, count: int) -> list[Address]:
 
 def _from_lane(x: Steps, value: Operand, lane: Register) -> Register:
     target = x.temporary("b32")
-    x.do("shfl.sync.idx.b32", target, value, lane, _LAST_LANE, _ALL_LANES)
+    x.do("shfl.sync.idx.b32", target, value, lane, _LAST_LANE, ALL_LANES)
     return target
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 
 from kernelcast.ir import Immediate, Instruction, MatrixProduct, OpClass, Register, Traits
+from kernelcast.isas.masks import ALL_LANES
 
 _VOLATILE = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _EXCHANGES = frozenset(("shfl", "vote", "match", "redux", "elect"))
 _OF_WHOLE_WARPS = frozenset(("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"))
-_ALL_LANES = Immediate((1 << 32) - 1)
 _EXITS = frozenset(("ret", "exit"))
 _WITH_CARRY = frozenset(("addc", "subc", "madc"))
 _WIDE = frozenset(("f64", "s64", "u64"))
@@ -48,7 +48,7 @@ def _member_mask(i: Instruction) -> Register | Immediate | None:
     if i.guard is not None:
         return None
     if i.opcode in _OF_WHOLE_WARPS:
-        return _ALL_LANES
+        return ALL_LANES
     is_exchange = i.opcode in _EXCHANGES and "sync" in i.modifiers
     if not i.operands or not (is_exchange or i.modifiers[:2] == ("warp", "sync")):
         return None

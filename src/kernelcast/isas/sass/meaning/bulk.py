@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Address, Guard, Immediate, Register, Vector
+from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.bulk import UNIT_BYTES, copy, copy_tile, tile_bytes
 from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import SassLift
 
-_ALL_LANES = Immediate((1 << 32) - 1)
 _UNITS = Immediate(0xFFFF)
 """The bits of a size that count units of 16 bytes; those above are the blocks of a multicast."""
 
@@ -77,7 +77,7 @@ def _nothing(x: SassLift) -> None:
 def _first_lane(x: SassLift) -> Guard:
     lane, chosen = x.temporary("b32"), x.temporary("pred")
     x.do("mov.pred", chosen, Immediate(0))
-    x.do("elect.sync", Vector((lane, chosen)), _ALL_LANES, guard=x.guard)
+    x.do("elect.sync", Vector((lane, chosen)), ALL_LANES, guard=x.guard)
     return Guard(chosen)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelcast.ir import Immediate, Operand, Register, SpecialRegister
+from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import SassLift
 
 _WORD_BYTES, _WORDS_OF_128 = 4, 4
-_ALL_LANES = Immediate((1 << 32) - 1)
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _SPECIAL = {
     **{f"SR_TID.{a}": f"tid.{b}" for a, b in _AXES.items()},
@@ -119,10 +119,10 @@ def _to_uniform(x: SassLift) -> None:
         x.write(target, source)
         return
     holds = x.both(x.guard, Immediate(1)).register
-    lanes = x.let("vote.sync.ballot.b32", holds, _ALL_LANES)
+    lanes = x.let("vote.sync.ballot.b32", holds, ALL_LANES)
     below = x.let("sub.u32", x.let("and.b32", lanes, x.let("neg.s32", lanes)), Immediate(1))
     first = x.let("popc.b32", below)
-    value = x.let("shfl.sync.idx.b32", source, first, Immediate(31), _ALL_LANES)
+    value = x.let("shfl.sync.idx.b32", source, first, Immediate(31), ALL_LANES)
     for predicate in predicates:
         differs = x.let("setp.ne.u32", source, value)
         if x.has("OR"):
