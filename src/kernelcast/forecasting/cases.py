@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelcast.errors import LaunchError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.forecasting.build import (
@@ -17,14 +16,13 @@ from kernelcast.forecasting.build import (
     ptx_because,
     with_fallback,
 )
+from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
 from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import Kernel, Launch, TensorMap
-from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.machine import Machine
-from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
@@ -93,7 +91,7 @@ class _Study:
             lambda isa: self._profiled(module, chip, isa), isa, self.build
         )
         if reason:
-            runs = [(_warned(kernel, ptx_because(reason)), launch) for kernel, launch in runs]
+            runs = [(warned(kernel, ptx_because(reason)), launch) for kernel, launch in runs]
         return [
             _case(kernel, launch, chip, profiles[: at + 1])
             for at, (kernel, launch) in enumerate(runs)
@@ -142,27 +140,14 @@ def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Prof
             f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
             "use --exact where addresses or branches depend on it"
         )
-        kernel = _warned(kernel, warning)
+        kernel = warned(kernel, warning)
     return Case(kernel, launch, chip, replace(own, kernel=kernel))
 
 
 def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Launch]:
-    """The launch with its arguments in the kernel's order, and the kernel with what to warn of.
-
-    A launch that does not fit an SM is an error. One that the chip would refuse for the extent of
-    its grid is predicted all the same, with a warning: old chips take only small grids.
-    """
+    """The launch with its arguments in the kernel's order, and the kernel with what to warn of."""
     launch = check_launch(kernel, launch)
-    occupancy_of_launch(chip, kernel.resources, launch)
-    try:
-        check_limits(chip, launch)
-    except LaunchError as error:
-        return _warned(kernel, error.what), launch
-    return kernel, launch
-
-
-def _warned(kernel: Kernel, warning: str) -> Kernel:
-    return replace(kernel, warnings=(*kernel.warnings, warning))
+    return fitted(kernel, launch, chip), launch
 
 
 def _code(kernel: Kernel) -> tuple[object, ...]:

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelcast.errors import LaunchError
+from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import Kernel
 from kernelcast.isas.assembly import is_machine_code
-from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.machine import Machine
-from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
@@ -38,22 +36,16 @@ def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
         rules = access_rules(chip).with_those_of(asked)
         if rules not in counted:
             counted[rules] = profile_of(trace, rules)
-        occupancy_of_launch(chip, trace.head.kernel.resources, launch)
-        kernel = _warned(trace, chip)
+        kernel = _fitted(trace, chip)
         yield Case(kernel, launch, chip, replace(counted[rules], kernel=kernel))
 
 
-def _warned(trace: StoredTrace, chip: Machine) -> Kernel:
-    """The kernel with what to warn of: a grid the chip refuses, and code of another GPU."""
-    kernel = trace.head.kernel
-    warnings = list(kernel.warnings)
-    try:
-        check_limits(chip, trace.head.launch)
-    except LaunchError as error:
-        warnings.append(error.what)
+def _fitted(trace: StoredTrace, chip: Machine) -> Kernel:
+    """The kernel with what to warn of, code of another GPU too."""
+    kernel = fitted(trace.head.kernel, trace.head.launch, chip)
     major, minor = chip.compute_capability
     if is_machine_code(kernel) and kernel.target.rstrip("af") != f"sm_{major}{minor}":
-        warnings.append(
-            f"the trace is of machine code for {kernel.target}; that of {chip.name} differs"
+        return warned(
+            kernel, f"the trace is of machine code for {kernel.target}; that of {chip.name} differs"
         )
-    return replace(kernel, warnings=tuple(warnings))
+    return kernel

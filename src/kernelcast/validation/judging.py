@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kernelcast.errors import (
+    InputError,
     KernelcastError,
     MissingNumberError,
     NotFoundError,
@@ -59,6 +60,11 @@ class _OfKernel(Protocol):
 
 
 _HeldKernel = TypeVar("_HeldKernel", bound=_OfKernel)
+
+
+def nothing_compared(file: str, missing: Sequence[str]) -> InputError:
+    """The error where a file holds nothing that can be compared; it says why of the first."""
+    return InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
 
 
 def of_kernels(found: Iterable[_HeldKernel], only: Sequence[str], file: str) -> list[_HeldKernel]:

@@ -20,7 +20,7 @@ from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.validation import accuracy
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.counter_scores import CounterScore, counter_scores
-from kernelcast.validation.judging import TimedWorkload, judge, of_kernels
+from kernelcast.validation.judging import TimedWorkload, judge, nothing_compared, of_kernels
 
 _WORST = 5
 _SEED = 2026
@@ -133,6 +133,7 @@ def validate_measured(
     names the kernel in the code where that holds several. Raises InputError where nothing can be
     compared, and as `judge` does.
     """
+    accuracy.require_scipy()
     found = read_measurements(file)
     chosen = _chosen(found, choice, str(file))
     timed = [_timed(at, one, workload, kernel, build or Build()) for at, one in chosen.items()]
@@ -148,10 +149,7 @@ def validate_measured(
     )
     scores = {model: Score(tuple(own)) for model, own in judged.compared.items() if own}
     if not scores:
-        missing = judged.missing
-        raise InputError(
-            "nothing can be compared", where=str(file), hint=missing[0] if missing else ""
-        )
+        raise nothing_compared(str(file), judged.missing)
     return MeasuredSet(
         found=found,
         scores=scores,

@@ -18,7 +18,7 @@ from kernelcast.forecasting.build import Build
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.models import default_model_name, load_model
 from kernelcast.toolchain.nvrtc import CompileOptions
-from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.accuracy import Comparison, require_scipy
 from kernelcast.validation.measured import Choice, Score, validate_measured
 
 
@@ -90,6 +90,7 @@ def accuracy_of_sets(
     `workloads` is the folder that the sets' workloads lie in, `data` that of the measurements, and
     `sources` that of the kernels' sources; at most about `launches` of each set are predicted.
     """
+    require_scipy()
     row = partial(
         accuracy_of_set, workloads=workloads, data=data, sources=sources, launches=launches
     )

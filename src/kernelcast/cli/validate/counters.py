@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from kernelcast.cli.options import GpuFlags, Output, gpu_options, output_options
-from kernelcast.errors import InputError
 
 
 @click.command("counters")
@@ -23,7 +22,7 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
     from kernelcast.measuring.ground_truth_profile import read_profile
     from kernelcast.reporting.documents.counters import counters_document
     from kernelcast.validation.counter_scores import counter_scores
-    from kernelcast.validation.judging import of_kernels
+    from kernelcast.validation.judging import nothing_compared, of_kernels
     from kernelcast.validation.profiled import execute_profiled
 
     found = read_profile(file)
@@ -35,5 +34,5 @@ def command(file: str, gpus: GpuFlags, only: tuple[str, ...], output: Output) ->
     if not only:
         missing = [*found.missing, *missing]
     if not scores:
-        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
+        raise nothing_compared(file, missing)
     output.show(counters_document(scores, found.device, chip.name, chip.title, missing))

@@ -14,7 +14,6 @@ from kernelcast.cli.options import (
     model_options,
     output_options,
 )
-from kernelcast.errors import InputError
 
 if TYPE_CHECKING:
     from kernelcast.measuring.ground_truth_raw import Measured
@@ -46,7 +45,7 @@ def command(
     from kernelcast.reporting.documents.ground_truth import ground_truth_document
     from kernelcast.validation.accuracy import require_scipy
     from kernelcast.validation.ground_truth import kernel_scores
-    from kernelcast.validation.judging import judge, of_kernels
+    from kernelcast.validation.judging import judge, nothing_compared, of_kernels
 
     require_scipy()
     found = read_ground_truth(file)
@@ -63,7 +62,7 @@ def command(
     scores = {model: kernel_scores(own) for model, own in judged.compared.items() if own}
     missing = judged.missing
     if not scores:
-        raise InputError("nothing can be compared", where=file, hint=missing[0] if missing else "")
+        raise nothing_compared(file, missing)
     if not only:
         missing = (*found.missing, *missing)
     output.show(ground_truth_document(scores, found.device, chip.name, chip.title, l2, missing))

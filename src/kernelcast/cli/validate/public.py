@@ -44,8 +44,8 @@ def command(file: Path, data: Path, sources: Path, count: int, output: Output) -
     error.
     """
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.errors import InputError
     from kernelcast.reporting.documents.public import public_document
+    from kernelcast.validation.judging import nothing_compared
     from kernelcast.validation.public import accuracy_of_sets, read_sets
 
     sets = read_sets(file)
@@ -57,8 +57,7 @@ def command(file: Path, data: Path, sources: Path, count: int, output: Output) -
                 progress(len(rows) / len(sets))
     missing = [f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing]
     if all(row.score is None for row in rows):
-        hint = missing[0] if missing else ""
-        raise InputError("nothing can be compared", where=str(file), hint=hint)
+        raise nothing_compared(str(file), missing)
     for line in missing:
         output.remark(line)
     output.show(public_document(rows))
