@@ -1,0 +1,1 @@
+"""Caches, simulated: an L1 for every SM, the L2 cache, and what reaches the DRAM."""

@@ -1,0 +1,65 @@
+"""What simulated caches count; every number is of the whole grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelcast.ir import Location, OpClass, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """Sectors asked of a cache, and how many of them it held."""
+
+    sectors: float = 0.0
+    hits: float = 0.0
+
+    @property
+    def misses(self) -> float:
+        """Sectors that the next level is asked for."""
+        return self.sectors - self.hits
+
+    @property
+    def hit_ratio(self) -> float:
+        """Share of the sectors that the cache held, NaN where none was asked for."""
+        return self.hits / self.sectors if self.sectors else float("nan")
+
+    def __add__(self, other: Lookups) -> Lookups:
+        return Lookups(self.sectors + other.sectors, self.hits + other.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCounts:
+    """All executions of one static memory instruction in one space, at every level.
+
+    `requests` are warp-level executions with an active lane, `lines` the 128 B lines that they ask
+    for, one request's equal lines merged. `missed_lines` are those of which the L1 cache lacked a
+    sector: a load takes a miss register for each. `l1` and `l2` are sectors looked up there; what
+    passes by the L1 cache is looked up in the L2 cache alone. `dram_sectors` are read from the DRAM
+    because of this instruction.
+    """
+
+    instruction: int
+    op_class: OpClass
+    space: Space
+    location: Location | None
+    requests: float
+    lines: float
+    missed_lines: float
+    l1: Lookups
+    l2: Lookups
+    dram_sectors: float
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """Traffic of a launch through the caches of a machine.
+
+    `dram_read_sectors` and `dram_written_sectors` move between L2 cache and DRAM, write-backs and
+    the reads that fill partly written sectors included.
+    """
+
+    accesses: tuple[AccessCounts, ...]
+    dram_read_sectors: float
+    dram_written_sectors: float
+    assumptions: tuple[str, ...] = ()
