@@ -134,6 +134,7 @@ def _access(index: int, op: _Op, warps: int) -> AccessProfile:
         lanes=32 * requests,
         sectors=sectors,
         lines=sectors / 4,
+        divergent=requests if sectors > 4 * requests else 0,
         transactions_cc10=2 * requests,
         coalesced_cc10=requests,
         transactions_cc12=2 * requests,

@@ -394,3 +394,34 @@ def test_notes_of_requests_are_cleared_when_their_numbers_start_anew():
     for one in (fresh, old):
         one.consume(words(warp(0, 0), *records))
     assert old.finish().accesses == fresh.finish().accesses
+
+
+def test_divergent_loads_per_kilo_instructions():
+    # Of ten instructions of a warp, one load touches 32 lines and one a single line; stores and
+    # loads from shared memory are none of those counted.
+    kinds = [
+        (OpClass.LOAD, Space.GLOBAL, 128),
+        (OpClass.LOAD, Space.GLOBAL, 4),
+        (OpClass.STORE, Space.GLOBAL, 128),
+        (OpClass.LOAD, Space.SHARED, 128),
+    ]
+    accesses = [
+        instruction(i, op, space=space, access_bytes=4) for i, (op, space, _) in enumerate(kinds)
+    ]
+    adds = [instruction(i, OpClass.FP32) for i in range(4, 10)]
+    base = {Space.GLOBAL: GLOBAL_BASE, Space.SHARED: 0}
+    records = [affine(i, base[space], stride) for i, (_, space, stride) in enumerate(kinds)]
+    found = profile(kernel([*accesses, *adds]), warp(0, 0), enter(0), *records)
+    assert found.dpki == 100
+    assert found.is_memory_divergent
+    assert [access.instruction for access in found.divergent_loads] == [0]
+
+
+@pytest.mark.parametrize(("adds", "is_divergent"), [(98, True), (99, False)])
+def test_more_than_ten_divergent_loads_per_kilo_instructions_make_a_kernel_divergent(
+    adds, is_divergent
+):
+    load = instruction(0, OpClass.LOAD, space=Space.GLOBAL, access_bytes=4)
+    rest = [instruction(i, OpClass.FP32) for i in range(1, 1 + adds)]
+    found = profile(kernel([load, *rest]), warp(0, 0), enter(0), affine(0, GLOBAL_BASE, 128))
+    assert found.is_memory_divergent == is_divergent

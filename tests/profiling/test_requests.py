@@ -81,6 +81,13 @@ def test_global_patterns_by_hand(access_bytes, offset, stride, expected):
     assert access.bytes == 32 * access_bytes
 
 
+@pytest.mark.parametrize(("stride", "lines"), [(0, 1), (1, 1), (2, 2), (4, 4), (32, 32), (33, 32)])
+def test_a_request_diverges_where_it_touches_more_than_one_line(stride, lines):
+    # Listing 1 of Wang et al. 2020: one line a load with a stride of 1 word, 32 with one of 32.
+    access = request(Space.GLOBAL, 4, GLOBAL_BASE + 4096, 4 * stride)
+    assert (access.lines, access.divergent) == (lines, int(lines > 1))
+
+
 @pytest.mark.parametrize("stride", range(1, 65))
 def test_word_stride_conflicts_on_shared_memory_are_the_common_divisor_with_the_banks(stride):
     # Resios 2011, section 4.9: gcd(32, stride) lanes fall on one bank.
@@ -300,6 +307,7 @@ def device_counts(width: int, parts: list[dict[int, int]]) -> dict[str, int]:
     return {
         "sectors": len({address // 32 for _, address in pairs}),
         "lines": len({address // 128 for _, address in pairs}),
+        "divergent": int(len({address // 128 for _, address in pairs}) > 1),
         "transactions_cc10": strict,
         "coalesced_cc10": int(all_coalesced),
         "transactions_cc12": transactions,
@@ -368,7 +376,7 @@ def test_requests_that_are_never_alike_are_counted_as_any(op_class, width, seed)
     expected: Counter[str] = Counter()
     for request in lanes:
         expected.update(expected_counts(Space.GLOBAL, width, request))
-    names = ["requests", "lanes", "sectors", "lines"]
+    names = ["requests", "lanes", "sectors", "lines", "divergent"]
     if op_class is OpClass.LOAD:
         names += ["passes", "ideal_passes", "tag_passes"]
     assert {name: getattr(access, name) for name in names} == {n: expected[n] for n in names}

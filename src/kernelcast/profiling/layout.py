@@ -67,12 +67,12 @@ REGION = np.dtype(
     ]
 )
 
-REQUESTS, LANES, SECTORS, LINES, PASSES, IDEAL_PASSES = range(6)
+REQUESTS, LANES, SECTORS, LINES, DIVERGENT, PASSES, IDEAL_PASSES = range(7)
 """Places in `counts`, named as in `AccessProfile`: what a request's pattern decides, not where in
 memory it lies."""
-TRANSACTIONS_CC10, COALESCED_CC10, TRANSACTIONS_CC12, COALESCED_CC12, BYTES_CC12 = range(6, 11)
-PASSES_HALF_WARP = 11
-COUNTS = 12
+TRANSACTIONS_CC10, COALESCED_CC10, TRANSACTIONS_CC12, COALESCED_CC12, BYTES_CC12 = range(7, 12)
+PASSES_HALF_WARP = 12
+COUNTS = 13
 """The last six are 0 where nobody asks for half-warps."""
 
 # One instruction in one space.

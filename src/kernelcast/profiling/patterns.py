@@ -10,6 +10,7 @@ from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (
     ASKED_BITS,
     COUNTS,
+    DIVERGENT,
     GLOBAL,
     IDEAL_PASSES,
     LANES,
@@ -182,7 +183,7 @@ def count_pattern(mask, instruction, space, lanes, regions, state, marks):
         counts[PASSES], counts[IDEAL_PASSES] = count_passes(mask, shift, state)
     sectors = _take_sectors(lines, state, marks)
     if space in (GLOBAL, LOCAL):
-        counts[SECTORS], counts[LINES] = sectors, lines
+        counts[SECTORS], counts[LINES], counts[DIVERGENT] = sectors, lines, lines > 1
     if state.counts_half_warps:
         count_half_warps(mask, instruction.bytes, space, lanes, state)
     return lines if space == GLOBAL else np.int64(0)

@@ -16,6 +16,10 @@ from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 Floats = NDArray[np.float64]
 
+_MOST_DPKI = 10.0
+"""L. Wang, M. Jahre, A. Adileh, L. Eeckhout: MDM: The GPU Memory Divergence Model. MICRO 2020,
+section I: kernels with more are memory-divergent; most others have 0, none over 3."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlockSample:
@@ -62,6 +66,8 @@ class AccessProfile:
     sectors, lines
         distinct 32 B sectors and 128 B lines of a request; for local memory after the hardware's
         interleaving of lanes by 4 B words; 0 outside global and local memory.
+    divergent
+        those of the requests that touch more than one line.
     passes
         shared memory and loads from global memory: cycles in which 32 banks of 4 B serve the
         request, equal words merged (1 without conflicts; a 64- or 128-bit access is served by half-
@@ -99,6 +105,7 @@ class AccessProfile:
     lanes: float
     sectors: float = 0.0
     lines: float = 0.0
+    divergent: float = 0.0
     transactions_cc10: float = 0.0
     coalesced_cc10: float = 0.0
     transactions_cc12: float = 0.0
@@ -227,6 +234,24 @@ class Profile:
         """Share of lanes that were active, over all executed warp instructions."""
         total = self.total
         return total.thread / (32 * total.warp) if total.warp else 1.0
+
+    @property
+    def divergent_loads(self) -> tuple[AccessProfile, ...]:
+        """Loads from global memory of which some touch more than one line."""
+        return tuple(
+            a for a in self.accesses if a.is_load and a.space is Space.GLOBAL and a.divergent
+        )
+
+    @property
+    def dpki(self) -> float:
+        """Divergent loads per kilo instructions, both of warps (Wang et al. 2020, section I)."""
+        total = self.total.warp
+        return 1000 * sum(a.divergent for a in self.divergent_loads) / total if total else 0.0
+
+    @property
+    def is_memory_divergent(self) -> bool:
+        """Whether these are more than the paper allows a kernel that is not."""
+        return self.dpki > _MOST_DPKI
 
     def requested_bytes(self, space: Space) -> float:
         """Bytes that lanes asked for in one space."""

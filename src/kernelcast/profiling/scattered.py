@@ -8,6 +8,7 @@ import numpy as np
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.layout import (
     ASKED_BITS,
+    DIVERGENT,
     IDEAL_PASSES,
     LANES,
     LINE_SHIFT,
@@ -85,6 +86,7 @@ def count_scattered(mask, instruction, access, lanes, regions, marks, state):
     counts[LANES] += popcount(mask)
     counts[SECTORS] += sectors
     counts[LINES] += lines
+    counts[DIVERGENT] += lines > 1
     if effect == READS:
         passes, ideal = count_passes(mask, shift, state)
         counts[PASSES] += passes

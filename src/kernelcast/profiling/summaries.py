@@ -81,6 +81,7 @@ def access_profiles(
             lanes=numbers[layout.LANES],
             sectors=numbers[layout.SECTORS],
             lines=numbers[layout.LINES],
+            divergent=numbers[layout.DIVERGENT],
             transactions_cc10=numbers[layout.TRANSACTIONS_CC10],
             coalesced_cc10=numbers[layout.COALESCED_CC10],
             transactions_cc12=numbers[layout.TRANSACTIONS_CC12],
