@@ -20,6 +20,7 @@ args = { power = "f32[grid_height + 3 * max_tfactor, grid_width + 2 * max_tfacto
 #define BLOCK_SIZE_X block_size_x
 #define BLOCK_SIZE_Y block_size_y
 #define BLOCK_SIZE_Z 1
+#define block_size_z 1
 #define TILE_SIZE_X tile_size_x
 #define TILE_SIZE_Y tile_size_y
 #define TEMPORAL_TILING_FACTOR temporal_tiling_factor
