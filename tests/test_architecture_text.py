@@ -38,6 +38,7 @@ MAY_NAME_MACHINE_CODE = (
     *COMPILED_FOR,
     "traces/accel_sim/",  # a format in the words of machine code
     "validation/profiler_classes.py",  # what NVIDIA's profiler counts, by opcode
+    "validation/mdm/applications.py",  # ST is the stencil of a paper's table
 )
 MAY_NAME_PTX = (
     *READ_CODE,
