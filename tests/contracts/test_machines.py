@@ -23,6 +23,10 @@ modern = pytest.mark.parametrize(
     "name", [n for n in machine_names() if machine(n).compute_capability >= (7, 0)]
 )
 
+cached = pytest.mark.parametrize(
+    "name", [n for n in machine_names() if machine(n).get("l2.caches_global") == 1]
+)
+
 EVERY_CHIP = [
     "sm.count",
     "sm.schedulers",
@@ -70,6 +74,8 @@ FROM_VOLTA_ON = [
     "latency.l1",
     "latency.l2",
     "l1.size",
+    "l1.ways",
+    "l1.miss_registers",
     "l1.bandwidth",
     "l1.line",
     "l1.sector",
@@ -77,6 +83,7 @@ FROM_VOLTA_ON = [
     "l2.size",
     "l2.bandwidth",
     "l2.line",
+    "noc.queue",
     "occupancy.shared_per_block_optin",
     "occupancy.shared_carveouts",
 ]
@@ -92,6 +99,25 @@ def test_holds_what_the_models_need(name: str) -> None:
 def test_chips_from_volta_on_hold_every_class(name: str) -> None:
     missing = [path for path in FROM_VOLTA_ON if not machine(name).numbers(path)]
     assert not missing
+
+
+@cached
+def test_chips_with_caches_hold_what_simulating_them_takes(name: str) -> None:
+    needed = [
+        *("l1.size", "l1.line", "l1.sector", "l1.ways", "l1.miss_registers", "l1.hashes_sets"),
+        *("l1.allocates_on_fill", "l1.caches_local", "l1.caches_read_only"),
+        *("l2.size", "l2.line", "l2.ways", "l2.miss_registers", "l2.hashes_sets", "l2.partitions"),
+        *("noc.bandwidth", "dram.channels"),
+    ]
+    assert [path for path in needed if machine(name).get(path) is None] == []
+
+
+@cached
+def test_sets_ways_slices_and_partitions_divide_the_caches(name: str) -> None:
+    m = machine(name)
+    assert m.number("l1.size") % (m.number("l1.ways") * m.number("l1.line")) == 0
+    shares = m.number("l2.ways") * m.number("l2.line") * (m.get("l2.slices") or 1)
+    assert m.number("l2.size") % (shares * m.number("l2.partitions")) == 0
 
 
 @everything
@@ -157,7 +183,12 @@ WORKINGS = {
     "coalescing.transaction": (32, 32, 128, 32, 32, 32, 32),
     "shared.lanes_per_request": (16, 16, 32, 32, 32, 32, 32),
     "l1.caches_global": (0, 0, 1, 0, 0, 0, 1),
+    "l1.caches_read_only": (None, None, 1, 0, 1, 1, 1),
+    "l1.caches_local": (None, None, 1, 1, 0, 0, 1),
     "l1.writes_through": (None, None, 0, 0, 0, 0, 1),
+    "l1.allocates_on_fill": (None, None, 0, 0, 0, 0, 1),
+    "l1.hashes_sets": (None, None, 1, 1, 0, 0, 1),
+    "l1.miss_registers": (None, None, 64, 256, 128, 128, 4096),
     "l2.caches_global": (0, 0, 1, 1, 1, 1, 1),
     "dram.scattered_transaction": (128, 128, 128, 128, 128, None, None),
     "atomics.same_address_cycles": (None, None, 9, 9, 1, 1, 1),

@@ -41,6 +41,11 @@ def caches_loads_in_l1(machine: Machine) -> bool:
     return machine.get("l1.caches_global") == 1
 
 
+def caches_local_in_l1(machine: Machine) -> bool:
+    """Whether local memory is cached by the SM."""
+    return machine.get("l1.caches_local") == 1
+
+
 def writes_through_l1(machine: Machine) -> bool:
     """Whether stores to local memory go on to the L2 cache at once."""
     return machine.get("l1.writes_through") == 1

@@ -19,6 +19,7 @@ from kernelcast.hierarchy.coalescing import uncached_bytes
 from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
 from kernelcast.hierarchy.rules import (
     caches_loads_in_l1,
+    caches_local_in_l1,
     caches_memory,
     merges_in_order,
     writes_through_l1,
@@ -155,7 +156,8 @@ def _local(
     spilled = launch.threads_per_block * resources.local_bytes
     shared = resources.static_shared_bytes + launch.smem_bytes
     notes = []
-    if blocks_per_sm * (spilled + shared) <= (machine.get("l1.size") or 0.0):
+    held = (machine.get("l1.size") or 0.0) if caches_local_in_l1(machine) else 0.0
+    if blocks_per_sm * (spilled + shared) <= held:
         is_through = writes_through_l1(machine) and stores > 0
         through = ", but for stores, which pass through it" if is_through else ""
         notes.append(f"local memory stays in the L1 cache, which can hold it{through}")
