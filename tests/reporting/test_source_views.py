@@ -9,7 +9,7 @@ from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.accesses import wasteful_accesses
 from kernelcast.reporting.documents.lines import ranked_lines
 from kernelcast.reporting.documents.result import Result, result
-from kernelcast.reporting.text.result import access_words, render_lines
+from kernelcast.reporting.text.result import access_words, render_lines, render_result
 
 
 def line(number, *, warps=1.0, sectors=0.0, requests=0.0, passes=0.0, ideal=0.0):
@@ -97,3 +97,29 @@ def test_an_access_that_hardly_matters_is_left_out(profile):
     mixed = (access(Space.GLOBAL, sectors=3200.0), access(Space.GLOBAL, sectors=1e6))
     found = wasteful_accesses(replace(profile, accesses=mixed))
     assert len(found) == 1
+
+
+def test_divergent_loads_are_told_by_their_line(prediction):
+    # Of 1000 instructions, 100 are divergent loads in line 7, and 10 of one that nobody places.
+    loads = (
+        replace(access(Space.GLOBAL, lines=3200.0, divergent=100.0), requests=100.0),
+        replace(access(Space.GLOBAL, lines=100.0), requests=100.0),
+        replace(access(Space.GLOBAL, lines=100.0, divergent=10.0), location=None),
+    )
+    counts = {OpClass.LOAD: Count(300, 9600), OpClass.FP32: Count(700, 22400)}
+    profile = replace(prediction.case.profile, accesses=loads, counts=counts)
+    case = replace(prediction.case, profile=profile)
+    found = result(replace(prediction, case=case))
+    assert (found.divergence.dpki, found.divergence.is_memory_divergent) == (110.0, True)
+    first, second = found.divergence.lines
+    assert (first.file, first.line, first.dpki, first.lines_per_request) == ("k.cu", 7, 100.0, 32.0)
+    assert (second.file, second.line, second.dpki) == (None, None, 10.0)
+    text = " ".join(plain_text(render_result(found)).split())
+    assert "DPKI 110 divergent loads per 1000 warp instructions: memory-divergent" in text
+    assert "k.cu:7: ld.global.f32, 32.0 lines per request" in text
+
+
+def test_a_launch_without_divergent_loads_says_nothing_of_them(prediction):
+    found = result(prediction)
+    assert found.divergence.lines == [] and not found.divergence.is_memory_divergent
+    assert "DPKI" not in plain_text(render_result(found))

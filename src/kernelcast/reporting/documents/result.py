@@ -13,6 +13,7 @@ from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.parameters import model_label, parameters
 from kernelcast.reporting.documents.accesses import WastefulAccess, wasteful_accesses
 from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, Positive, Share
+from kernelcast.reporting.documents.divergence import DivergencePart, divergence
 from kernelcast.reporting.documents.lines import CostlyLine, costly_lines
 from kernelcast.reporting.plain_words import MEANING
 
@@ -164,6 +165,7 @@ class Result(Struct, frozen=True):
     resources: ResourcesPart
     costly_lines: list[CostlyLine]
     wasteful_accesses: list[WastefulAccess]
+    divergence: DivergencePart
 
 
 def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
@@ -202,6 +204,7 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
         resources=_resources(case),
         costly_lines=costly_lines(case.profile, p.bottleneck, most),
         wasteful_accesses=wasteful_accesses(case.profile),
+        divergence=divergence(case.profile),
     )
 
 

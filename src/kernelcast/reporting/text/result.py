@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.reporting.documents.accesses import WastefulAccess
+from kernelcast.reporting.documents.divergence import DivergencePart
 from kernelcast.reporting.documents.lines import CostlyLine
 from kernelcast.reporting.documents.result import BoundPart, Result, SampledPart
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
@@ -82,10 +83,12 @@ def _circumstances(result: Result) -> RenderableType:
         ("Occupancy", _occupancy(result)),
         ("Work", _work(result)),
         ("Traffic", _traffic(result)),
+        ("DPKI", _divergence(result.divergence)),
         ("Executed", sample_words(result.sampled)),
         ("Code", _code(result)),
     ):
-        table.add_row(name, Text(text))
+        if text:
+            table.add_row(name, Text(text))
     return table
 
 
@@ -127,6 +130,19 @@ def _traffic(result: Result) -> str:
         between = "" if low == high else f" (between {size(low)} and {size(high)})"
         parts.append(f"{size(moved.dram_bytes)} moved by the DRAM{between}")
     return ", ".join(parts) or "no memory is accessed"
+
+
+def _divergence(loads: DivergencePart) -> str:
+    """How many loads diverge and where most of them stand; nothing where none does."""
+    if not loads.lines:
+        return ""
+    first = loads.lines[0]
+    where = f"{Path(first.file).name}:{first.line}: " if first.file is not None else ""
+    verdict = "memory-divergent" if loads.is_memory_divergent else "not memory-divergent"
+    return (
+        f"{digits(loads.dpki)} divergent loads per 1000 warp instructions: {verdict}; most of them "
+        f"{where}{first.instruction}, {digits(first.lines_per_request)} lines per request"
+    )
 
 
 def sample_words(sample: SampledPart) -> str:
