@@ -324,6 +324,27 @@ def test_masked_lanes_may_hold_bad_addresses() -> None:
     assert [a.mask for a in accesses] == [0xFF]
 
 
+@pytest.mark.parametrize(
+    ("index", "kind"),
+    [
+        ("mov.b32 %r1, %r0;", RecordKind.AFFINE),
+        ("and.b32 %r1, %r0, 15;", RecordKind.HALVES),  # both rows at one place
+        ("shr.u32 %r1, %r0, 4;", RecordKind.HALVES),  # each at one
+        ("xor.b32 %r1, %r0, 16;", RecordKind.HALVES),
+        ("and.b32 %r1, %r0, 7;", RecordKind.ADDRESSES),
+        ("xor.b32 %r1, %r0, 1;", RecordKind.ADDRESSES),
+    ],
+)
+def test_an_access_is_written_as_short_as_its_lanes_allow(index, kind) -> None:
+    body = index + "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd0, %rd3; ld.global.u32 %r2, [%rd3];"
+    kernel = kernel_of(body + "setp.gt.u32 %p1, %r0, 20; @%p1 ld.global.u32 %r2, [%rd3];")
+    (_, trace), (_, reference) = (run(kernel, executor=name) for name in ("engine", "reference"))
+    assert by_warp(trace.records()) == by_warp(reference.records())
+    accesses = [r for r in trace.records() if r.kind is not RecordKind.BLOCK]
+    assert accesses[0].kind is kind
+    assert [bin(r.mask).count("1") for r in accesses] == [32, 11]
+
+
 def test_a_guard_that_never_holds_leaves_no_access() -> None:
     kernel = kernel_of("setp.gt.u32 %p1, %r0, 99; @%p1 ld.global.u32 %r3, [%rd2+99999];")
     _, trace = run(kernel)

@@ -111,6 +111,10 @@ def affine(ident: int, base: int, stride: int, mask: int = FULL) -> list[int]:
     return [header(RecordKind.AFFINE, ident, mask), base & WORD, stride & WORD]
 
 
+def halves(ident: int, base: int, stride: int, second: int, mask: int = FULL) -> list[int]:
+    return [header(RecordKind.HALVES, ident, mask), base & WORD, stride & WORD, second & WORD]
+
+
 def scattered(ident: int, addresses: Sequence[int], mask: int = FULL) -> list[int]:
     return [header(RecordKind.ADDRESSES, ident, mask), *(a & WORD for a in addresses)]
 

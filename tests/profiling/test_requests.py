@@ -14,6 +14,7 @@ from tests.profiling.synthetic_traces import (
     FULL,
     access_kernel,
     affine,
+    halves,
     instruction,
     kernel,
     memory,
@@ -405,6 +406,26 @@ def test_one_profile_can_answer_for_several_machines():
     halves = AccessRules(half_warps=True)
     assert NO_RULES.with_those_of([tags, halves]) == AccessRules((1, 2), half_warps=True)
     assert other.with_those_of([tags]) == other
+
+
+@given(st.sampled_from([Space.GLOBAL, Space.SHARED, Space.GENERIC]), st.data())
+def test_a_request_of_two_rows_counts_as_its_addresses_do(space, data):
+    arrays = memory(1 << 20)
+    base = (1 << 18) + (0 if space is Space.SHARED else GLOBAL_BASE)
+    as_rows, as_addresses = [], []
+    for _ in range(data.draw(st.integers(1, 6))):
+        mask = data.draw(st.sampled_from([FULL, 1, 0xFFFF_0000, 0x0001_8000]))
+        starts = [base + 4 * data.draw(st.integers(0, 70)) for _ in range(2)]
+        stride = data.draw(st.sampled_from([-4, 0, 4, 128]))
+        as_rows.append(halves(0, starts[0], stride, starts[1], mask))
+        addresses = [starts[lane // 16] + lane % 16 * stride for lane in range(32)]
+        as_addresses.append(scattered(0, addresses, mask))
+    of = access_kernel(space)
+    one, other = (
+        profile(of, warp(0, 0), *records, arrays=arrays) for records in (as_rows, as_addresses)
+    )
+    assert one.accesses == other.accesses
+    assert one.footprints == other.footprints
 
 
 @given(st.integers(0, 255), st.sampled_from([-256, -12, 0, 4, 8, 36, 128, 4096]), st.data())

@@ -15,6 +15,7 @@ from tests.profiling.synthetic_traces import (
     FULL,
     affine,
     enter,
+    halves,
     instruction,
     kernel,
     memory,
@@ -61,6 +62,7 @@ def block_records(choice: random.Random) -> list[list[int]]:
                 scattered(1, [start + 4 * place for place in places], mask),
                 affine(choice.choice([2, 3]), start, 4, mask),
                 affine(4, 8 * places[0], 8, mask),
+                halves(1, start, 4 * choice.randint(0, 2), start + 4 * places[1], mask),
             ]
     return records
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.profiling.synthetic_traces import FULL, affine, enter, scattered, warp, words
+from tests.profiling.synthetic_traces import FULL, affine, enter, halves, scattered, warp, words
 
 from kernelcast.profiling.splitting import end_of_block
 
@@ -15,6 +15,7 @@ RECORDS = st.sampled_from(
         affine(0, 1 << 40, 4),
         # Addresses that look like the records of another block's warps must not end a block.
         affine(0, warp(7, 0)[0], 7),
+        halves(0, warp(7, 0)[0], 7, warp(7, 0)[0]),
         scattered(0, [warp(7, 0)[0], 7] * 16, FULL),
     ]
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.profiling.synthetic_traces import affine, enter, scattered, warp, words
+from tests.profiling.synthetic_traces import affine, enter, halves, scattered, warp, words
 
 from kernelcast.traces import chunks
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
@@ -20,6 +20,7 @@ RECORDS = st.lists(
         st.builds(warp, WORD | st.integers(0, 3), ID),
         st.builds(enter, ID, MASK),
         st.builds(affine, ID, WORD, WORD, MASK),
+        st.builds(halves, ID, WORD, WORD, WORD, MASK),
         st.builds(scattered, ID, st.lists(WORD, min_size=32, max_size=32), MASK),
     ),
     max_size=40,
@@ -63,15 +64,19 @@ def test_the_columns_of_a_chunk_are_the_documented_ones():
         scattered(3, lanes),
         affine(2, 1100, 4),
         scattered(3, [lane + 1 for lane in lanes]),
+        halves(2, 1110, 4, 5000),
         warp(6, 0),
         affine(2, 50, 8),
+        halves(4, 60, 8, 70),
     )
-    headers, record, grid_block, base, stride, deltas, delta = unpack_columns(encode_chunk(stream))
-    assert len(headers) == 4  # warp 0, warp 1, affine 2, scattered 3
-    assert record.tolist() == [1, 2, 3, 2, 3, 0, 2]
+    columns = unpack_columns(encode_chunk(stream))
+    headers, record, grid_block, base, stride, half, deltas, delta = columns
+    assert len(headers) == 6  # warp 0, warp 1, affine 2, scattered 3, halves 2, halves 4
+    assert record.tolist() == [1, 2, 3, 2, 3, 4, 0, 2, 5]
     assert grid_block.tolist() == [5, 1]
-    assert base.tolist() == [50, 1000, 100]  # warp 0 before warp 1
-    assert stride.tolist() == [8, 4, 0]
+    assert base.tolist() == [50, 60, 1000, 100, 10]  # warp 0 before warp 1
+    assert stride.tolist() == [8, 8, 4, 0, 0]
+    assert half.tolist() == [10, 3890]
     assert deltas.reshape(32, 2).T.tolist() == [lanes, [1] * 32]
     assert delta.tolist() == [0, 1]
 

@@ -10,7 +10,11 @@ A record starts with a header word: bits 0-31 the mask of active lanes, bits 32-
                (extrapolated where lane 0 is inactive) and the signed stride per lane, in bytes
     ADDRESSES  id = index of the memory instruction; 32 more words: the address of every lane,
                without meaning for inactive lanes
+    HALVES     id = index of the memory instruction; 3 more words: those of AFFINE, which hold for
+               lanes 0 to 15, and the address of lane 16, from which the others go on by the same
+               stride: two rows of a block that is 16 threads wide
 
+Where the lanes of an access allow several of the last three, it is for the executor to choose.
 Addresses are those of the instruction's own space (see `address_map`). A memory instruction whose
 guard is false in every lane leaves no record. The records of one warp are in its program order;
 those of different warps interleave at barriers.
@@ -18,14 +22,14 @@ those of different warps interleave at barriers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 
 Words = NDArray[np.uint64]
 
@@ -44,6 +48,7 @@ class RecordKind(IntEnum):
     BLOCK = 2
     AFFINE = 3
     ADDRESSES = 4
+    HALVES = 5
 
 
 RECORD_WORDS = {
@@ -51,6 +56,7 @@ RECORD_WORDS = {
     RecordKind.BLOCK: 1,
     RecordKind.AFFINE: 3,
     RecordKind.ADDRESSES: 1 + WARP_LANES,
+    RecordKind.HALVES: 4,
 }
 
 
@@ -81,11 +87,19 @@ def decode(words: Words) -> Iterator[TraceRecord]:
         elif kind is RecordKind.BLOCK:
             yield TraceRecord(block, warp, kind, ident, mask)
         else:
-            if kind is RecordKind.AFFINE:
-                base, stride = stream[at + 1], stream[at + 2]
-                lanes = [base + lane * stride & (1 << 64) - 1 for lane in range(WARP_LANES)]
-            else:
-                lanes = stream[at + 1 : at + 1 + WARP_LANES]
+            lanes = lane_addresses(kind, stream[at + 1 : at + RECORD_WORDS[kind]])
             active = tuple(a if mask >> lane & 1 else 0 for lane, a in enumerate(lanes))
             yield TraceRecord(block, warp, kind, ident, mask, active)
         at += RECORD_WORDS[kind]
+
+
+def lane_addresses(kind: RecordKind, words: Sequence[int]) -> Sequence[int]:
+    """The addresses of all lanes, by the words that follow the header of an access."""
+    if kind is RecordKind.ADDRESSES:
+        return words
+    base, stride = words[:2]
+    second = words[2] if kind is RecordKind.HALVES else base + HALF_WARP_LANES * stride
+    starts = [base] * HALF_WARP_LANES + [second] * HALF_WARP_LANES
+    return [
+        start + lane % HALF_WARP_LANES * stride & (1 << 64) - 1 for lane, start in enumerate(starts)
+    ]

@@ -81,7 +81,7 @@ class ProfileBuilder:
                 self._marks,
                 self._warp_instructions,
                 self._log.entries,
-                np.zeros(2 * WARP_LANES, np.int64),
+                np.zeros(3 * WARP_LANES, np.int64),
                 self._states,
             )
         )

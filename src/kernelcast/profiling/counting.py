@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
-from kernelcast.ir.sizes import FULL_MASK, WARP_LANES
+from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.groups import enter_block, enter_warp
@@ -20,6 +20,8 @@ _WARP = int(RecordKind.WARP)
 _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
+_HALVES = int(RecordKind.HALVES)
+_WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_HALVES + 1))  # type: ignore[call-overload]
 
 
 @compiled(
@@ -65,9 +67,9 @@ def count_records(
         mask = header & FULL_MASK
         if state.ordinal < 0 and kind != _WARP:
             return NOT_A_TRACE
-        if kind in (_AFFINE, _ADDRESSES):
+        if kind in (_AFFINE, _ADDRESSES, _HALVES):
             is_affine = kind == _AFFINE
-            following = at + 3 if is_affine else at + 1 + WARP_LANES
+            following = at + _WORDS[kind]
             if following > len(words) or ident >= len(instructions):
                 return NOT_A_TRACE
             instruction = instructions[np.uint64(ident)]
@@ -79,8 +81,13 @@ def count_records(
             if is_affine:
                 base = words[at + 1]
                 stride = words[at + 2]
-            else:
+            elif kind == _ADDRESSES:
                 lanes = words[at + 1 : at + 1 + WARP_LANES]
+            else:
+                lanes = scratch[2 * WARP_LANES :]
+                for lane in range(HALF_WARP_LANES):
+                    lanes[lane] = words[at + 1] + lane * words[at + 2]
+                    lanes[lane + HALF_WARP_LANES] = words[at + 3] + lane * words[at + 2]
             if not record_access(
                 instruction,
                 mask,

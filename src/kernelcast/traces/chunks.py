@@ -1,4 +1,4 @@
-"""A part of a trace's stream as seven columns, and back, bit for bit.
+"""A part of a trace's stream as eight columns, and back, bit for bit.
 
 A loop makes a warp come back to an instruction with addresses that have moved by as much as the
 time before. So of every access only the difference from the one before it is kept, of the same
@@ -8,9 +8,11 @@ adjacent. All arithmetic is modulo 2**64.
     headers     the distinct header words, ascending
     record      for every record, its place in `headers`
     grid_block  for every WARP record, the index of its block minus that of the WARP record before
-    base        for every AFFINE record, in sorted order, its first word minus that of the record
-                before it of the same warp and instruction
+    base        for every AFFINE or HALVES record, in sorted order, its first word minus that of the
+                record before it of the same warp and instruction
     stride      the same for the second word
+    half        for every HALVES record, in sorted order, how far its third word is from its first,
+                minus the same of the HALVES record before it of the same warp and instruction
     deltas      the distinct deltas of 32 addresses: lane 0 of all, then lane 1, up to lane 31
     delta       for every ADDRESSES record, in sorted order, its place in `deltas`
 
@@ -38,7 +40,7 @@ from kernelcast.execution.trace import (
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.columns import Integers, pack_column, unpack_columns
 
-_COLUMNS = 7
+_COLUMNS = 8
 _BAD = 1 << 62
 _LENGTHS = [{int(k): n for k, n in RECORD_WORDS.items()}.get(kind, _BAD) for kind in range(256)]
 """Words of a record by its kind."""
@@ -66,7 +68,8 @@ def encode_chunk(words: Words) -> bytes:
     stream = np.ascontiguousarray(words).view(np.int64)
     headers, record = np.unique(words[starts], return_inverse=True)
     order = _Order(headers[record])
-    affine, scattered = starts[order.affine], starts[order.scattered]
+    affine, halves = starts[order.affine], starts[order.halves]
+    scattered = starts[order.scattered]
     rows = stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)]
     deltas, delta = _distinct(_differences(rows, order.scattered_groups))
     columns = (
@@ -75,6 +78,7 @@ def encode_chunk(words: Words) -> bytes:
         np.diff(stream[starts[order.warps] + 1], prepend=np.int64(0)),
         _differences(stream[affine + 1], order.affine_groups),
         _differences(stream[affine + 2], order.affine_groups),
+        _differences(stream[halves + 3] - stream[halves + 1], order.halves_groups),
         deltas.T.reshape(-1),
         delta,
     )
@@ -86,7 +90,7 @@ def decode_chunk(data: bytes) -> Words:
     columns = unpack_columns(data)
     if len(columns) != _COLUMNS:
         raise ValueError(f"{len(columns)} columns")
-    headers, record, grid_block, base, stride, deltas, delta = columns
+    headers, record, grid_block, base, stride, half, deltas, delta = columns
     heads = _taken(headers, record).view(np.uint64)
     order = _Order(heads)
     lengths = np.array(_LENGTHS)[order.kinds]
@@ -96,9 +100,11 @@ def decode_chunk(data: bytes) -> Words:
     stream = np.empty(int(lengths.sum()), np.int64)
     stream[starts] = heads.view(np.int64)
     stream[starts[order.warps] + 1] = np.cumsum(grid_block)
-    affine, scattered = starts[order.affine], starts[order.scattered]
+    affine, halves = starts[order.affine], starts[order.halves]
+    scattered = starts[order.scattered]
     stream[affine + 1] = _sums(base, order.affine_groups)
     stream[affine + 2] = _sums(stride, order.affine_groups)
+    stream[halves + 3] = stream[halves + 1] + _sums(half, order.halves_groups)
     rows = _taken(np.ascontiguousarray(deltas.reshape(WARP_LANES, -1).T), delta)
     stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)] = _sums(rows, order.scattered_groups)
     return stream.view(np.uint64)
@@ -120,7 +126,11 @@ class _Order:
 
     @cached_property
     def affine(self) -> Integers:
-        return self._sorted(RecordKind.AFFINE)
+        return self._sorted(RecordKind.AFFINE, RecordKind.HALVES)
+
+    @cached_property
+    def halves(self) -> Integers:
+        return self._sorted(RecordKind.HALVES)
 
     @cached_property
     def scattered(self) -> Integers:
@@ -129,6 +139,10 @@ class _Order:
     @property
     def affine_groups(self) -> NDArray[np.bool_]:
         return self._begins(self.affine)
+
+    @property
+    def halves_groups(self) -> NDArray[np.bool_]:
+        return self._begins(self.halves)
 
     @property
     def scattered_groups(self) -> NDArray[np.bool_]:
@@ -144,8 +158,8 @@ class _Order:
         warp = np.where(last_warp > 0, ids[last_warp - 1], 0)
         return warp << 24 | ids
 
-    def _sorted(self, kind: RecordKind) -> Integers:
-        found = np.flatnonzero(self.kinds == kind)
+    def _sorted(self, *kinds: RecordKind) -> Integers:
+        found = np.flatnonzero(np.isin(self.kinds, kinds))
         return found[np.argsort(self._group[found], kind="stable")]
 
     def _begins(self, records: Integers) -> NDArray[np.bool_]:

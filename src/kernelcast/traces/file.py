@@ -26,7 +26,7 @@ from kernelcast.traces.header import pack_head, unpack_head
 from kernelcast.traces.stored import StoredTrace, TraceHead
 
 _MAGIC = b"KCTRACE"
-_VERSION = 1
+_VERSION = 2
 CHUNK_WORDS = 1 << 20
 """Words of a chunk: 8 MB, enough for a loop to repeat often, few enough to hold several times."""
 

@@ -10,10 +10,7 @@ from kernelcast.execution.engine.lowering import Lowering, record_header
 from kernelcast.execution.engine.values import Value, vector
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Space
-from kernelcast.ir.sizes import WARP_LANES
-
-_RAW_BYTES = 8 * RECORD_WORDS[RecordKind.ADDRESSES]
-_AFFINE_BYTES = 8 * RECORD_WORDS[RecordKind.AFFINE]
+from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +26,17 @@ class Access:
     mask: str
     first_host: str
     is_contiguous: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """Address of lane 0, stride to lane 1, the addresses that all lanes had if they went on so, and
+    whether the active ones have (scalar i1)."""
+
+    base: str
+    stride: str
+    expected: Value
+    holds: str
 
 
 def access(
@@ -53,12 +61,12 @@ def access(
         none = b.scalar(f"icmp eq i32 {mask}, 0")
         b.line(f"br i1 {none}, label %{done}, label %{some}")
         b.label(some)
-    base, stride, is_affine = _affine(lw, address, mask)
+    affine = _affine(lw, address, mask)
     hosts, fast = _check(lw, address, space, size_bytes, writes, mask)
     if lw.logs and space is not Space.PARAM:
-        _log(lw, address, mask, base, stride, is_affine)
-    steps_by_size = b.scalar(f"icmp eq i64 {stride}, {size_bytes}")
-    contiguous = b.scalar(f"and i1 {is_affine}, {steps_by_size}")
+        _log(lw, address, mask, affine)
+    steps_by_size = b.scalar(f"icmp eq i64 {affine.stride}, {size_bytes}")
+    contiguous = b.scalar(f"and i1 {affine.holds}, {steps_by_size}")
     contiguous = b.scalar(f"and i1 {contiguous}, {fast}")
     first = b.scalar(f"extractelement {vector('i64')} {hosts.text}, i32 0")
     body(Access(hosts, lanes, mask, first, contiguous))
@@ -74,8 +82,8 @@ def locate(
     access(lw, address, space, size_bytes, writes=writes, lanes=lanes, body=lambda _: None)
 
 
-def _affine(lw: Lowering, address: Value, mask: str) -> tuple[str, str, str]:
-    """Address of lane 0, stride, and whether the active lanes follow them."""
+def _affine(lw: Lowering, address: Value, mask: str) -> _Affine:
+    """How the active lanes follow the address of lane 0 and the stride to lane 1."""
     b = lw.b
     kind = vector("i64")
     base = b.scalar(f"extractelement {kind} {address.text}, i32 0")
@@ -85,32 +93,59 @@ def _affine(lw: Lowering, address: Value, mask: str) -> tuple[str, str, str]:
     expected = b.binary("add", b.splat(base, "i64"), steps)
     differs = b.mask_of(b.compare("ne", expected, address))
     wrong = b.scalar(f"and i32 {differs}, {mask}")
-    return base, stride, b.scalar(f"icmp eq i32 {wrong}, 0")
+    holds = b.scalar(f"icmp eq i32 {wrong}, 0")
+    return _Affine(base, stride, expected, holds)
 
 
-def _log(lw: Lowering, address: Value, mask: str, base: str, stride: str, is_affine: str) -> None:
+def _halves(lw: Lowering, address: Value, mask: str, affine: _Affine) -> tuple[str, str]:
+    """The address of lane 16, and whether the active lanes from there on follow it as those before
+    follow lane 0."""
+    b = lw.b
+    off = b.binary("sub", address, affine.expected)  # of lane 0 it is 0
+    firsts = [lane // HALF_WARP_LANES * HALF_WARP_LANES for lane in range(WARP_LANES)]
+    differs = b.mask_of(b.compare("ne", off, b.shuffle(off, firsts)))
+    wrong = b.scalar(f"and i32 {differs}, {mask}")
+    second = b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {HALF_WARP_LANES}")
+    return second, b.scalar(f"icmp eq i32 {wrong}, 0")
+
+
+def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
+    """Write the shortest record that the active lanes allow."""
     b = lw.b
     position = lw.log_position()
-    wide = b.scalar(f"zext i32 {mask} to i64")
-    pointer = b.scalar(f"inttoptr i64 {position} to ptr")
-    second = b.scalar(f"getelementptr i64, ptr {pointer}, i64 1")
-    affine, raw, logged = b.fresh("affine"), b.fresh("raw"), b.fresh("logged")
-    b.line(f"br i1 {is_affine}, label %{affine}, label %{raw}")
-    b.label(affine)
-    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.AFFINE, lw.position)}")
-    b.line(f"store i64 {header}, ptr {pointer}")
-    b.line(f"store i64 {base}, ptr {second}")
-    third = b.scalar(f"getelementptr i64, ptr {pointer}, i64 2")
-    b.line(f"store i64 {stride}, ptr {third}")
+    short, uneven, raw, halves = (b.fresh(n) for n in ("affine", "uneven", "raw", "halves"))
+    logged = b.fresh("logged")
+    b.line(f"br i1 {affine.holds}, label %{short}, label %{uneven}")
+    b.label(short)
+    _write(lw, position, RecordKind.AFFINE, mask, (affine.base, affine.stride))
+    b.line(f"br label %{logged}")
+    b.label(uneven)
+    second, are_halves = _halves(lw, address, mask, affine)
+    b.line(f"br i1 {are_halves}, label %{halves}, label %{raw}")
+    b.label(halves)
+    _write(lw, position, RecordKind.HALVES, mask, (affine.base, affine.stride, second))
     b.line(f"br label %{logged}")
     b.label(raw)
-    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.ADDRESSES, lw.position)}")
-    b.line(f"store i64 {header}, ptr {pointer}")
-    b.line(f"store {vector('i64')} {address.text}, ptr {second}, align 8")
+    behind = _write(lw, position, RecordKind.ADDRESSES, mask, ())
+    b.line(f"store {vector('i64')} {address.text}, ptr {behind}, align 8")
     b.line(f"br label %{logged}")
     b.label(logged)
-    size = b.scalar(f"phi i64 [ {_AFFINE_BYTES}, %{affine} ], [ {_RAW_BYTES}, %{raw} ]")
+    ends = ((RecordKind.AFFINE, short), (RecordKind.HALVES, halves), (RecordKind.ADDRESSES, raw))
+    sizes = ", ".join(f"[ {8 * RECORD_WORDS[kind]}, %{label} ]" for kind, label in ends)
+    size = b.scalar(f"phi i64 {sizes}")
     lw.advance_log(b.scalar(f"add i64 {position}, {size}"))
+
+
+def _write(lw: Lowering, position: str, kind: RecordKind, mask: str, words: tuple[str, ...]) -> str:
+    """Write a header and words; returns a pointer to what follows."""
+    b = lw.b
+    wide = b.scalar(f"zext i32 {mask} to i64")
+    header = b.scalar(f"or i64 {wide}, {record_header(kind, lw.position)}")
+    start = b.scalar(f"inttoptr i64 {position} to ptr")
+    for number, word in enumerate((header, *words)):
+        at = b.scalar(f"getelementptr i64, ptr {start}, i64 {number}")
+        b.line(f"store i64 {word}, ptr {at}")
+    return b.scalar(f"getelementptr i64, ptr {start}, i64 {1 + len(words)}")
 
 
 def _check(

@@ -19,9 +19,9 @@ from kernelcast.execution.trace import (
     RECORD_WORDS,
     RecordKind,
     Words,
+    lane_addresses,
 )
 from kernelcast.ir import BasicBlock, Dim3, Kernel
-from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.accel_sim.line import line_of
 from kernelcast.traces.stored import TraceHead
 
@@ -118,16 +118,10 @@ def _visits(stream: Sequence[int]) -> list[_Visit]:
         if kind is RecordKind.BLOCK:
             visits.append(_Visit(ident, lanes, {}))
         else:
-            visits[-1].accesses.setdefault(ident, (lanes, _addresses(kind, stream, at)))
+            addresses = lane_addresses(kind, stream[at + 1 : at + RECORD_WORDS[kind]])
+            visits[-1].accesses.setdefault(ident, (lanes, addresses))
         at += RECORD_WORDS[kind]
     return visits
-
-
-def _addresses(kind: RecordKind, stream: Sequence[int], at: int) -> Sequence[int]:
-    if kind is RecordKind.ADDRESSES:
-        return stream[at + 1 : at + 1 + WARP_LANES]
-    base, stride = stream[at + 1], stream[at + 2]
-    return [base + lane * stride & (1 << 64) - 1 for lane in range(WARP_LANES)]
 
 
 def _diverged(kernel: Kernel, visits: Sequence[_Visit]) -> list[int]:
