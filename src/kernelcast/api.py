@@ -25,7 +25,6 @@ from kernelcast.forecasting.build import (
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
 from kernelcast.forecasting.runs import run_of_last, waves_of_launch
-from kernelcast.forecasting.traced import cases_of_traces
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
@@ -183,6 +182,8 @@ def traced_cases(file: str | Path, machines: Sequence[Machine]) -> tuple[Case, .
     The file is one that `kernelcast trace --out` wrote, a trace of Accel-Sim, or its list of
     several. Raises InputError where it is damaged.
     """
+    from kernelcast.forecasting.traced import cases_of_traces  # loads the readers of traces
+
     return cases_of_traces(Path(file), machines)
 
 

@@ -13,7 +13,7 @@ from kernelcast.cli import groups
 PROGRAM = Path(sys.executable).parent / "kernelcast"
 ROOT = Path(__file__).parents[2]
 
-HEAVY = {"numpy", "llvmlite", "numba", "rich", "msgspec", "elftools"}
+HEAVY = {"numpy", "llvmlite", "numba", "rich", "msgspec"}
 
 
 def imported_by(*arguments):

@@ -16,7 +16,8 @@ from kernelcast.profiling.profile import Count, Profile
 from kernelcast.profiling.stored import builder_for, profile_of
 from kernelcast.traces.accel_sim.export import export_trace
 from kernelcast.traces.file import read_trace, write_trace
-from kernelcast.traces.open import is_trace, open_trace
+from kernelcast.traces.open import open_trace
+from kernelcast.traces.recognise import is_trace
 
 HEADER = """-kernel name = _Z4copyPfi
 -kernel id = 7

@@ -12,7 +12,8 @@ from kernelcast.errors import InputError
 from kernelcast.ir import Launch, OpClass, Space
 from kernelcast.profiling.profile import Count
 from kernelcast.profiling.stored import profile_of
-from kernelcast.traces.open import is_trace, open_trace
+from kernelcast.traces.open import open_trace
+from kernelcast.traces.recognise import is_trace
 
 
 def head(version: int, binary: int = 80) -> str:

@@ -45,7 +45,8 @@ from kernelcast.profiling.stored import profile_of
 from kernelcast.traces import file as trace_file
 from kernelcast.traces.file import read_section, read_trace, write_trace
 from kernelcast.traces.header import StoredInstruction, StoredKernel, pack_head, unpack_head
-from kernelcast.traces.open import is_trace, open_trace
+from kernelcast.traces.open import open_trace
+from kernelcast.traces.recognise import is_trace
 from kernelcast.traces.stored import TraceHead
 from kernelcast.traces.stored_launch import StoredArray, StoredLaunch
 

@@ -14,6 +14,7 @@ import click
 from kernelcast.cli.options import Output, output_options
 from kernelcast.errors import KernelcastError
 from kernelcast.reporting.documents.doctor import DoctorDocument, InstalledPart
+from kernelcast.version import VERSION
 
 
 @click.command("doctor")
@@ -28,7 +29,7 @@ def findings() -> Iterator[InstalledPart]:
     yield InstalledPart(
         "kernelcast",
         True,
-        f"{version('kernelcast')} on Python {sys.version.split()[0]}, "
+        f"{VERSION} on Python {sys.version.split()[0]}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
     yield from _compilers()

@@ -55,7 +55,7 @@ def command(
     from kernelcast.cli.studies import forecasts, study
     from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
-    from kernelcast.traces.open import is_trace
+    from kernelcast.traces.recognise import is_trace
 
     gpus.machine()
     if len(models.models()) > 1:

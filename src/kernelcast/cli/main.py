@@ -17,6 +17,7 @@ from kernelcast.errors import (
     ToolError,
     UnsupportedError,
 )
+from kernelcast.version import VERSION
 
 _PROGRAM = "kernelcast"
 _COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
@@ -29,9 +30,7 @@ _EXIT_INTERRUPTED = 130
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
-        from importlib.metadata import version
-
-        click.echo(f"{_PROGRAM} {version(_PROGRAM)}")
+        click.echo(f"{_PROGRAM} {VERSION}")
         ctx.exit()
 
 

@@ -38,7 +38,7 @@ def study(
     """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.traces.open import is_trace
+    from kernelcast.traces.recognise import is_trace
 
     machines = gpus.machines()
     if is_trace(Path(file)):

@@ -77,7 +77,7 @@ def command(
     from kernelcast.cli.studies import refuse_execution_options
     from kernelcast.profiling.stored import builder_for
     from kernelcast.reporting.documents.trace import trace_document
-    from kernelcast.traces.open import is_trace
+    from kernelcast.traces.recognise import is_trace
 
     if form == _ACCEL_SIM and not out:
         raise InputError(f"--format {form} without a place", hint="name a new folder with --out")

@@ -6,14 +6,13 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kernelcast.analysis.global_writes import depends_on_order
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import InputError, UnsupportedError
 from kernelcast.execution.consumers import Consumer, are_splittable
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.reference import check_defined, run_reference
 from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
@@ -95,8 +94,6 @@ def execute(
     if count < 1:
         raise InputError(f"{count} threads", where="threads", hint="give 1 or more")
     if executor != "reference":
-        # What an instruction means is the reference's to say, and the engine's to do faster.
-        _check_defined_once(kernel, launch, memory, needed)
         if count > 1 and consumers and not _can_share(kernel, memory, needed, consumers):
             count = 1
         try:
@@ -104,6 +101,7 @@ def execute(
                 kernel, launch, memory, chosen, most, consumers, count, needed, cache, progress
             )
         except (UnsupportedError, ImportError):
+            _check_defined(kernel, launch, memory, needed)
             if executor == "engine":
                 raise
     return _with_reference(kernel, launch, memory, chosen, most, consumers)
@@ -117,18 +115,11 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-_checked: tuple[Kernel, Launch, Needed | None] | None = None
-"""What was executed last: a sample is executed in several parts."""
+def _check_defined(kernel: Kernel, launch: Launch, memory: Memory, needed: Needed | None) -> None:
+    """What an instruction means is the reference's to say, and the engine's to do faster."""
+    from kernelcast.execution.reference import check_defined  # loads all definitions
 
-
-def _check_defined_once(
-    kernel: Kernel, launch: Launch, memory: Memory, needed: Needed | None
-) -> None:
-    global _checked
-    asked = (kernel, launch, needed)
-    if _checked is None or any(a is not b for a, b in zip(asked, _checked, strict=True)):
-        check_defined(*asked[:2], memory, needed)
-        _checked = asked
+    check_defined(kernel, launch, memory, needed)
 
 
 def _can_share(
@@ -172,6 +163,7 @@ def _with_engine(
         needed=needed,
         cache=cache,
         progress=progress,
+        check=partial(_check_defined, kernel, launch, memory, needed),
     )
     return Execution(blocks, "engine", run.seconds, run.warp_instructions, run.thread_instructions)
 
@@ -184,6 +176,8 @@ def _with_reference(
     budget: int,
     consumers: Sequence[Consumer],
 ) -> Execution:
+    from kernelcast.execution.reference import run_reference
+
     started = time.perf_counter()
     words, warp_instructions, thread_instructions = run_reference(
         kernel, launch, memory, blocks, budget=budget

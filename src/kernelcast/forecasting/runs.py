@@ -9,7 +9,6 @@ from pathlib import Path
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.execution.blocks import FIRST, LAST, MIDDLE, Blocks, random_blocks, whole_waves
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.reference import check_defined
 from kernelcast.execution.run import Run
 from kernelcast.forecasting.build import (
     Build,
@@ -43,6 +42,8 @@ def run_of_last(
     trace is long. Raises LaunchError where the arguments of a launch do not fit, UnsupportedError
     for code that cannot be executed, and ExecutionError where an earlier launch goes wrong.
     """
+    from kernelcast.execution.reference import check_defined  # loads all definitions
+
     memory: Memory | None = None
     run: Run | None = None
     for at, (kernel, launch) in enumerate(launches, 1):

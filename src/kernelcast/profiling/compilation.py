@@ -9,10 +9,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+import llvmlite
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -102,8 +105,17 @@ def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf
     layouts = [
         (k.element.descr, k.dimensions) if isinstance(k, ArrayOf) else k.descr for k in kinds
     ]
-    made_by = (sys.version, version("numba"), version("llvmlite"), *host())
+    made_by = (sys.version, _numba_version(), llvmlite.__version__, *host())
     return content_key(repr(made_by), repr(types), repr(layouts), *_content(function, set()))
+
+
+@cache
+def _numba_version() -> str:
+    """What Numba says of its version, in a file that can be read without loading Numba."""
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:
+        raise ToolError("numba is not installed", hint="pip install numba")
+    return Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8")
 
 
 def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:

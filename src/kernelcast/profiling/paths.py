@@ -71,7 +71,7 @@ class PathLog:
 
         `totals` are the instructions of every executed block's warps.
         """
-        slots = np.unique(self.filled["slot"])
+        slots = np.flatnonzero(np.bincount(self.filled["slot"]))
         if not len(slots):
             nothing = np.zeros(0, np.int32)
             return WarpPath(block=-1, warp=-1, blocks=nothing, lanes=nothing)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,9 +22,10 @@ from kernelcast.execution.trace import Words
 from kernelcast.files import whole_file
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
 from kernelcast.traces.header import pack_head, unpack_head
+from kernelcast.traces.recognise import MAGIC, is_own_format
 from kernelcast.traces.stored import StoredTrace, TraceHead
+from kernelcast.version import VERSION
 
-_MAGIC = b"KCTRACE"
 _VERSION = 2
 CHUNK_WORDS = 1 << 20
 """Words of a chunk: 8 MB, enough for a loop to repeat often, few enough to hold several times."""
@@ -79,8 +79,8 @@ def write_trace(path: Path, head: TraceHead, maker: str) -> Iterator[TraceWriter
     Raises InputError where the file cannot be written.
     """
     with whole_file(path) as file:
-        file.write(_MAGIC + bytes([_VERSION]))
-        _write_section(file, _HEAD, pack_head(head, maker, version("kernelcast")))
+        file.write(MAGIC + bytes([_VERSION]))
+        _write_section(file, _HEAD, pack_head(head, maker, VERSION))
         writer = TraceWriter(file)
         yield writer
         writer.flush()
@@ -96,11 +96,6 @@ def read_trace(path: Path) -> StoredTrace:
             raise ValueError("no head")
         head, maker = unpack_head(data)
     return StoredTrace(head, maker, lambda: _words(path))
-
-
-def is_own_format(start: bytes) -> bool:
-    """Whether the first bytes of a file are those of a trace of this format."""
-    return start.startswith(_MAGIC)
 
 
 def _words(path: Path) -> Iterator[Words]:
@@ -154,12 +149,12 @@ def _chunks(words: Words) -> Iterator[Words]:
 
 
 def _check_version(file: BinaryIO, path: Path) -> None:
-    start = file.read(len(_MAGIC) + 1)
+    start = file.read(len(MAGIC) + 1)
     if not is_own_format(start):
         raise InputError("not a trace of kernelcast", where=str(path))
-    if start[len(_MAGIC) :] != bytes([_VERSION]):
+    if start[len(MAGIC) :] != bytes([_VERSION]):
         raise InputError(
-            f"a trace of format {start[len(_MAGIC) :].hex() or 'unknown'}",
+            f"a trace of format {start[len(MAGIC) :].hex() or 'unknown'}",
             where=str(path),
             hint=f"this version reads format {_VERSION}; make the trace anew",
         )

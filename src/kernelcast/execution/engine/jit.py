@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,23 +77,28 @@ def _compile(ir: str) -> bytes:
     return code
 
 
-def machine_code(ir: str, cache: Cache | None = None) -> HostCode:
+def machine_code(
+    ir: str, cache: Cache | None = None, check: Callable[[], None] | None = None
+) -> HostCode:
     """Compile a module whose entry is `i32 run(ptr)`, or take its code from the cache.
 
+    `check` is called before anything is compiled. What is in the cache was checked before it.
     The last few modules stay loaded, so that a second run in the process costs nothing.
     """
     key = _key(ir)
     loaded = _loaded.get(key)
     if loaded is None:
-        loaded = _loaded[key] = _load(ir, key, cache)
+        loaded = _loaded[key] = _load(ir, key, cache, check)
         while len(_loaded) > _LOADED_MODULES:
             del _loaded[next(iter(_loaded))]
     return loaded
 
 
-def _load(ir: str, key: str, cache: Cache | None) -> HostCode:
+def _load(ir: str, key: str, cache: Cache | None, check: Callable[[], None] | None) -> HostCode:
     code = cache.get("object", key) if cache is not None else None
     if code is None:
+        if check is not None:
+            check()
         code = _compile(ir)
         if cache is not None:
             cache.put("object", key, code)

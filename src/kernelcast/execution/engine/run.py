@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,18 +48,20 @@ def run_engine(
     needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    check: Callable[[], None] | None = None,
 ) -> EngineRun:
     """Execute blocks of a launch, given in ascending order, and let `consumers` follow.
 
     `budget` limits the warp instructions of a block. More than one of `threads` takes part only
     where all consumers can be split. Where only the trace counts, `needed` says what has to be
-    computed for it. `progress` is told the share of blocks done now and then. Raises
+    computed for it. `progress` is told the share of blocks done now and then. `check` is called
+    before the kernel is compiled, not where its machine code is there already. Raises
     UnsupportedError where the engine cannot lower an instruction, and the subclasses of
     ExecutionError where the kernel goes wrong: in the lowest of the blocks in which it does.
     """
     started = time.perf_counter()
     lowered = lower(kernel, needed, logs=bool(consumers), is_shared=threads > 1)
-    code = machine_code(lowered.ir, cache)
+    code = machine_code(lowered.ir, cache, check)
     ready = time.perf_counter()
     chosen = np.array(blocks, np.uint64)
     work = WorkQueue(kernel, launch, memory, lowered, code, budget, chosen, progress)

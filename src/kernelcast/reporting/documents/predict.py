@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from kernelcast.models.terms.base import Bottleneck, Prediction
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.reporting.documents.base import NotNegative, Positive, json_schema
 from kernelcast.reporting.documents.result import Result, launch_title, result
+from kernelcast.version import VERSION
 
 _SCHEMA: Literal["kernelcast/predict/1"] = "kernelcast/predict/1"
 
@@ -74,7 +74,7 @@ def predict_document(predictions: Sequence[Prediction]) -> PredictDocument:
     sums = _totals(predictions) if _is_workload(predictions) else []
     return PredictDocument(
         schema=_SCHEMA,
-        kernelcast=version("kernelcast"),
+        kernelcast=VERSION,
         results=[result(p) for p in predictions],
         totals=sums,
         total_time_s=sums[0].total_time_s if len(sums) == 1 else None,

@@ -18,7 +18,6 @@ from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
 from kernelcast.files import whole_folder
 from kernelcast.ir import Dim3, Kernel
 from kernelcast.isas.assembly import is_machine_code
-from kernelcast.traces.accel_sim.lines import LIST_NAME
 from kernelcast.traces.accel_sim.simulator import (
     VALUES_NEEDED,
     binary_version,
@@ -26,6 +25,7 @@ from kernelcast.traces.accel_sim.simulator import (
     stand_in,
 )
 from kernelcast.traces.accel_sim.writer import BlockWriter, whole_instructions
+from kernelcast.traces.recognise import LIST_NAME
 from kernelcast.traces.stored import TraceHead
 
 _TRACE_NAME = "kernel-1.traceg"

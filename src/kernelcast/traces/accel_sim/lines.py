@@ -12,9 +12,7 @@ from typing import IO
 
 from kernelcast.errors import InputError, ParseError
 from kernelcast.ir import Dim3, Launch
-
-LIST_NAME = "kernelslist.g"
-_XZ_MAGIC = b"\xfd7zXZ\0"
+from kernelcast.traces.recognise import XZ_MAGIC
 
 _KEY = re.compile(r"-(\w[\w ]*?) = (.*)")
 _DIM = re.compile(r"\((\d+),(\d+),(\d+)\)")
@@ -181,7 +179,7 @@ def open_text(path: Path) -> IO[str]:
     try:
         with path.open("rb") as file:
             start = file.read(_START_BYTES)
-        if start.startswith(_XZ_MAGIC):
+        if start.startswith(XZ_MAGIC):
             return lzma.open(path, "rt", encoding="latin-1")
         if b"\0" in start:
             raise InputError(
@@ -220,17 +218,3 @@ def _dim(text: str) -> Dim3:
     if found is None:
         raise ValueError(f"{text} is no extent")
     return int(found[1]), int(found[2]), int(found[3])
-
-
-def is_accel_sim(start: bytes) -> bool:
-    """Whether the first bytes of a file are those of a trace or a list of them.
-
-    Of a packed file the text inside is looked at.
-    """
-    if start.startswith(_XZ_MAGIC):
-        try:
-            start = lzma.LZMADecompressor().decompress(start, len(start))
-        except lzma.LZMAError:
-            return False
-    first = start.lstrip().partition(b"\n")[0]
-    return bool(re.match(rb"-kernel name =|Memcpy[HD]to[HD],|kernel-\S*\.trace", first))

@@ -1,0 +1,3 @@
+"""The version of this package: packaging takes it from here."""
+
+VERSION = "0.2.0"
