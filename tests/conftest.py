@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,8 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all caches, those of child processes too, lie below the folder of the tests."""
+    """Let all caches, those of child processes too, lie below the folder of the tests; interrupts
+    interrupt."""
     os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
+    # A shell lets what runs in the background ignore interrupts, which tests send.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         kept.delete_others()
 
