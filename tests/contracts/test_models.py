@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import math
+import random
 import re
 import subprocess
 import sys
@@ -14,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from kernelcast.errors import MissingNumberError, NotFoundError
+from kernelcast.errors import KernelcastError, MissingNumberError, NotFoundError
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
+from kernelcast.machines.loader import apply_overrides, machine_names
 from kernelcast.machines.loader import load_machine as read_machine
-from kernelcast.machines.loader import machine_names
+from kernelcast.machines.schema import ENTRIES
 from kernelcast.models import default_model_name, load_model, model_names, read_model
 from kernelcast.models.terms.base import Bottleneck, Case, Prediction
 from kernelcast.models.terms.parameters import model_label, parameters
@@ -232,3 +234,39 @@ def test_the_example_of_the_documentation_is_a_model(make_case):
     example = scope["MyModel"](scale=2.0)
     case = make_case(load_machine("h100-sxm"), KERNELS["stream"])
     check_promises(example, case, example.predict(case))
+
+
+VARIED = {
+    "sm.count": (1, 200),
+    "clock.sm": (5e8, 3e9),
+    "dram.bandwidth": (1e11, 4e12),
+    "l2.size": (1e5, 1e8),
+    "latency.dram": (100.5, 2000.5),
+    "latency.fp32": (2.5, 30.5),
+    "l1.bandwidth": (16, 256),
+    "occupancy.warps_per_sm": (32, 64),
+    "sm.loads_per_warp": (1, 8),
+}
+
+
+@pytest.mark.parametrize("name", ["gtx-480", "h100-sxm"])
+def test_a_case_moved_to_other_numbers_says_what_a_new_one_does(model, build, name):
+    """Whatever it shares with those it was moved from."""
+    moved = build(load_machine(name))
+    for seed in range(6):
+        drawn = random.Random(seed)
+        paths = drawn.sample(sorted(VARIED), 3)
+        values = {path: drawn.uniform(*VARIED[path]) for path in paths}
+        whole = {p: round(v) if ENTRIES[p].is_whole else v for p, v in values.items()}
+        machine = apply_overrides(load_machine(name), [f"{p}={v}" for p, v in whole.items()])
+        moved, new = moved.on(machine), build(machine)
+        try:
+            expected = model.predict(new)
+        except KernelcastError as error:
+            with pytest.raises(type(error), match=re.escape(str(error))):
+                model.predict(moved)
+            continue
+        found = model.predict(moved)
+        for field in dataclasses.fields(Prediction):
+            if field.name not in ("case", "model"):
+                assert getattr(found, field.name) == getattr(expected, field.name), field.name

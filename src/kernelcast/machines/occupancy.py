@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from kernelcast.errors import InputError, LaunchError
 from kernelcast.ir import Launch, Resources
@@ -330,6 +330,7 @@ def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 
 
+@lru_cache
 def _slacks(rules: _Rules, request: _BlockResources, blocks: int) -> tuple[Slack, ...]:
     """Every rule allows fewer blocks, or as many, for more of a resource: a bisection is exact."""
     ranges = [

@@ -34,7 +34,7 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.terms.latency import contention_law, load_latency, shares_of_waits, timing
+from kernelcast.models.terms.latency import contention_law, load_latency, shares_of_waits
 from kernelcast.models.terms.latency_hiding import MemoryContention, contended_throughput
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.slowest_warp import warp_spread
@@ -301,16 +301,14 @@ def _path(case: Case, estimate: Estimate, law: MemoryContention | None, by: str)
     together is what the walk shows when each takes its own mean latency.
     """
     unloaded, notes = _unloaded_latency(case, estimate, law, by)
-    timed = timing(case, unloaded, by)
-    walked = single_warp(case, timed)
     # Loads that are waited for together share one wait: walk again with their latency.
-    together = _loads_per_wait(case, walked)
+    together = _loads_per_wait(case, single_warp(case, unloaded, by).walked)
     if together > 1:
         unloaded, notes = _unloaded_latency(case, estimate, law, by, together)
-        timed = timing(case, unloaded, by)
-        walked = single_warp(case, timed)
+    alone = single_warp(case, unloaded, by)
+    timed, walked = alone.timed, alone.walked
     # From the representative warp to the mean one, and what that waits for slower ones.
-    spread = warp_spread(case, timed, walked)
+    spread = warp_spread(case, unloaded, by)
     replacement = case.machine.get("latency.block_replacement")
     missing = () if replacement else ("replacing a block: no latency.block_replacement",)
     scale = spread.mean_cycles / walked.cycles if walked.cycles else 1.0

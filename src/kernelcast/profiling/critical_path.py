@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
+from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.profile import WarpPath
 
 WALKED_INSTRUCTIONS = 1 << 21
@@ -58,12 +60,23 @@ def walk_warp(
     """
     latency_cycles = np.array([latency(i) for i in kernel.instructions], np.float64)
     interval_cycles = np.array([issue(i) for i in kernel.instructions], np.float64)
+    return walk_in_cycles(kernel, path, latency_cycles, interval_cycles)
+
+
+def walk_in_cycles(
+    kernel: Kernel,
+    path: WarpPath,
+    latency_cycles: NDArray[np.float64],
+    interval_cycles: NDArray[np.float64],
+) -> WarpTime:
+    """`walk_warp` with the cycles of every instruction of the kernel in an array."""
     walk = _walk(kernel, path, latency_cycles, interval_cycles, in_order=True)
     critical: dict[tuple[OpClass, Space | None], float] = {}
-    for index in np.flatnonzero(walk.critical):
+    executed = np.flatnonzero(walk.critical)
+    for index, times in zip(executed.tolist(), walk.critical[executed].tolist(), strict=True):
         instruction = kernel.instructions[index]
         key = (instruction.op_class, instruction.space)
-        critical[key] = critical.get(key, 0.0) + float(walk.critical[index]) * walk.scale
+        critical[key] = critical.get(key, 0.0) + times * walk.scale
     return WarpTime(
         cycles=walk.cycles * walk.scale,
         issue_cycles=walk.issue_cycles * walk.scale,
@@ -106,28 +119,24 @@ def _walk(
 ) -> _Walk:
     from kernelcast.profiling.walking import walk_path  # loads the compiled loops
 
-    bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
-    lengths = bounds[:, 1] - bounds[:, 0]
-    held = int(lengths[path.blocks].sum())
+    flow = _data_flow(kernel)
+    held = int(flow.lengths[path.blocks].sum())
     walked = min(held, WALKED_INSTRUCTIONS)
-    ids: dict[Register, int] = {}
-    read_start, reads = _registers([_read_by(i) for i in kernel.instructions], ids)
-    write_start, writes = _registers([i.writes for i in kernel.instructions], ids)
     waits = np.zeros(len(kernel.instructions))
     critical = np.zeros(len(kernel.instructions), np.int64)
     result = np.zeros(2)
     walk_path(
         np.ascontiguousarray(path.blocks, np.int32),
-        bounds,
-        read_start,
-        reads,
-        write_start,
-        writes,
+        flow.bounds,
+        flow.read_start,
+        flow.reads,
+        flow.write_start,
+        flow.writes,
         latency_cycles,
         interval_cycles,
         in_order,
-        np.zeros(len(ids)),
-        np.full(len(ids), -1, np.int64),
+        np.zeros(flow.registers),
+        np.full(flow.registers, -1, np.int64),
         np.empty(walked, np.int32),
         np.empty(walked, np.int32),
         waits,
@@ -136,6 +145,40 @@ def _walk(
     )
     scale = max(path.instructions, held) / walked if walked else 1.0
     return _Walk(float(result[0]), float(result[1]), waits, critical, scale)
+
+
+@dataclass(frozen=True)
+class _DataFlow:
+    """What the walk of a kernel reads of it, as `walk_path` takes it.
+
+    `lengths` are those of its basic blocks, in instructions.
+    """
+
+    lengths: NDArray[np.int64]
+    bounds: FixedArray
+    read_start: FixedArray
+    reads: FixedArray
+    write_start: FixedArray
+    writes: FixedArray
+    registers: int
+
+
+@lru_cache(maxsize=32)
+def _data_flow(kernel: Kernel) -> _DataFlow:
+    """Kept because a kernel is walked once for every machine that it is put on."""
+    bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
+    ids: dict[Register, int] = {}
+    read_start, reads = _registers([_read_by(i) for i in kernel.instructions], ids)
+    write_start, writes = _registers([i.writes for i in kernel.instructions], ids)
+    return _DataFlow(
+        lengths=bounds[:, 1] - bounds[:, 0],
+        bounds=FixedArray(bounds),
+        read_start=FixedArray(read_start),
+        reads=FixedArray(reads),
+        write_start=FixedArray(write_start),
+        writes=FixedArray(writes),
+        registers=len(ids),
+    )
 
 
 def _read_by(instruction: Instruction) -> tuple[Register, ...]:

@@ -9,7 +9,6 @@ import pytest
 
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.terms.latency import timing
 from kernelcast.models.terms.single_warp import single_warp
 
 ADDITIONS = [{"op_class": OpClass.FP32, "writes": r, "reads": (r,)} for r in "abcdefg"]
@@ -22,7 +21,7 @@ FERMI = load_machine("gtx-480")
 
 
 def alone(case):
-    return single_warp(case, timing(case, DRAM_CYCLES, "this test"))
+    return single_warp(case, DRAM_CYCLES, "this test").walked
 
 
 def issue_cycles(make_case, machine, ops) -> list[float]:

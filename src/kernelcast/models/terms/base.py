@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
-from typing import ClassVar, Protocol
+from functools import cached_property, wraps
+from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
 from kernelcast.hierarchy.traffic import Traffic, bound_traffic
 from kernelcast.ir import Kernel, Launch
+from kernelcast.machines.kept import KeptResults
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Profile
+
+_Further = ParamSpec("_Further")
+_OfCase = TypeVar("_OfCase")
 
 
 class Bottleneck(StrEnum):
@@ -45,23 +49,59 @@ class Bottleneck(StrEnum):
 class Case:
     """One kernel, one launch, one machine: everything a model may see.
 
-    What is costly is computed on first use and shared by all models.
+    What is costly is computed on first use and shared by all models, and `kept` for machines on
+    which nothing that it depends on differs.
     """
 
     kernel: Kernel
     launch: Launch
     machine: Machine
     profile: Profile
+    kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
     def occupancy(self) -> Occupancy:
         """Blocks and warps per SM by the vendor's rules."""
-        return occupancy_of_launch(self.machine, self.kernel.resources, self.launch)
+        return _occupancy(self)
 
     @cached_property
     def traffic(self) -> Traffic:
         """Bytes per level of the memory hierarchy, bounded where no cache is modelled."""
-        return bound_traffic(self.profile, self.machine)
+        return _traffic(self)
+
+    def on(self, machine: Machine) -> Case:
+        """The same code on the same chip with other numbers; both share what they keep."""
+        moved = replace(self, machine=machine)
+        object.__setattr__(moved, "kept", self.kept)
+        return moved
+
+
+def kept(
+    compute: Callable[Concatenate[Case, _Further], _OfCase],
+) -> Callable[Concatenate[Case, _Further], _OfCase]:
+    """A function of a case and hashable arguments that is computed once for equal numbers.
+
+    Its answers must not hold the case or its machine.
+    """
+
+    @wraps(compute)
+    def answer(case: Case, /, *args: _Further.args, **kwargs: _Further.kwargs) -> _OfCase:
+        asked = (args, *kwargs.items())
+        return case.kept.get(
+            compute, asked, case.machine, lambda machine: compute(case.on(machine), *args, **kwargs)
+        )
+
+    return answer
+
+
+@kept
+def _occupancy(case: Case) -> Occupancy:
+    return occupancy_of_launch(case.machine, case.kernel.resources, case.launch)
+
+
+@kept
+def _traffic(case: Case) -> Traffic:
+    return bound_traffic(case.profile, case.machine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.rules import (
@@ -12,11 +18,11 @@ from kernelcast.hierarchy.rules import (
     transaction_bytes,
 )
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import Instruction, Kernel, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Case, kept
 from kernelcast.models.terms.latency_hiding import MemoryContention
 from kernelcast.models.terms.throughput import (
     CUDA_CORE_CLASSES,
@@ -24,6 +30,8 @@ from kernelcast.models.terms.throughput import (
     sector_cycles,
 )
 from kernelcast.profiling.profile import AccessProfile
+
+_OfEach = TypeVar("_OfEach")
 
 _UNTIMED = frozenset(
     {
@@ -164,54 +172,146 @@ def timing(case: Case, memory: float, needed_by: str) -> InstructionTiming:
         If the machine lacks the latency of a class and `latency.fp32`, or `latency.shared` where
         shared memory is read, or what tells the cost of its bank conflicts where it has some.
     """
-    by_instruction: dict[int, AccessProfile] = {}
-    for access in case.profile.accesses:
-        known = by_instruction.get(access.instruction)
-        if known is None or access.requests > known.requests:
-            by_instruction[access.instruction] = access
-    first_of_pairs = frozenset(pairs_of_case(case).values())
-    clock = _InstructionCosts(case, memory, needed_by, by_instruction, first_of_pairs)
-    instructions = case.kernel.instructions
-    return InstructionTiming(
-        tuple(clock.latency(i) for i in instructions),
-        tuple(clock.interval(i) for i in instructions),
-        tuple(clock.store_next(i) for i in instructions),
-        tuple(clock.waits_for_memory(i) for i in instructions),
+    known = _timing_without_memory(case, needed_by)
+    latency = known.inside + memory * known.outside
+    return replace(known.timing, latency=tuple(latency.tolist()))
+
+
+@dataclass(frozen=True)
+class _TimingWithoutMemory:
+    """All of a timing that no latency of memory changes.
+
+    The latency of an instruction is `inside`, and that of memory `outside` times, 0 or 1.
+    """
+
+    timing: InstructionTiming
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+@kept
+def _timing_without_memory(case: Case, needed_by: str) -> _TimingWithoutMemory:
+    kinds = _kinds(case)
+    costs = _InstructionCosts(case, needed_by, kinds)
+    latency = np.array(kinds.alike([costs.latency(i) for i in kinds.examples])).reshape(-1, 2)
+    timed = InstructionTiming(
+        (),
+        kinds.alike([costs.interval(i) for i in kinds.examples]),
+        kinds.alike([costs.store_next(i) for i in kinds.examples]),
+        kinds.alike([costs.waits_for_memory(i) for i in kinds.examples]),
         int(case.machine.get("sm.loads_per_warp") or 0),
-        tuple(sorted(clock.notes)),
+        tuple(sorted(costs.notes)),
     )
+    return _TimingWithoutMemory(timed, latency[:, 0], latency[:, 1])
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Instructions by all that their timing depends on, with an example of every kind.
+
+    A long kernel has few kinds, so it is timed as fast as a short one. `kind` names that of every
+    instruction. `accesses` holds, of every memory instruction, the space that most requests went
+    to, and `readers` the class of the first that reads a result in its basic block.
+    """
+
+    examples: tuple[Instruction, ...]
+    kind: tuple[int, ...]
+    accesses: Mapping[int, AccessProfile]
+    readers: Mapping[int, OpClass | None]
+    first_of_pairs: frozenset[int]
+
+    def alike(self, values: Sequence[_OfEach]) -> tuple[_OfEach, ...]:
+        """What holds of the examples, for all instructions."""
+        return tuple([values[kind] for kind in self.kind])
+
+
+@kept
+def _kinds(case: Case) -> _Kinds:
+    accesses: dict[int, AccessProfile] = {}
+    for access in case.profile.accesses:
+        known = accesses.get(access.instruction)
+        if known is None or access.requests > known.requests:
+            accesses[access.instruction] = access
+    pairs = frozenset(pairs_of_case(case).values())
+    readers = _first_readers(case.kernel)
+    numbers: dict[object, int] = {}
+    examples: list[Instruction] = []
+    kind: list[int] = []
+    for i in case.kernel.instructions:
+        key = (
+            assembled_class(i, case.kernel),
+            (i.op_class, i.space, i.issue_cycles, i.guard is None),
+            i.index in pairs,
+            readers.get(i.index),
+            _per_request(accesses.get(i.index)),
+        )
+        if key not in numbers:
+            numbers[key] = len(examples)
+            examples.append(i)
+        kind.append(numbers[key])
+    return _Kinds(tuple(examples), tuple(kind), accesses, readers, pairs)
+
+
+def _first_readers(kernel: Kernel) -> dict[int, OpClass | None]:
+    readers: dict[int, OpClass | None] = {}
+    for block in kernel.blocks:
+        for at in range(block.start, block.end):
+            written = set(kernel.instructions[at].writes)
+            later = kernel.instructions[at + 1 : block.end]
+            found = next((i for i in later if not written.isdisjoint(i.reads)), None)
+            if found is not None:
+                readers[at] = assembled_class(found, kernel)
+    return readers
+
+
+def _per_request(access: AccessProfile | None) -> tuple[object, ...]:
+    """What a mean request of an access takes."""
+    if access is None:
+        return ()
+    sums = (
+        access.bytes,
+        access.sectors,
+        access.lines,
+        access.passes,
+        access.passes_half_warp,
+        access.ideal_passes,
+        access.transactions_cc10,
+        access.transactions_cc12,
+    )
+    return (access.space, *(each / access.requests for each in sums))
 
 
 @dataclass
 class _InstructionCosts:
-    """`accesses` holds, of every memory instruction, the space that most requests went to."""
-
     case: Case
-    memory: float
     needed_by: str
-    accesses: dict[int, AccessProfile]
-    first_of_pairs: frozenset[int]
+    kinds: _Kinds
     notes: set[str] = field(default_factory=set)
 
-    def latency(self, instruction: Instruction) -> float:
+    @cached_property
+    def _issue_interval(self) -> float:
+        return issue_interval(self.case.machine, self.needed_by)
+
+    def latency(self, instruction: Instruction) -> tuple[float, float]:
+        """Cycles inside the SM, and 1 where those of memory come on top, else 0."""
         op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None or op_class in _UNTIMED:
-            return 0.0
+            return 0.0, 0.0
         if op_class in (OpClass.LOAD, OpClass.ATOMIC):
             return self._memory_latency(instruction)
         value = self._to_alu(instruction, op_class) or self.case.machine.get(f"latency.{op_class}")
         if value is not None:
-            return value
+            return value, 0.0
         self.notes.add(f"{op_class} instructions take latency.fp32: no latency.{op_class}")
-        return self.case.machine.number("latency.fp32", self.needed_by)
+        return self.case.machine.number("latency.fp32", self.needed_by), 0.0
 
     def interval(self, instruction: Instruction) -> float:
         op_class = assembled_class(instruction, self.case.kernel)
         if op_class is None:
             return 0.0
         machine = self.case.machine
-        interval = max(issue_interval(machine, self.needed_by), instruction.issue_cycles)
-        if instruction.index in self.first_of_pairs:
+        interval = max(self._issue_interval, instruction.issue_cycles)
+        if instruction.index in self.kinds.first_of_pairs:
             return 0.0
         if op_class is OpClass.BARRIER:
             return max(interval, machine.get("latency.barrier") or 0.0)
@@ -228,25 +328,25 @@ class _InstructionCosts:
         reads = instruction.op_class in (OpClass.LOAD, OpClass.ATOMIC)
         return reads and self._space(instruction) in (Space.GLOBAL, Space.LOCAL)
 
-    def _memory_latency(self, instruction: Instruction) -> float:
+    def _memory_latency(self, instruction: Instruction) -> tuple[float, float]:
         machine = self.case.machine
-        access = self.accesses.get(instruction.index)
+        access = self.kinds.accesses.get(instruction.index)
         match self._space(instruction):
             case Space.SHARED:
                 latency = self._to_alu(instruction, "shared")
                 latency = latency or machine.number("latency.shared", self.needed_by)
-                return latency + _conflict_cycles(self.case, access, self.needed_by)
+                return latency + _conflict_cycles(self.case, access, self.needed_by), 0.0
             case Space.LOCAL:
-                return machine.get("latency.l1") or self.memory
+                return _or_memory(machine.get("latency.l1"))
             case Space.CONST | Space.PARAM:
                 self.notes.add("constants are cached and take latency.fp32")
-                return machine.number("latency.fp32", self.needed_by)
+                return machine.number("latency.fp32", self.needed_by), 0.0
         if instruction.op_class is OpClass.ATOMIC:
-            return machine.get("latency.l2") or self.memory
+            return _or_memory(machine.get("latency.l2"))
         extra = _divergence_cycles(self.case, access)
         if extra is None:
             self.notes.add("a load of many transactions takes no longer: no latency.transaction")
-        return self.memory + (extra or 0.0)
+        return extra or 0.0, 1.0
 
     def _to_alu(self, instruction: Instruction, kind: str) -> float | None:
         """The latency of `kind` to the CUDA cores, where they need the result and it is known.
@@ -256,17 +356,16 @@ class _InstructionCosts:
         known = self.case.machine.get(f"latency.{kind}_to_alu")
         if known is None:
             return None
-        kernel = self.case.kernel
-        (block,) = (b for b in kernel.blocks if b.start <= instruction.index < b.end)
-        for later in kernel.instructions[instruction.index + 1 : block.end]:
-            if set(instruction.writes) & set(later.reads):
-                reader = assembled_class(later, kernel)
-                return known if reader in CUDA_CORE_CLASSES else None
-        return None
+        return known if self.kinds.readers.get(instruction.index) in CUDA_CORE_CLASSES else None
 
     def _space(self, instruction: Instruction) -> Space | None:
-        access = self.accesses.get(instruction.index)
+        access = self.kinds.accesses.get(instruction.index)
         return access.space if access else instruction.space
+
+
+def _or_memory(known: float | None) -> tuple[float, float]:
+    """A latency that is that of memory where nobody knows it."""
+    return (known, 0.0) if known else (0.0, 1.0)
 
 
 def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -> float:

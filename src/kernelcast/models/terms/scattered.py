@@ -14,7 +14,7 @@ from __future__ import annotations
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Space
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Case, kept
 from kernelcast.profiling.profile import AccessProfile
 
 
@@ -34,6 +34,10 @@ def scattered_transactions(case: Case, estimate: Estimate) -> float:
     Of what the caches keep from the DRAM, as much as can be is theirs: other accesses stay together
     with their neighbours, whoever asks for them first.
     """
-    apart = sum(lanes_apart(a) for a in case.profile.accesses)
     moved = case.traffic.dram
-    return max(0.0, apart - (moved.high - moved.at(estimate)) / SECTOR_BYTES)
+    return max(0.0, _lanes_apart(case) - (moved.high - moved.at(estimate)) / SECTOR_BYTES)
+
+
+@kept
+def _lanes_apart(case: Case) -> float:
+    return sum(lanes_apart(a) for a in case.profile.accesses)

@@ -13,46 +13,81 @@ and every load reads and writes the slot that it takes, the slots in turn.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
-from kernelcast.models.terms.base import Case
-from kernelcast.models.terms.latency import InstructionTiming
-from kernelcast.profiling.critical_path import WarpTime, walk_warp
+from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.latency import InstructionTiming, timing
+from kernelcast.profiling.critical_path import WarpTime, walk_in_cycles
 from kernelcast.profiling.profile import WarpPath
 
 _STORE_PORT = Register("store port", "queue")
 _LOAD_SLOT = Register("load slot", "queue")
 
 
-def single_warp(case: Case, timed: InstructionTiming) -> WarpTime:
-    """The representative warp of a case alone on an SM."""
-    kernel, path = case.kernel, case.profile.warp
+@dataclass(frozen=True)
+class SingleWarp:
+    """The representative warp of a case alone on an SM, and the timing it was walked with."""
+
+    timed: InstructionTiming
+    walked: WarpTime
+
+
+@kept
+def single_warp(case: Case, memory: float, needed_by: str) -> SingleWarp:
+    """The walk in which coalesced loads take `memory` cycles; raises as `latency.timing` does."""
+    timed = timing(case, memory, needed_by)
     latency = np.maximum(timed.latency, timed.store_next)
-    if timed.loads_per_warp or any(timed.store_next):
-        kernel, path = _queued(kernel, path, timed)
-    walked = walk_warp(
-        kernel, path, lambda i: float(latency[i.index]), lambda i: timed.interval[i.index]
+    stores = tuple(map(bool, timed.store_next))
+    queued = _queued(case, timed.loads_per_warp, stores, timed.waits_for_memory)
+    interval = np.array(timed.interval, np.float64)
+    walked = walk_in_cycles(
+        queued.kernel, queued.path, latency[queued.index], interval[queued.index]
     )
-    waits = np.zeros(len(latency))
-    np.add.at(waits, [i.index for i in kernel.instructions], walked.waits)
-    return replace(walked, waits=waits)
+    waits = np.bincount(queued.index, walked.waits, len(latency)).astype(np.float64)
+    return SingleWarp(timed, replace(walked, waits=waits))
 
 
-def _queued(kernel: Kernel, path: WarpPath, timed: InstructionTiming) -> tuple[Kernel, WarpPath]:
-    """The same with the registers of the queues; instructions keep the index that they have.
+@dataclass(frozen=True)
+class _Queued:
+    """A path with the registers of the queues.
+
+    `index` holds, by instruction, the one of the case's own kernel that it stands for.
+    """
+
+    kernel: Kernel
+    path: WarpPath
+    index: NDArray[np.int64]
+
+
+@kept
+def _queued(
+    case: Case, loads_per_warp: int, stores: tuple[bool, ...], waits: tuple[bool, ...]
+) -> _Queued:
+    """Where accesses queue: for so many slots of loads, which stores, and which loads `waits`.
 
     A basic block is there once for every slot that its first load may take.
     """
-    slots = timed.loads_per_warp or 1
+    kernel, path = case.kernel, case.profile.warp
+    if not loads_per_warp and not any(stores):
+        return _Queued(kernel, path, np.arange(len(kernel.instructions)))
+    slots = loads_per_warp or 1
     instructions: list[Instruction] = []
     blocks: list[BasicBlock] = []
     first, loads = np.zeros((2, len(kernel.blocks)), np.int64)
     for block in kernel.blocks:
         own = kernel.instructions[block.start : block.end]
-        queues = [_queue(i, timed) for i in own]
+        queues = [
+            _STORE_PORT
+            if stores[i.index]
+            else _LOAD_SLOT
+            if loads_per_warp and i.op_class is OpClass.LOAD and waits[i.index]
+            else None
+            for i in own
+        ]
         first[block.index], loads[block.index] = len(blocks), queues.count(_LOAD_SLOT)
         for slot in range(slots if loads[block.index] else 1):
             start, taken = len(instructions), slot
@@ -65,18 +100,11 @@ def _queued(kernel: Kernel, path: WarpPath, timed: InstructionTiming) -> tuple[K
             blocks.append(BasicBlock(len(blocks), start, len(instructions), ()))
     entered = loads[path.blocks]
     slot_at_entry = np.where(entered, (np.cumsum(entered) - entered) % slots, 0)
-    return (
+    return _Queued(
         replace(kernel, instructions=tuple(instructions), blocks=tuple(blocks)),
         replace(path, blocks=(first[path.blocks] + slot_at_entry).astype(np.int32)),
+        np.array([i.index for i in instructions], np.int64),
     )
-
-
-def _queue(instruction: Instruction, timed: InstructionTiming) -> Register | None:
-    """The register of the queue in which an instruction stands, if any."""
-    if timed.store_next[instruction.index]:
-        return _STORE_PORT
-    is_load = instruction.op_class is OpClass.LOAD and timed.waits_for_memory[instruction.index]
-    return _LOAD_SLOT if is_load and timed.loads_per_warp else None
 
 
 def _standing_in(instruction: Instruction, queue: Register | None) -> Instruction:

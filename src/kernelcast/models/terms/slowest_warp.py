@@ -20,14 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from kernelcast.analysis.cfg import immediate_dominators
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Case, kept
 from kernelcast.models.terms.latency import InstructionTiming
+from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.profiling.critical_path import WarpTime
 from kernelcast.profiling.profile import Floats
 
@@ -42,20 +44,37 @@ class WarpSpread:
     wait_cycles: float
 
 
-def warp_spread(case: Case, timed: InstructionTiming, walked: WarpTime) -> WarpSpread:
-    """All warps of a case, beside its representative one as it was walked."""
+@kept
+def warp_spread(case: Case, memory: float, needed_by: str) -> WarpSpread:
+    """All warps of a case, beside its representative one as `single_warp` walks it."""
+    kernel = case.kernel
+    alone = single_warp(case, memory, needed_by)
+    entries = _entries(case)
+    cycles = _block_cycles(kernel, alone.timed, alone.walked, entries.own)
+    mean = float(np.sum(entries.entered * cycles))
+    slowest = slowest_cycles(kernel, entries.entered, cycles, case.launch.warps_per_block)
+    return WarpSpread(
+        mean_cycles=max(0.0, alone.walked.cycles + mean - float(np.sum(entries.own * cycles))),
+        wait_cycles=max(0.0, slowest - mean),
+    )
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """How often the mean warp, and the representative one, enters each basic block."""
+
+    entered: Floats
+    own: Floats
+
+
+@kept
+def _entries(case: Case) -> _Entries:
     kernel, profile = case.kernel, case.profile
     entered = profile.instruction_warps[[b.start for b in kernel.blocks]] / profile.warps
     own = np.bincount(profile.warp.blocks, minlength=len(kernel.blocks)).astype(np.float64)
     held = float(np.sum(own * [b.end - b.start for b in kernel.blocks]))
     own *= max(1.0, profile.warp.instructions / held) if held else 1.0
-    cycles = _block_cycles(kernel, timed, walked, own)
-    mean = float(np.sum(entered * cycles))
-    slowest = slowest_cycles(kernel, entered, cycles, case.launch.warps_per_block)
-    return WarpSpread(
-        mean_cycles=max(0.0, walked.cycles + mean - float(np.sum(own * cycles))),
-        wait_cycles=max(0.0, slowest - mean),
-    )
+    return _Entries(entered, own)
 
 
 def slowest_cycles(kernel: Kernel, entered: Floats, cycles: Floats, warps: float) -> float:
@@ -63,8 +82,7 @@ def slowest_cycles(kernel: Kernel, entered: Floats, cycles: Floats, warps: float
 
     `entered` says how often a mean warp enters each basic block, `cycles` how long that takes.
     """
-    parents = _parents(kernel.blocks)
-    synchronised = _meets_barrier(kernel, parents)
+    parents, synchronised = _nesting(kernel)
     seen = _seen(parents, synchronised, entered, warps)
     total = seen.times * cycles
     paths: list[list[_BranchPath]] = [[] for _ in kernel.blocks]
@@ -77,6 +95,12 @@ def slowest_cycles(kernel: Kernel, entered: Floats, cycles: Floats, warps: float
         elif b:
             paths[parents[b]].append(_BranchPath(float(seen.x[b]), float(total[b])))
     return float(total[0])
+
+
+@lru_cache(maxsize=32)
+def _nesting(kernel: Kernel) -> tuple[Sequence[int], Sequence[bool]]:
+    parents = _parents(kernel.blocks)
+    return parents, _meets_barrier(kernel, parents)
 
 
 def _meets_barrier(kernel: Kernel, parents: Sequence[int]) -> list[bool]:

@@ -23,7 +23,7 @@ from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.dual_issue import second_of_pairs
 from kernelcast.models.terms.scattered import scattered_transactions
 from kernelcast.models.terms.tensor_work import half_multiply_adds
@@ -159,6 +159,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     )
 
 
+@kept
 def _fetching(case: Case) -> list[str]:
     """What fetching instructions may cost, where an SM cannot keep all that it executes."""
     holds = case.machine.get("sm.instruction_cache")
@@ -173,6 +174,7 @@ def _fetching(case: Case) -> list[str]:
     ]
 
 
+@kept
 def executed_per_warp(case: Case) -> dict[OpClass, float]:
     """Machine instructions that a mean warp executes, by op class."""
     counts: dict[OpClass, float] = defaultdict(float)
@@ -310,11 +312,7 @@ def _with_wide_conversions(case: Case, uses: list[ResourceUse]) -> list[Resource
     Where that is the rate of double precision, the same few units do both.
     """
     own, other = (case.machine.get(f"throughput.{name}") for name in ("convert64", "convert"))
-    wide = sum(
-        float(times) / case.profile.warps
-        for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
-        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
-    )
+    wide = _wide_conversions_per_warp(case)
     if not wide or own is None or other is None:
         return uses
     is_fp64 = own == case.machine.get("throughput.fp64")
@@ -325,6 +323,16 @@ def _with_wide_conversions(case: Case, uses: list[ResourceUse]) -> list[Resource
     return [ResourceUse(resource, spent) for resource, spent in cycles.items() if spent > 0]
 
 
+@kept
+def _wide_conversions_per_warp(case: Case) -> float:
+    return sum(
+        float(times) / case.profile.warps
+        for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
+        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
+    )
+
+
+@kept
 def _tensor(case: Case) -> _Rows:
     """Matrix products; a fragment's moves through registers ask nothing of the tensor cores."""
     rate = case.machine.get("throughput.tensor")
@@ -367,12 +375,14 @@ def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> floa
     )
 
 
+@kept
 def pairs_of_case(case: Case) -> dict[int, int]:
     """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
     kernel = case.kernel
     return second_of_pairs(kernel, case.machine, lambda i: assembled_class(i, kernel) is not None)
 
 
+@kept
 def _pairs_per_warp(case: Case) -> float:
     executed = case.profile.instruction_warps
     pairs = pairs_of_case(case).items()
@@ -388,6 +398,7 @@ def reissues(machine: Machine) -> bool:
     return machine.get("sm.replays") == 1
 
 
+@kept
 def _reissued_per_warp(case: Case) -> float:
     """Repetitions of memory instructions, one for every further pass or line."""
     if not reissues(case.machine):
@@ -400,6 +411,7 @@ def _reissued_per_warp(case: Case) -> float:
     return passes / case.profile.warps
 
 
+@kept
 def _shared(case: Case) -> _Rows:
     half_warps = serves_half_warps(case.machine)
     passes = sum(
@@ -426,14 +438,17 @@ def _l1(case: Case, estimate: Estimate) -> _Rows:
         return [], []
     if rate is None:
         return [], ["L1 cache: no l1.bandwidth"]
-    cycles = 0.0
-    for access in case.profile.accesses:
-        taken = load_cycles(case.machine, access)
-        if taken is not None:
-            cycles += taken
-            moved -= SECTOR_BYTES * access.sectors
-    cycles += max(0.0, moved) / rate
+    cycles, sectors = _load_cycles(case)
+    cycles += max(0.0, moved - SECTOR_BYTES * sectors) / rate
     return [ResourceUse(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
+
+
+@kept
+def _load_cycles(case: Case) -> tuple[float, float]:
+    """Cycles of the loads whose stages in the L1 cache are known, and their sectors."""
+    taken = [(load_cycles(case.machine, a), a.sectors) for a in case.profile.accesses]
+    known = [(cycles, sectors) for cycles, sectors in taken if cycles is not None]
+    return sum(cycles for cycles, _ in known), sum(sectors for _, sectors in known)
 
 
 def _l2(case: Case, estimate: Estimate, sms: int) -> _Rows:

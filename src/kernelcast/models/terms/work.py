@@ -23,7 +23,7 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.terms.latency import load_latency, timing
+from kernelcast.models.terms.latency import load_latency
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.throughput import Worksheet, executed_per_warp, worksheet
 from kernelcast.profiling.profile import Floats
@@ -212,8 +212,8 @@ class _Paths:
 
 
 def _paths(case: Case, mem_lat: float, needed_by: str) -> _Paths:
-    timed = timing(case, mem_lat, needed_by)
-    walked = single_warp(case, timed)
+    alone = single_warp(case, mem_lat, needed_by)
+    timed, walked = alone.timed, alone.walked
     mean_instructions = case.profile.total.warp / case.profile.warps
     scale = mean_instructions / max(1, case.profile.warp.instructions)
     outside = np.array(timed.waits_for_memory, bool)
