@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.blocks import (
+    Span,
     all_blocks,
+    blocks_of_spans,
+    first_of,
     random_blocks,
+    runs_of,
     these_blocks,
     wave_count,
+    wave_spans,
     whole_waves,
 )
 from kernelcast.execution.sampling import sample_blocks
@@ -63,3 +68,44 @@ def test_all_waves_are_the_grid(of: int, wave_blocks: int) -> None:
     chosen = whole_waves(of, wave_blocks)
     assert chosen.indices[0] == 0 and chosen.indices[-1] == of - 1
     assert len(chosen) <= 3 * wave_blocks
+
+
+def test_spans_by_hand() -> None:
+    """A grid of 100 in waves of 10, the last of them not full, by how many are affordable."""
+    of = 95
+    assert wave_spans(of, 10, 95) == (Span(0, 0, 95),)
+    assert wave_spans(of, 10, 7) == (Span(0, 0, 7),), "not a whole wave"
+    assert wave_spans(of, 10, 19) == (Span(0, 0, 10),)
+    assert wave_spans(of, 10, 29) == (Span(0, 0, 20),)
+    assert wave_spans(of, 10, 30) == (Span(0, 0, 10), Span(40, 50, 60))
+    assert wave_spans(of, 10, 40) == (Span(0, 0, 20), Span(50, 60, 70))
+    assert wave_spans(of, 10, 50) == (Span(0, 0, 10), Span(30, 40, 50), Span(80, 90, 95))
+    assert wave_spans(of, 10, 94) == (Span(0, 0, 50), Span(50, 60, 70), Span(80, 90, 95))
+
+
+@given(st.integers(1, 2000), st.integers(1, 60), st.integers(1, 2000))
+def test_spans_follow_each_other_and_are_affordable(of: int, wave: int, affordable: int) -> None:
+    spans = wave_spans(of, wave, affordable)
+    blocks = blocks_of_spans(of, spans).indices
+    assert list(blocks) == sorted(set(blocks))
+    assert 0 < len(blocks) <= affordable
+    assert blocks[0] == 0 and blocks[-1] < of
+    assert all(span.start <= span.counted < span.end for span in spans)
+    assert spans[0].counted == 0
+    whole = affordable < wave or all(s.counted % wave == 0 and s.start % wave == 0 for s in spans)
+    assert whole
+    assert runs_of(blocks)[-1].end == spans[-1].end
+
+
+@given(st.integers(1, 300), st.integers(1, 9), st.integers(1, 300), st.integers(0, 300))
+def test_spans_are_cut_behind_their_first_blocks(
+    of: int, wave: int, affordable: int, count: int
+) -> None:
+    spans = wave_spans(of, wave, affordable)
+    blocks = list(blocks_of_spans(of, spans))
+    assert list(blocks_of_spans(of, first_of(spans, count))) == blocks[:count]
+
+
+def test_runs_of_blocks() -> None:
+    assert runs_of(()) == ()
+    assert runs_of((4, 5, 6, 9)) == (Span(4, 4, 7), Span(9, 9, 10))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -77,7 +77,11 @@ class Needed:
 
 
 def needed_for_trace(
-    kernel: Kernel, *, keeps_global: bool = False, pointers: Mapping[int, str] | None = None
+    kernel: Kernel,
+    *,
+    keeps_global: bool = False,
+    pointers: Mapping[int, str] | None = None,
+    untraced: Container[Space] = (),
 ) -> Needed:
     """Find the instructions that must be executed to know the trace of a kernel.
 
@@ -87,21 +91,21 @@ def needed_for_trace(
     place is needed, so is every value stored to it; generic addresses may lead to all spaces, and
     addresses of unknown origin to all arrays. Loads that promise to read what nobody writes need no
     store. With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a
-    later launch.
+    later launch. Accesses to `untraced` spaces are needed where other things depend on them alone.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
     """
     search = _Search(kernel, pointers)
+    accesses = {i.index for i in kernel.instructions if _is_traced(i) and i.space not in untraced}
     for instruction in kernel.instructions:
-        search.add_root(instruction)
+        search.add_root(instruction, is_traced=instruction.index in accesses)
     for block, lanes in waits_of(kernel).reconvergence.items():
         if isinstance(lanes, Register):
             search.need_register(kernel.blocks[block].start, lanes)
     if keeps_global:
         search.need_memory(Space.GLOBAL, None)
     search.run()
-    accesses = {i.index for i in kernel.instructions if _is_traced(i)}
     return Needed(
         frozenset(search.in_full),
         frozenset(accesses - search.in_full),
@@ -126,12 +130,12 @@ class _Search:
         self._roots: list[tuple[int, Sequence[Register]]] = []
         self._pending: deque[int] = deque()
 
-    def add_root(self, instruction: Instruction) -> None:
-        """Note what the trace itself depends on."""
+    def add_root(self, instruction: Instruction, *, is_traced: bool) -> None:
+        """Note what the trace itself depends on, the address of the instruction if `is_traced`."""
         if instruction.op_class in _CONTROL or instruction.traits.sleeps:
             self.in_full.add(instruction.index)
             self._pending.append(instruction.index)
-        elif _is_traced(instruction):
+        elif is_traced:
             guard = (instruction.guard.register,) if instruction.guard else ()
             self._roots.append((instruction.index, (*guard, *instruction.address_reads)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.sampling import sample_blocks
@@ -26,6 +27,19 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive blocks of a grid, from `start` to before `end`.
+
+    What is counted are those from `counted` on; those before are its history, which leaves in the
+    caches what they find there.
+    """
+
+    start: int
+    counted: int
+    end: int
 
 
 def all_blocks(of: int) -> Blocks:
@@ -87,3 +101,65 @@ def whole_waves(
         for block in range((number - 1) * wave_blocks, min(number * wave_blocks, of))
     ]
     return Blocks(of, tuple(indices))
+
+
+def blocks_of_spans(of: int, spans: Sequence[Span]) -> Blocks:
+    """The blocks of some spans of a grid of `of` blocks."""
+    if len(spans) == 1:
+        return Blocks(of, range(spans[0].start, spans[0].end))
+    return Blocks(of, tuple(block for span in spans for block in range(span.start, span.end)))
+
+
+def runs_of(blocks: Sequence[int]) -> tuple[Span, ...]:
+    """The runs of consecutive blocks among ascending ones; all are counted."""
+    edges = [at for at in range(1, len(blocks)) if blocks[at] != blocks[at - 1] + 1]
+    bounds = pairwise([0, *edges, len(blocks)]) if blocks else ()
+    return tuple(Span(blocks[a], blocks[a], blocks[b - 1] + 1) for a, b in bounds)
+
+
+def first_of(spans: Sequence[Span], count: int) -> tuple[Span, ...]:
+    """Spans cut behind their first `count` blocks."""
+    kept = []
+    for span in spans:
+        end = min(span.end, span.start + count)
+        count -= end - span.start
+        if end > span.start:
+            kept.append(Span(span.start, min(span.counted, end), end))
+    return tuple(kept)
+
+
+def wave_spans(of: int, wave_blocks: int, affordable: int) -> tuple[Span, ...]:
+    """Spans of whole waves that stand for a grid, where `affordable` blocks may be executed.
+
+    Parameters
+    ----------
+    of:
+        Blocks in the grid.
+    wave_blocks:
+        Blocks that are resident at a time on the whole GPU.
+    affordable:
+        Most blocks of all spans together, at least 1.
+
+    The whole grid where that is affordable. Else of N waves that are, a fifth each is counted in
+    the middle and at the end of the grid, after as many before it, and the rest at its start. Three
+    or four waves do for start and middle, fewer for the start alone; where not even one wave is
+    affordable, these are as many of its blocks as are.
+    """
+    if of <= affordable:
+        return (Span(0, 0, of),)
+    waves, of_waves = affordable // wave_blocks, wave_count(of, wave_blocks)
+    if waves < 3:
+        return (Span(0, 0, waves * wave_blocks or affordable),)
+    part = max(waves // 5, 1)
+    last = 2 * part if waves >= 5 else 0
+    first = waves - last - 2 * part
+    middle = first + (of_waves - last - 2 * part - first) // 2
+    return tuple(
+        Span(start * wave_blocks, counted * wave_blocks, min(end * wave_blocks, of))
+        for start, counted, end in (
+            (0, 0, first),
+            (middle, middle + part, middle + 2 * part),
+            (of_waves - last, of_waves - part, of_waves),
+        )
+        if start < of_waves
+    )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from kernelcast.execution.blocks import runs_of
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
+from kernelcast.profiling.stream_run import MOST_EXACT_WORDS
+from kernelcast.profiling.streams import AccessStreams
 from kernelcast.traces.accel_sim.load import MAKER as ACCEL_SIM
 from kernelcast.traces.stored import StoredTrace, TraceHead
 
@@ -25,6 +28,20 @@ def profile_of(trace: StoredTrace, rules: AccessRules = NO_RULES) -> Profile:
     for words in trace.words():
         builder.consume(words)
     return builder.finish(executor=trace.maker)
+
+
+def streams_of(trace: StoredTrace) -> AccessStreams:
+    """The access streams of the blocks that a trace holds, as many as `MOST_EXACT_WORDS` allow.
+
+    Raises as `profile_of` does, and UnsupportedError where the kernel has too many accesses.
+    """
+    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
+
+    head = trace.head
+    builder = StreamBuilder(head.kernel, head.launch, runs_of(head.blocks), MOST_EXACT_WORDS)
+    for words in trace.words():
+        builder.consume(words)
+    return builder.finish()
 
 
 def builder_for(

@@ -3,13 +3,14 @@
 A word of the stream is one line of one request:
 
     bits 0-3    sectors of the line that the request touches
-    bits 4-7    those of them that it does not cover whole
+    bits 4-7    those of them that a store does not cover whole: its lanes together write less
     bit 8       set on the first line of a request
     bits 9-23   row: which instruction, in which space (`AccessStreams.rows`)
     bits 24-63  the line: its address / 128
 
-In local memory the line is that of the warp's own memory, from 0 on, lanes interleaved by words of
-4 B: where it lies depends on the SM that holds the warp.
+The lines of a request stand in the order in which its lanes come to them. In local memory the line
+is that of the warp's own memory, from 0 on, lanes interleaved by words of 4 B: where it lies
+depends on the SM that holds the warp.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.execution.blocks import Span
 from kernelcast.profiling.tables import AccessRow
 
 PARTIAL_SHIFT = 4
@@ -32,8 +34,9 @@ LINE_SHIFT = 24
 class AccessStreams:
     """Accesses to global and local memory of some blocks of a launch.
 
-    `blocks` are linear indices in the grid, ascending, `of` the blocks of the grid. Warp w of the
-    k-th block did `words[starts[k * warps + w] : starts[k * warps + w + 1]]`.
+    `blocks` are linear indices in the grid, ascending, `of` the blocks of the grid: those of
+    `spans`, one after the other. Warp w of the k-th block did
+    `words[starts[k * warps + w] : starts[k * warps + w + 1]]`.
     """
 
     of: int
@@ -42,3 +45,4 @@ class AccessStreams:
     starts: NDArray[np.int64] = field(repr=False)
     words: NDArray[np.uint64] = field(repr=False)
     rows: tuple[AccessRow, ...] = field(repr=False)
+    spans: tuple[Span, ...]

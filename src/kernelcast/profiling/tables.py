@@ -169,8 +169,15 @@ def initial_states(
     state["memo_key"] = -1
     state["counts_half_warps"] = rules.half_warps
     state["tag_bank_bits"][: len(rules.tag_bank_bits)] = rules.tag_bank_bits
-    starts = (SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW)
-    state["window"][layout.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
-    for code, start in zip((layout.SHARED, layout.LOCAL, layout.PARAM), starts, strict=True):
-        state["window"][code] = (start, start + WINDOW_BYTES, start)
+    state["window"] = generic_windows()
     return states
+
+
+def generic_windows() -> NDArray[np.int64]:
+    """Where generic addresses lead, by space: start and end of its window, what to subtract."""
+    windows = np.zeros((layout.GENERIC_SPACES, 3), np.int64)
+    starts = (SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW)
+    windows[layout.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
+    for code, start in zip((layout.SHARED, layout.LOCAL, layout.PARAM), starts, strict=True):
+        windows[code] = (start, start + WINDOW_BYTES, start)
+    return windows

@@ -1,0 +1,107 @@
+"""Execute whole waves of a launch for the streams of their accesses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.analysis.slicing import Needed, needed_for_trace
+from kernelcast.errors import ExecutionError, LaunchError, UnsupportedError
+from kernelcast.execution.blocks import blocks_of_spans, random_blocks, runs_of, wave_spans
+from kernelcast.execution.run import Run
+from kernelcast.execution.trace import Progress
+from kernelcast.ir import Kernel, Space
+from kernelcast.profiling.streams import AccessStreams
+
+MOST_WARP_INSTRUCTIONS = 32_000_000
+"""What streams may cost to make: instructions of warps that their addresses depend on, by the cost
+of the pilot's blocks. About 0.4 s on one core."""
+
+MOST_WORDS = 24_000_000
+"""Most words of streams: 192 MB, and about a second of a cache simulation."""
+
+MOST_EXACT_WORDS = 1 << 26
+"""The same where all blocks are asked for: 512 MiB."""
+
+_FEWEST_BLOCKS = 16
+"""Fewer blocks in a row tell too little of what blocks share; a grid of fewer has only these."""
+
+_PILOT_BLOCKS = 8
+"""Blocks executed first, drawn at random, to learn what a block costs."""
+
+_NOT_STREAMED = (Space.SHARED, Space.CONST, Space.PARAM)
+
+
+def streams_of_run(
+    run: Run, wave_blocks: int, *, exact: bool = False, progress: Progress | None = None
+) -> AccessStreams:
+    """The access streams of the run's launch: of all blocks, or of whole waves that stand for them.
+
+    Memory is left as it was, and only what addresses depend on is executed; which blocks is chosen
+    here (see `wave_spans`).
+
+    Parameters
+    ----------
+    wave_blocks:
+        Blocks that are resident at a time on the whole GPU.
+    exact:
+        Take all blocks, whatever they cost; those that exceed `MOST_EXACT_WORDS` are left out.
+    progress:
+        Told the share of the blocks that is done.
+
+    Raises UnsupportedError, which says why, where there can be none: too few blocks are affordable,
+    the launch changes too much memory to put it back, or blocks go wrong on their own.
+    """
+    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
+
+    kernel, of = run.kernel, run.launch.blocks
+    run = replace(run, needed=_needed(run))
+    most_words = MOST_EXACT_WORDS if exact else MOST_WORDS
+    try:
+        affordable = of if exact or of <= _FEWEST_BLOCKS else _affordable_blocks(run)
+        spans = wave_spans(of, wave_blocks, max(affordable, 1))
+        builder = StreamBuilder(kernel, run.launch, spans, most_words)
+        if affordable >= min(of, _FEWEST_BLOCKS):
+            run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
+    except (ExecutionError, LaunchError) as error:
+        raise _no_streams(kernel, error.what) from None
+    streams = builder.finish()
+    if len(streams.blocks) < min(of, _FEWEST_BLOCKS):
+        raise _no_streams(kernel, f"fewer than {_FEWEST_BLOCKS} blocks are affordable")
+    return streams
+
+
+def _needed(run: Run) -> Needed:
+    """What the addresses of the streams depend on."""
+    pointers = run.memory.pointers(run.kernel)
+    return needed_for_trace(run.kernel, pointers=pointers, untraced=_NOT_STREAMED)
+
+
+def _affordable_blocks(run: Run) -> int:
+    """How many blocks like those of a pilot the limits pay for."""
+    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
+
+    assert run.needed is not None
+    pilot = random_blocks(run.launch.blocks, _PILOT_BLOCKS)
+    builder = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS)
+    run.over(pilot).follow(builder)
+    executed = float(builder.entered @ _needed_instructions(run.kernel, run.needed))
+    cost = max(executed / MOST_WARP_INSTRUCTIONS, builder.in_use / MOST_WORDS)
+    return int(len(pilot) / cost) if cost else run.launch.blocks
+
+
+def _needed_instructions(kernel: Kernel, needed: Needed) -> NDArray[np.int64]:
+    """How many instructions of each basic block are executed."""
+    executed = np.zeros(len(kernel.instructions), np.int64)
+    executed[[*needed.in_full, *needed.address_only]] = 1
+    before = np.concatenate([[0], executed.cumsum()])
+    return np.array([before[b.end] - before[b.start] for b in kernel.blocks], np.int64)
+
+
+def _no_streams(kernel: Kernel, why: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"its waves cannot be executed on their own: {why}",
+        where=f"kernel {kernel.label or kernel.name}",
+    )

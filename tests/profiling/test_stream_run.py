@@ -1,0 +1,207 @@
+"""Launches executed for their streams: known kernels, and what is left as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelcast import api
+from kernelcast.errors import UnsupportedError
+from kernelcast.execution import run as run_module
+from kernelcast.execution.blocks import Span, all_blocks, blocks_of_spans, runs_of, these_blocks
+from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import Run
+from kernelcast.forecasting.runs import head_of
+from kernelcast.frontends.launch_check import check_launch
+from kernelcast.ir import Space
+from kernelcast.profiling import stream_run
+from kernelcast.profiling.stored import streams_of
+from kernelcast.profiling.stream_builder import StreamBuilder
+from kernelcast.profiling.stream_run import streams_of_run
+from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, ROW_MASK, ROW_SHIFT, AccessStreams
+from kernelcast.traces.file import read_trace, write_trace
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+KERNELS = """
+extern "C" __global__ void strided(int stride, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = 2 * x[i * stride];
+}
+extern "C" __global__ void chased(int* next) {
+    // Where a thread goes depends on what it has written.
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int n = 0; n < 4; n++) next[next[i]] = (next[i] * 7 + n) & 4095;
+}
+extern "C" __global__ void uneven(int* y) {
+    for (int n = 0; n < blockIdx.x; n++) y[threadIdx.x + 32 * n] = n;
+}
+extern "C" __global__ void outside(int limit, int* y) {
+    if (blockIdx.x < limit) y[blockIdx.x] = 1; else y[(long long)blockIdx.x << 30] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("streams") / "kernels.cu"
+    file.write_text(KERNELS)
+    return file
+
+
+def run_of(file: Path, name: str, blocks: int, threads: int = 32, **arguments: object) -> Run:
+    kernel = api.load(file, kernel=name)
+    launch = api.Launch(grid=blocks, block=threads, args=arguments)  # type: ignore[arg-type]
+    launch = check_launch(kernel, launch)
+    return Run(kernel, launch, Memory.build(kernel, launch), all_blocks(blocks))
+
+
+def run_of_example(name: str, isa: str) -> Run:
+    work = api.workload(EXAMPLES / name)
+    kernel = api.load(EXAMPLES / name, kernel=work.launches[0].kernel, build=api.Build(isa=isa))
+    launch = check_launch(kernel, work.launches[0])
+    return Run(kernel, launch, Memory.build(kernel, launch), all_blocks(launch.blocks))
+
+
+def strided(source: Path, stride: int, blocks: int = 64) -> Run:
+    x, y = api.f32(32 * blocks * stride), api.f32(32 * blocks)
+    return run_of(source, "strided", blocks, stride=stride, x=x, y=y)
+
+
+def by_opcode(streams: AccessStreams) -> dict[str, tuple[int, int]]:
+    """Requests and lines of loads and stores."""
+    found = {}
+    rows = (streams.words >> np.uint64(ROW_SHIFT)).astype(np.int64) & ROW_MASK
+    first = (streams.words >> np.uint64(FIRST_BIT)).astype(np.int64) & 1
+    for number, row in enumerate(streams.rows):
+        own = first[rows == number]
+        found[row.instruction.op_class.value] = int(own.sum()), len(own)
+    return found
+
+
+@pytest.mark.parametrize(("stride", "lines"), [(1, 1), (2, 2), (8, 8), (32, 32), (64, 32)])
+def test_a_load_with_a_stride_has_as_many_lines(source: Path, stride: int, lines: int) -> None:
+    streams = streams_of_run(strided(source, stride), 8)
+    assert streams.spans == (Span(0, 0, 64),), "all is affordable"
+    assert by_opcode(streams) == {"load": (64, 64 * lines), "store": (64, 64)}
+
+
+def test_the_lines_are_those_of_the_arrays(source: Path) -> None:
+    run = strided(source, 1)
+    streams = streams_of_run(run, 8)
+    start = {region.label: region.address // 128 for region in run.memory.regions}
+    lines = (streams.words >> np.uint64(LINE_SHIFT)).tolist()
+    assert lines == [start[label] + block for block in range(64) for label in ("x", "y")]
+
+
+def test_memory_is_left_as_it_was_and_seen_as_it_is(source: Path) -> None:
+    run = run_of(source, "chased", 64, next=api.s32(4096, fill="arange"))
+    before = run.memory.image()
+    one = streams_of_run(run, 8)
+    assert run.memory.image() == before
+    assert np.array_equal(streams_of_run(run, 8).words, one.words)
+    follower = StreamBuilder(run.kernel, run.launch, one.spans, 1 << 20)
+    replace(run, threads=1).execute(follower)
+    assert np.array_equal(follower.finish().words, one.words), "no pilot has changed it"
+    assert run.memory.image() != before
+
+
+def test_what_cannot_be_put_back_is_not_executed(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "MOST_SAVED_BYTES", 1 << 10)
+    run = run_of(source, "chased", 64, next=api.s32(4096, fill="arange"))
+    with pytest.raises(UnsupportedError, match=r"on their own.*too much to put them back"):
+        streams_of_run(run, 8)
+
+
+def test_waves_are_chosen_where_not_all_is_affordable(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 200)  # two of every block
+    streams = streams_of_run(strided(source, 1, 1000), 20)
+    assert streams.spans == (Span(0, 0, 20), Span(460, 480, 500), Span(960, 980, 1000))
+    assert streams.blocks.tolist() == list(blocks_of_spans(1000, streams.spans))
+    assert len(streams.words) == 200
+    exact = streams_of_run(strided(source, 1, 1000), 20, exact=True)
+    assert len(exact.words) == 2000
+    monkeypatch.setattr(stream_run, "MOST_EXACT_WORDS", 1001)
+    cut = streams_of_run(strided(source, 1, 1000), 20, exact=True)
+    assert cut.spans == (Span(0, 0, 500),)
+
+
+def test_instructions_can_be_what_is_scarce(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WARP_INSTRUCTIONS", 1000)
+    streams = streams_of_run(strided(source, 1, 1000), 200)
+    assert len(streams.spans) == 1
+    assert 16 <= len(streams.blocks) < 200
+
+
+def test_too_few_blocks_are_none(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 31)
+    with pytest.raises(UnsupportedError, match="fewer than 16 blocks are affordable"):
+        streams_of_run(strided(source, 1, 1000), 20)
+    with pytest.raises(UnsupportedError, match="fewer than 16"):
+        streams_of_run(strided(source, 1, 16), 20)
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 32)
+    assert len(streams_of_run(strided(source, 1, 16), 20).blocks) == 16
+
+
+def test_blocks_that_cost_more_than_a_pilot_says_are_left_out(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 2000)
+    run = run_of(source, "uneven", 64, y=api.s32(32 * 64))
+    streams = streams_of_run(run, 64)
+    assert len(streams.words) <= 2000
+    assert streams.spans == (Span(0, 0, len(streams.blocks)),)
+
+
+def test_a_kernel_that_goes_wrong_has_no_streams(source: Path) -> None:
+    run = run_of(source, "outside", 64, limit=40, y=api.s32(64))
+    with pytest.raises(UnsupportedError, match="on their own"):
+        streams_of_run(run, 8)
+
+
+@pytest.mark.parametrize("isa", ["sass", "ptx"])
+@pytest.mark.parametrize("name", ["matmul_tiled.cu", "histogram.cu", "reduction.cu"])
+def test_what_shared_memory_holds_need_not_be_known(name: str, isa: str) -> None:
+    run, spans = run_of_example(name, isa), (Span(3, 3, 20),)
+    found = []
+    for needed in (stream_run._needed(run), None):
+        builder = StreamBuilder(run.kernel, run.launch, spans, 1 << 24)
+        replace(run, needed=needed).over(blocks_of_spans(run.launch.blocks, spans)).follow(builder)
+        found.append(builder.finish())
+    assert np.array_equal(found[0].words, found[1].words)
+    assert np.array_equal(found[0].starts, found[1].starts)
+    shared = {i.index for i in run.kernel.instructions if i.space is Space.SHARED}
+    assert shared
+    if name == "matmul_tiled.cu":
+        needed = stream_run._needed(run)
+        assert not shared & (needed.in_full | needed.address_only)
+
+
+@pytest.mark.parametrize("name", ["matmul_tiled.cu", "spmv_csr.cu"])
+def test_streams_do_not_depend_on_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 700_000)
+    run = run_of_example(name, "sass")
+    one, other = (streams_of_run(replace(run, threads=n), 16) for n in (1, 3))
+    assert one.spans == other.spans
+    for part in ("blocks", "starts", "words"):
+        assert np.array_equal(getattr(one, part), getattr(other, part)), part
+    assert len(runs_of(one.blocks.tolist())) == len(one.spans)
+
+
+def test_streams_of_a_stored_trace_are_those_of_its_run(source: Path, tmp_path: Path) -> None:
+    run = strided(source, 8).over(these_blocks(64, (1, 2, 3, 9)))
+    with write_trace(tmp_path / "run.kct", head_of(run), "engine") as writer:
+        run.follow(writer)
+    stored = streams_of(read_trace(tmp_path / "run.kct"))
+    assert stored.spans == (Span(1, 1, 4), Span(9, 9, 10))
+    whole = streams_of_run(run, 8)
+    own = np.flatnonzero(np.isin(whole.blocks, stored.blocks))
+    parts = [whole.words[whole.starts[at] : whole.starts[at + 1]] for at in own]
+    assert np.array_equal(stored.words, np.concatenate(parts))
