@@ -53,20 +53,19 @@ class CommandsByFile(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The sub-command of that name; imports its module alone."""
-        if cmd_name not in command_summaries(self._package):
+        stem = cmd_name.replace("-", "_")
+        module = f"{self._package}.{stem}"
+        if "_" in cmd_name or not stem.isidentifier() or find_spec(module) is None:
             return None
-        module: Any = import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
+        return getattr(import_module(module), "command", None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, but an unknown name answers with the nearest ones."""
         name = args[0]
-        known = command_summaries(self._package)
-        if not name.startswith("-") and name not in known:
-            raise NotFoundError(self._kind, name, known)
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise NotFoundError(self._kind, name, command_summaries(self._package))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
