@@ -107,7 +107,7 @@ def test_chips_with_caches_hold_what_simulating_them_takes(name: str) -> None:
         *("l1.size", "l1.line", "l1.sector", "l1.ways", "l1.miss_registers", "l1.hashes_sets"),
         *("l1.allocates_on_fill", "l1.caches_local", "l1.caches_read_only"),
         *("l2.size", "l2.line", "l2.ways", "l2.miss_registers", "l2.hashes_sets", "l2.partitions"),
-        *("noc.bandwidth", "dram.channels"),
+        *("l2.fills_partial_sectors", "noc.bandwidth", "dram.channels", "dram.access"),
     ]
     assert [path for path in needed if machine(name).get(path) is None] == []
 
@@ -187,10 +187,11 @@ WORKINGS = {
     "l1.caches_local": (None, None, 1, 1, 0, 0, 1),
     "l1.writes_through": (None, None, 0, 0, 0, 0, 1),
     "l1.allocates_on_fill": (None, None, 0, 0, 0, 0, 1),
+    "l2.fills_partial_sectors": (None, None, 1, 1, 1, 1, 1),
     "l1.hashes_sets": (None, None, 1, 1, 0, 0, 1),
     "l1.miss_registers": (None, None, 64, 256, 128, 128, 4096),
     "l2.caches_global": (0, 0, 1, 1, 1, 1, 1),
-    "dram.scattered_transaction": (128, 128, 128, 128, 128, None, None),
+    "dram.scattered_transaction": (128, 128, 128, 128, 128, 128, 128),
     "atomics.same_address_cycles": (None, None, 9, 9, 1, 1, 1),
     "sm.replays": (0, 0, 1, 1, 0, 0, 0),
     "sm.scheduler_pipes": (0, 0, 0, 1, 1, 1, 1),

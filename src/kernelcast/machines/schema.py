@@ -200,7 +200,7 @@ _MEMORY = {
     "shared.lanes_per_request": _count("1", "lanes that a request to shared memory serves", 16, 32),
     "shared.bandwidth": _real(_BYTES_PER_CYCLE, "shared memory without conflicts", 0.1, 1e5),
     "l1.size": _count("byte", "L1 data cache of an SM; with shared memory, where they are one"),
-    "l1.reach": _real("byte", "footprint up to which a chase stays in the L1 cache", 1, 1e9),
+    "l1.reach": _real("byte", "what the L1 cache holds, at its largest carve-out", 1, 1e9),
     "l1.bandwidth": _real(_BYTES_PER_CYCLE, "loads that hit the L1 cache", 0.1, 1e5),
     "l1.tags": _real(
         "lines/cycle/SM", "lines that the L1 cache looks up, its banks even", 0.1, 1e3
@@ -234,12 +234,14 @@ _MEMORY = {
     "l2.slices": _count("1", "slices, each for other addresses, side by side", 1, 65536),
     "l2.partitions": _count("1", "partitions; an SM's own one keeps copies of the others'", 1, 16),
     "l2.miss_registers": _count("1", "lines that a slice awaits at once (MSHRs)", 1, 1e6),
+    "l2.fills_partial_sectors": _flag("a sector written in part is read before it is written back"),
     "l2.caches_global": _flag("global and local memory are cached"),
     "noc.bandwidth": _real("byte/s", "from the L2 cache to all SMs", 1e6, 1e16),
     "noc.queue": _count("1", "lines of 128 byte that an SM may have asked of the L2 cache", 1, 1e6),
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.channels": _count("1", "channels, each for other addresses, side by side", 1, 65536),
+    "dram.access": _count("byte", "least that a channel reads or writes at once", 1, 65536),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
     "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
     "dram.write_bandwidth": _real("byte/s", "long streams of writes alone", 1e6, 1e16),

@@ -226,7 +226,7 @@ def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]
 
     None where bytes are all that is known to bound them. Volkov 2016, section 6.7: measured on five
     chips; on four of them as if no transaction were shorter than 128 B, which stands in on others
-    of their time (`dram.scattered_transaction`).
+    (`dram.scattered_transaction`).
     """
     known = machine.quantities.get(_SCATTERED)
     is_for_another = _is_set_by_hand(machine) and _SCATTERED not in machine.overrides
