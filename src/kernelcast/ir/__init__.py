@@ -3,6 +3,7 @@
 from kernelcast.ir.instruction import (
     Address,
     BlockRef,
+    CacheHint,
     Guard,
     Immediate,
     Instruction,
@@ -38,6 +39,7 @@ __all__ = [
     "Array",
     "BasicBlock",
     "BlockRef",
+    "CacheHint",
     "ConstantBanks",
     "Dim3",
     "Fill",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from kernelcast.ir.op_class import OpClass, Space
 
@@ -150,6 +151,19 @@ class MatrixProduct:
     warps: int = 1
 
 
+class CacheHint(StrEnum):
+    """What code asks of the caches for an access to memory, beyond what they do by themselves."""
+
+    EVERY_LEVEL = "every level"
+    """To be cached at every level, also where an SM does not cache global memory by default."""
+    BEYOND_L1 = "beyond L1"
+    """To be cached by the L2 cache alone."""
+    NO_L1_ALLOCATION = "no L1 allocation"
+    """To be found in the L1 cache, and not put there."""
+    LEAVES_FIRST = "leaves first"
+    """To be replaced before anything else: it is likely used once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What an instruction is beyond its class, said by its ISA, so that others need no opcodes.
@@ -168,6 +182,8 @@ class Traits:
         What it loads may change while the kernel runs; None where the code does not tell.
     is_read_only:
         It loads from memory that nobody writes while the kernel runs.
+    cache_hint:
+        What it asks of the caches.
     reads_carry, writes_carry:
         It reads, or writes, the condition code, which no operand names.
     converts_wide:
@@ -182,6 +198,7 @@ class Traits:
     member_mask: Register | Immediate | None = None
     is_volatile: bool | None = False
     is_read_only: bool = False
+    cache_hint: CacheHint | None = None
     reads_carry: bool = False
     writes_carry: bool = False
     converts_wide: bool = False

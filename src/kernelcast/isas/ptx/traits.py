@@ -6,10 +6,30 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from kernelcast.ir import Immediate, Instruction, MatrixProduct, OpClass, Register, Traits
+from kernelcast.ir import (
+    CacheHint,
+    Immediate,
+    Instruction,
+    MatrixProduct,
+    OpClass,
+    Register,
+    Traits,
+)
 from kernelcast.isas.masks import ALL_LANES
 
 _VOLATILE = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+_OF_BLOCK = "cta"
+_HINTS = {
+    "ca": CacheHint.EVERY_LEVEL,
+    "cg": CacheHint.BEYOND_L1,
+    "cv": CacheHint.BEYOND_L1,
+    "cs": CacheHint.LEAVES_FIRST,
+    "lu": CacheHint.LEAVES_FIRST,
+    "L1::no_allocate": CacheHint.NO_L1_ALLOCATION,
+    "L1::evict_first": CacheHint.LEAVES_FIRST,
+    "L2::evict_first": CacheHint.LEAVES_FIRST,
+}
+_BULK = frozenset(("bulk.read", "bulk.write"))
 _EXCHANGES = frozenset(("shfl", "vote", "match", "redux", "elect"))
 _OF_WHOLE_WARPS = frozenset(("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"))
 _EXITS = frozenset(("ret", "exit"))
@@ -37,11 +57,21 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         sleeps=opcode == "nanosleep",
         is_volatile=not words.isdisjoint(_VOLATILE),
         is_read_only="nc" in words,
+        cache_hint=_cache_hint(opcode, modifiers) if op_class.is_memory else None,
         reads_carry=opcode in _WITH_CARRY,
         writes_carry="cc" in words,
         converts_wide=op_class is OpClass.CONVERT and not words.isdisjoint(_WIDE),
         product=_product(opcode, modifiers) if op_class is OpClass.TENSOR else None,
     )
+
+
+def _cache_hint(opcode: str, modifiers: tuple[str, ...]) -> CacheHint | None:
+    """What another SM may change is not looked up in an L1 cache, nor what a bulk copy moves."""
+    words = frozenset(modifiers)
+    is_shared_with_others = not words.isdisjoint(_VOLATILE) and _OF_BLOCK not in words
+    if opcode in _BULK or is_shared_with_others:
+        return CacheHint.BEYOND_L1
+    return next((_HINTS[m] for m in modifiers if m in _HINTS), None)
 
 
 def _member_mask(i: Instruction) -> Register | Immediate | None:

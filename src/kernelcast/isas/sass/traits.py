@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernelcast.ir import (
+    CacheHint,
     Immediate,
     Instruction,
     MatrixProduct,
@@ -17,6 +18,15 @@ from kernelcast.ir import (
 )
 
 _RECONVERGES = frozenset(("BSYNC", "WARPSYNC"))
+_HINTS = {
+    "EF": CacheHint.LEAVES_FIRST,
+    "LU": CacheHint.LEAVES_FIRST,
+    "NA": CacheHint.NO_L1_ALLOCATION,
+    "BYPASS": CacheHint.BEYOND_L1,
+}
+_OF_BLOCK = frozenset(("CTA", "SM"))
+_BULK = ("UBLK", "UTMA")
+"""How opcodes of bulk copies begin."""
 _WIDE = frozenset(("F64", "S64", "U64"))
 _WARP_SHAPES = {
     "1684": (16, 8, 4),
@@ -60,6 +70,7 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         member_mask=_member_mask(steps),
         is_volatile=_is_volatile(i),
         is_read_only="CONSTANT" in i.modifiers,
+        cache_hint=_cache_hint(i) if i.op_class.is_memory else None,
         converts_wide=i.op_class is OpClass.CONVERT and not _WIDE.isdisjoint(i.modifiers),
         product=_product(i) if i.op_class is OpClass.TENSOR else None,
     )
@@ -79,6 +90,16 @@ def _is_volatile(i: Instruction) -> bool | None:
     if i.op_class is OpClass.LOAD and i.space is Space.SHARED:
         return None
     return "STRONG" in i.modifiers
+
+
+def _cache_hint(i: Instruction) -> CacheHint | None:
+    """What another SM may change is not looked up in an L1 cache, nor what a bulk copy moves."""
+    if "STRONG" in i.modifiers:
+        is_of_block = not _OF_BLOCK.isdisjoint(i.modifiers)
+        return CacheHint.EVERY_LEVEL if is_of_block else CacheHint.BEYOND_L1
+    if i.opcode.startswith(_BULK):
+        return CacheHint.BEYOND_L1
+    return next((_HINTS[m] for m in i.modifiers if m in _HINTS), None)
 
 
 def _product(i: Instruction) -> MatrixProduct | None:
