@@ -14,4 +14,4 @@ def test_what_a_cache_lacks_is_asked_of_the_next():
 
 
 def test_no_access_counts_nothing():
-    assert CacheCounts((), 0.0, 0.0).assumptions == ()
+    assert CacheCounts((), 0.0, 0.0, 0.0, 0.0).l2_sectors == 0

@@ -56,10 +56,18 @@ class CacheCounts:
     """Traffic of a launch through the caches of a machine.
 
     `dram_read_sectors` and `dram_written_sectors` move between L2 cache and DRAM, write-backs and
-    the reads that fill partly written sectors included.
+    the reads that fill partly written sectors included: together between `least_dram_sectors` and
+    `most_dram_sectors`, which differ where blocks were left out.
     """
 
     accesses: tuple[AccessCounts, ...]
     dram_read_sectors: float
     dram_written_sectors: float
+    least_dram_sectors: float
+    most_dram_sectors: float
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def l2_sectors(self) -> float:
+        """Sectors that the SMs ask of the L2 cache or write there."""
+        return sum(a.l2.sectors for a in self.accesses)

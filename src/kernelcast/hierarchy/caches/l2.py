@@ -1,0 +1,230 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""One access to a line at the L2 cache, compiled.
+
+Of a set, the line leaves whose last use lies back furthest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelcast.hierarchy.caches.indexing import set_of
+from kernelcast.hierarchy.caches.layout import (
+    ALL_SECTORS,
+    DIRTY_SHIFT,
+    IS_LOCAL,
+    LATER,
+    LEAVES_FIRST,
+    LOCAL_BIT,
+    NO_LINE,
+    PAGE_SHIFT,
+    PARTIAL_SHIFT,
+)
+from kernelcast.profiling.loops import inlined, inner, popcount
+
+_LOW_BITS = 0xFFFFFFFF
+_SIDE_SHIFT = 5
+"""Two to this many lines, 4 KiB, lie in one partition."""
+
+
+class L2(NamedTuple):
+    """Every way of every set: its line, when it was last used, and its state (`layout`).
+
+    `rows` says which access was the last to write the line in parts.
+    """
+
+    lines: Any
+    stamps: Any
+    states: Any
+    rows: Any
+
+
+class Beyond(NamedTuple):
+    """What is counted of the accesses, and which sectors were touched at all, by page."""
+
+    counts: Any
+    touched: Any
+    pages: Any
+
+
+@inlined
+def _find(l2, first, ways, line):
+    """The entry that holds a line, or -1."""
+    wanted = np.uint32(line)
+    for way in range(ways):
+        if l2.lines[np.uint64(first + way)] == wanted:
+            return first + way
+    return np.int64(-1)
+
+
+@inlined
+def _oldest(l2, first, ways):
+    """The entry of a set that is to leave."""
+    least = np.uint32(_LOW_BITS)
+    for way in range(ways):
+        least = min(least, l2.stamps[np.uint64(first + way)])
+    for way in range(ways):
+        if l2.stamps[np.uint64(first + way)] == least:
+            return first + way
+    return first
+
+
+@inlined
+def _use(l2, at, rule, system):
+    """Note that an entry is used."""
+    system.clock += 1
+    later = np.int64(0 if rule & LEAVES_FIRST else LATER)
+    l2.stamps[np.uint64(at)] = np.uint32(system.clock + later)
+
+
+@inlined
+def _side(line, system):
+    """The partition that a line belongs to, and its number among the lines of that partition.
+
+    The side changes every 4 KiB in an order without a period, each of two neighbours taking one.
+    """
+    if system.partitions == 1:
+        return np.int64(0), line
+    pair = line >> (_SIDE_SHIFT + 1)
+    side = (line >> _SIDE_SHIFT ^ popcount(pair)) & 1
+    return side, pair << _SIDE_SHIFT | line & ((1 << _SIDE_SHIFT) - 1)
+
+
+@inlined
+def _l2_set(side, number, system):
+    at = side * system.l2_sets + set_of(number, system.l2_sets, system.l2_hashes)
+    return at * system.l2_ways
+
+
+@inlined
+def _entry(side, number, line, rule, count, l2, system):
+    """The entry of a line, which is made where there is none."""
+    first = _l2_set(side, number, system)
+    at = _find(l2, first, system.l2_ways, line)
+    if at < 0:
+        at = _oldest(l2, first, system.l2_ways)
+        left = np.int64(l2.lines[np.uint64(at)])
+        if left >> LOCAL_BIT and left != NO_LINE:
+            dirty = np.int64(l2.states[np.uint64(at)]) >> DIRTY_SHIFT & ALL_SECTORS
+            count.spilled += popcount(dirty)
+        l2.lines[np.uint64(at)] = line
+        l2.states[np.uint64(at)] = 0
+    _use(l2, at, rule, system)
+    return at
+
+
+@inner
+def _complete(at, partial, l2, beyond):
+    """Sectors written in parts are whole now: nobody has to read them when they leave."""
+    l2.states[np.uint64(at)] = np.int64(l2.states[np.uint64(at)]) & ~(partial << PARTIAL_SHIFT)
+    beyond.counts[np.uint64(l2.rows[np.uint64(at)])].fills -= popcount(partial)
+
+
+@inlined
+def _touch(line, sectors, beyond, system):
+    """Of some sectors of a line of global memory, those that nobody has touched before."""
+    if line >> LOCAL_BIT or not system.notes_first:
+        return np.int64(0)
+    page = np.int64(beyond.pages[np.uint64(line >> PAGE_SHIFT)])
+    at = np.uint64(page << PAGE_SHIFT | line & ((1 << PAGE_SHIFT) - 1))
+    before = np.int64(beyond.touched[at])
+    beyond.touched[at] = before | sectors
+    return sectors & ~before
+
+
+@inlined
+def _fetch(at, line, missing, count, l2, beyond, system):
+    """Read sectors from the DRAM, with their neighbours where it delivers two together."""
+    state = np.int64(l2.states[np.uint64(at)])
+    if system.fetched == 2:
+        missing = (missing | (missing & 5) << 1 | (missing & 10) >> 1) & ~state
+    partial = state >> PARTIAL_SHIFT & missing
+    if partial:
+        _complete(at, partial, l2, beyond)
+        state = np.int64(l2.states[np.uint64(at)])
+    l2.states[np.uint64(at)] = state | missing
+    first = popcount(_touch(line, missing, beyond, system))
+    count.first_reads += first
+    count.again_reads += popcount(missing) - first
+
+
+@inlined
+def load_l2(line, sectors, near, rule, count, l2, beyond, system):
+    """Look sectors of a line up; what is missing is read from the DRAM.
+
+    Of two partitions, the one `near` to the SM keeps a copy of what the other has.
+    """
+    side, number = _side(line, system)
+    lacking = sectors
+    if system.partitions == 2 and near != side:
+        copy = _entry(near, number, line, rule, count, l2, system)
+        held = np.int64(l2.states[np.uint64(copy)])
+        lacking = sectors & ~held
+        l2.states[np.uint64(copy)] = held | sectors
+    if lacking:
+        at = _entry(side, number, line, rule, count, l2, system)
+        lacking &= ~np.int64(l2.states[np.uint64(at)])
+        if lacking:
+            _fetch(at, line, lacking, count, l2, beyond, system)
+    count.l2_sectors += popcount(sectors)
+    count.l2_hits += popcount(sectors & ~lacking)
+
+
+@inlined
+def _own_entry(line, sectors, rule, count, l2, system):
+    """The entry of a line that is written, of which no other partition has a copy any more."""
+    side, number = _side(line, system)
+    if system.partitions == 2:
+        first = _l2_set(1 - side, number, system)
+        copy = _find(l2, first, system.l2_ways, line)
+        if copy >= 0:
+            l2.states[np.uint64(copy)] = np.int64(l2.states[np.uint64(copy)]) & ~sectors
+    return _entry(side, number, line, rule, count, l2, system)
+
+
+@inlined
+def _soil(at, sectors, rule, count, l2):
+    """Sectors of an entry are written."""
+    state = np.int64(l2.states[np.uint64(at)])
+    if not rule & IS_LOCAL:
+        count.dirtied += popcount(sectors & ~(state >> DIRTY_SHIFT))
+    l2.states[np.uint64(at)] = state | sectors << DIRTY_SHIFT
+
+
+@inlined
+def store_l2(line, sectors, partial, rule, row, l2, beyond, system):
+    """Write sectors of a line, `partial` of them in parts only, without reading them.
+
+    A sector that is written in parts a second time is taken for whole.
+    """
+    count = beyond.counts[np.uint64(row)]
+    at = _own_entry(line, sectors, rule, count, l2, system)
+    state = np.int64(l2.states[np.uint64(at)])
+    begun = partial & ~(state | state >> DIRTY_SHIFT)
+    ended = sectors & state >> PARTIAL_SHIFT
+    if ended:
+        _complete(at, ended, l2, beyond)
+    if begun:
+        count.fills += popcount(begun)
+        l2.rows[np.uint64(at)] = row
+    state = np.int64(l2.states[np.uint64(at)])
+    l2.states[np.uint64(at)] = state | sectors & ~begun | begun << PARTIAL_SHIFT
+    _soil(at, sectors, rule, count, l2)
+    if sectors & ~state:
+        _touch(line, sectors, beyond, system)
+    count.l2_sectors += popcount(sectors)
+    count.l2_hits += popcount(sectors)
+
+
+@inlined
+def change_l2(line, sectors, rule, count, l2, beyond, system):
+    """An atomic or a reduction: sectors of a line are read and written where the line belongs."""
+    at = _own_entry(line, sectors, rule, count, l2, system)
+    lacking = sectors & ~np.int64(l2.states[np.uint64(at)])
+    if lacking:
+        _fetch(at, line, lacking, count, l2, beyond, system)
+    _soil(at, sectors, rule, count, l2)
+    count.l2_sectors += popcount(sectors)
+    count.l2_hits += popcount(sectors & ~lacking)

@@ -1,0 +1,93 @@
+"""What the simulation loop reads and writes: records of fixed size, one array for each kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+SECTORS = 4
+"""Sectors of a line, a bit for each."""
+ALL_SECTORS = (1 << SECTORS) - 1
+
+DIRTY_SHIFT, PARTIAL_SHIFT = SECTORS, 2 * SECTORS
+"""A way's state: sectors it holds, those that lower levels lack, those that were written in parts.
+
+A dirty sector that is not held is one written in parts, until it is read.
+"""
+
+NO_LINE = 0xFFFFFFFF
+
+LATER = 1 << 31
+"""Added to the time of the last use of a line, but of one that is to leave first."""
+
+LOCAL_BIT = 31
+LINE_BITS = 31
+"""Lines are told apart by so many bits, 256 GiB; above them stands whether they are local."""
+
+PAGE_SHIFT = 15
+"""Lines of a page, two to this: which global memory was touched is noted by pages of 4 MiB."""
+PAGES = 1 << (LINE_BITS - PAGE_SHIFT)
+
+# What an access does at every level; bits of a rule.
+IS_LOCAL, IS_STORE, IS_ATOMIC, ASKS_L1, ALLOCATES_L1, LEAVES_FIRST = (1 << bit for bit in range(6))
+
+NEWEST, OLDEST, FIRST_LEAVING = range(3)
+"""Ends of the lists of a set's entries: those of the second list, which leave first, follow."""
+ENDS = 4
+
+# An entry of an L1 cache: a line, its neighbours in its set's list and its bucket's chain, -1 for
+# none, its state, and the list: 0 or `FIRST_LEAVING`. Small, since all SMs' are walked in turn.
+ENTRY = np.dtype(
+    [
+        ("line", np.uint32),
+        ("older", np.int16),
+        ("newer", np.int16),
+        ("chained", np.int16),
+        ("state", np.int8),
+        ("list", np.int8),
+    ]
+)
+MOST_ENTRIES = 1 << 15
+"""Of one SM."""
+
+# The caches and the SMs: sets and ways are those of one SM, or of one partition.
+SYSTEM = np.dtype(
+    [
+        ("sms", np.int64),
+        ("resident", np.int64),  # blocks of one at a time
+        ("warps", np.int64),  # of a block
+        ("l1_sets", np.int64),  # 0 where there is no L1 cache
+        ("l1_buckets", np.int64),  # a power of two
+        ("l1_entries", np.int64),
+        ("l1_hashes", np.int64),
+        ("l2_sets", np.int64),
+        ("l2_ways", np.int64),
+        ("l2_hashes", np.int64),
+        ("partitions", np.int64),
+        ("notes_first", np.int64),  # whether sectors that nobody has touched are told apart
+        ("fetched", np.int64),  # sectors that the DRAM delivers together: 1 or 2
+        ("writes_through", np.int64),
+        ("local_lines", np.int64),  # of a warp
+        ("clock", np.int64),  # stamps given so far
+    ]
+)
+
+# A warp that is resident: what it is still to do.
+RESIDENT = np.dtype([("at", np.int64), ("end", np.int64)])
+
+# What one row of accesses did in one part of a simulation; see `AccessCounts`.
+COUNTS = np.dtype(
+    [
+        ("requests", np.int64),
+        ("lines", np.int64),
+        ("missed_lines", np.int64),
+        ("l1_sectors", np.int64),
+        ("l1_hits", np.int64),
+        ("l2_sectors", np.int64),
+        ("l2_hits", np.int64),
+        ("first_reads", np.int64),  # sectors read from the DRAM that nobody had touched before
+        ("again_reads", np.int64),  # those that somebody had
+        ("fills", np.int64),  # reads of sectors that were written in parts only
+        ("dirtied", np.int64),  # sectors of global memory that are to be written to the DRAM
+        ("spilled", np.int64),  # sectors of local memory that were
+    ]
+)

@@ -1,0 +1,144 @@
+"""The caches of a machine as a launch finds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelcast.errors import InputError
+from kernelcast.hierarchy.caches.layout import MOST_ENTRIES
+from kernelcast.hierarchy.rules import (
+    caches_loads_in_l1,
+    caches_local_in_l1,
+    writes_through_l1,
+)
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.machines.machine import Machine
+
+_LINE_BYTES = 128
+"""Line of every cache that is simulated."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheShape:
+    """Sets and ways of lines of 128 B.
+
+    Lines in a row lie in sets in a row; where the cache `hashes_sets`, every such round of the sets
+    starts at another one, so that lines a power of two apart do not meet.
+    """
+
+    sets: int
+    ways: int
+    hashes_sets: bool = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines it holds."""
+        return self.sets * self.ways
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySystem:
+    """What lies between the SMs and the DRAM, for one launch.
+
+    Attributes
+    ----------
+    sms:
+        SMs, each with an L1 cache of its own.
+    blocks_per_sm:
+        Blocks that are resident on one.
+    l1:
+        The L1 cache; None where there is none.
+    l2:
+        One partition of the L2 cache.
+    partitions:
+        1, or 2 where an SM is nearer to one half, which keeps copies of what it reads of the other.
+    fetched_sectors:
+        Sectors that the DRAM delivers together, 1 or 2.
+    writes_through:
+        Whether stores to local memory go on to the L2 cache at once.
+    fills_partial_sectors:
+        Whether a sector that was written in parts only is read before it is written to the DRAM.
+    caches_global, caches_read_only, caches_local:
+        Whether the L1 cache takes loads from global memory, those of what nobody writes, and local
+        memory.
+    """
+
+    sms: int
+    blocks_per_sm: int
+    l1: CacheShape | None
+    l2: CacheShape
+    partitions: int = 1
+    fetched_sectors: int = 1
+    writes_through: bool = True
+    fills_partial_sectors: bool = True
+    caches_global: bool = True
+    caches_read_only: bool = True
+    caches_local: bool = True
+
+    @property
+    def l2_sectors(self) -> int:
+        """What the L2 cache holds, in sectors of 32 B."""
+        return self.partitions * self.l2.lines * (_LINE_BYTES // SECTOR_BYTES)
+
+
+_NEEDED = ("sm.count", "l2.size", "l2.ways", "l2.partitions")
+_NEEDED_BY_L1 = ("l1.size", "l1.ways")
+
+
+def missing_numbers(machine: Machine) -> tuple[str, ...]:
+    """Numbers without which the caches of a machine cannot be simulated, of those it lacks."""
+    wanted = _NEEDED + (_NEEDED_BY_L1 if _caches_anything(machine) else ())
+    return tuple(path for path in wanted if machine.get(path) is None)
+
+
+def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> MemorySystem:
+    """The caches of a machine for a launch; it must lack none of `missing_numbers`.
+
+    Raises InputError where an L1 cache is larger than can be simulated.
+
+    The L1 cache is what the SM's shared memory leaves, which is set to the smallest size that holds
+    that of `blocks_per_sm` blocks with `shared_bytes` each; of that, the share that a chase through
+    memory finds (`l1.reach`). A carve-out takes ways of it, not sets.
+    """
+    with_l1 = _caches_anything(machine)
+    reserved = machine.get("occupancy.shared_reserved") or 0.0
+    partitions = min(2, int(machine.number("l2.partitions")))
+    lines = machine.number("l2.size") / _LINE_BYTES / partitions
+    ways = int(machine.number("l2.ways"))
+    shape = CacheShape(max(1, round(lines / ways)), ways, machine.get("l2.hashes_sets") == 1)
+    return MemorySystem(
+        sms=int(machine.number("sm.count")),
+        blocks_per_sm=blocks_per_sm,
+        l1=_l1(machine, blocks_per_sm * (shared_bytes + reserved)) if with_l1 else None,
+        l2=shape,
+        partitions=partitions,
+        fetched_sectors=2 if (machine.get("dram.access") or 0) > SECTOR_BYTES else 1,
+        writes_through=writes_through_l1(machine),
+        fills_partial_sectors=machine.get("l2.fills_partial_sectors") == 1,
+        caches_global=caches_loads_in_l1(machine),
+        caches_read_only=machine.get("l1.caches_read_only") == 1,
+        caches_local=caches_local_in_l1(machine),
+    )
+
+
+def _caches_anything(machine: Machine) -> bool:
+    flags = ("l1.caches_global", "l1.caches_read_only", "l1.caches_local")
+    return any(machine.get(flag) == 1 for flag in flags)
+
+
+def _l1(machine: Machine, shared_bytes: float) -> CacheShape | None:
+    size = machine.number("l1.size")
+    carveouts = sorted(machine.numbers("occupancy.shared_carveouts"))
+    left = most = size
+    if carveouts and carveouts[-1] < size:
+        taken = next((c for c in carveouts if c >= shared_bytes), carveouts[-1])
+        left, most = size - taken, size - carveouts[0]
+    left *= min(1.0, (machine.get("l1.reach") or most) / most)
+    sets = max(1, round(size / _LINE_BYTES / machine.number("l1.ways")))
+    ways = int(left / _LINE_BYTES / sets)
+    if sets * ways > MOST_ENTRIES:
+        raise InputError(
+            f"l1.size of {machine.name} is {size:g} B",
+            hint=f"caches are simulated up to {MOST_ENTRIES * _LINE_BYTES} B for each SM",
+        )
+    return CacheShape(sets, ways, machine.get("l1.hashes_sets") == 1) if ways else None

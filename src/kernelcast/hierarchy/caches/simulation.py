@@ -1,0 +1,164 @@
+"""Caches that blocks run through: their state, and what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.hierarchy.caches.layout import (
+    ALL_SECTORS,
+    COUNTS,
+    DIRTY_SHIFT,
+    ENDS,
+    ENTRY,
+    FIRST_LEAVING,
+    LATER,
+    LOCAL_BIT,
+    NEWEST,
+    NO_LINE,
+    OLDEST,
+    PAGE_SHIFT,
+    PAGES,
+    RESIDENT,
+    SYSTEM,
+)
+from kernelcast.hierarchy.caches.loop import run_blocks, survey
+from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
+from kernelcast.profiling.streams import AccessStreams
+
+_L1Arrays = tuple[NDArray[np.void], NDArray[np.int16], NDArray[np.int16]]
+_L2Arrays = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int32]]
+
+
+class Caches:
+    """The L1 caches and the L2 cache of a machine as a launch finds them.
+
+    L1 caches are empty, and so is the L2 cache, unless it is `after` other launches on the machine.
+    """
+
+    def __init__(self, system: MemorySystem, after: Caches | None = None) -> None:
+        self._system = system
+        self._l1 = _empty_l1(system)
+        self._l2: _L2Arrays = after._l2 if after else _empty_l2(system)
+        self._clock: int = after._clock if after else 0
+
+    def run(
+        self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
+    ) -> NDArray[np.void]:
+        """Let the blocks of some parts of a stream run, one part after the other in one go.
+
+        Parameters
+        ----------
+        rules:
+            What the accesses of every row do, as bits of `layout`.
+        parts:
+            Places of blocks in `streams.blocks`, the parts side by side: at the end of one, the
+            next goes on.
+
+        Returns
+        -------
+        Counts (`layout.COUNTS`) by part and row.
+        """
+        blocks = range(parts[0].start, parts[-1].stop)
+        words = streams.words.view(np.int64)
+        counts = np.zeros((len(parts), len(rules)), COUNTS)
+        bases = np.zeros(len(streams.blocks), np.int64)
+        for number, part in enumerate(parts):
+            bases[part.start : part.stop] = number * len(rules)
+        notes_first = len(streams.blocks) < streams.of
+        self._make_room(len(words))
+        systems = self._systems(streams.warps, notes_first=notes_first)
+        pages = np.full(PAGES, -1, np.int32)
+        start, end = (
+            streams.starts[block * streams.warps] for block in (blocks[0], blocks[-1] + 1)
+        )
+        touched = survey(words, rules, pages, start, end, systems) if notes_first else 0
+        sms, resident = self._system.sms, self._system.blocks_per_sm
+        warps = resident * streams.warps
+        run_blocks(
+            words,
+            streams.starts,
+            bases,
+            rules,
+            blocks.start,
+            blocks.stop,
+            *self._l1,
+            *self._l2,
+            counts.reshape(-1),
+            np.zeros(touched << PAGE_SHIFT, np.uint8),
+            pages,
+            np.zeros(sms * warps, RESIDENT),
+            np.zeros((sms, 2 + warps), np.int64),
+            np.zeros((sms * resident, 2), np.int64),
+            systems,
+        )
+        self._clock = int(systems["clock"][0])
+        return counts
+
+    def dirty_sectors(self) -> int:
+        """Sectors of global memory in the L2 cache that the DRAM lacks."""
+        lines, _, states, _ = self._l2
+        is_global = lines < 1 << LOCAL_BIT
+        dirty = states[is_global] >> DIRTY_SHIFT & ALL_SECTORS
+        return int(np.bitwise_count(dirty).sum())
+
+    def _make_room(self, words: int) -> None:
+        """Number uses of lines anew where the clock could pass those that leave first."""
+        most = 2 * words + len(self._l2[1])
+        if self._clock + most >= LATER:
+            stamps = self._l2[1]
+            _, ranks = np.unique(stamps, return_inverse=True)
+            stamps[:] = ranks.astype(np.uint32) + np.where(stamps >= LATER, LATER, 0)
+            self._clock = int(ranks.max(initial=0)) + 1
+
+    def _systems(self, warps: int, *, notes_first: bool) -> NDArray[np.void]:
+        systems = np.zeros(1, SYSTEM)
+        system, l1, l2 = self._system, self._system.l1, self._system.l2
+        one = systems[0]
+        one["sms"], one["resident"], one["warps"] = system.sms, system.blocks_per_sm, warps
+        if l1 is not None:
+            one["l1_sets"], one["l1_hashes"] = l1.sets, l1.hashes_sets
+            one["l1_buckets"], one["l1_entries"] = _buckets(l1), l1.lines
+        one["l2_sets"], one["l2_ways"], one["l2_hashes"] = l2.sets, l2.ways, l2.hashes_sets
+        one["partitions"], one["fetched"] = system.partitions, system.fetched_sectors
+        one["writes_through"] = system.writes_through
+        one["notes_first"] = notes_first
+        one["clock"] = self._clock
+        return systems
+
+
+def _buckets(shape: CacheShape) -> int:
+    """A power of two, at least as many as there are entries."""
+    return 1 << (shape.lines - 1).bit_length()
+
+
+def _empty_l1(
+    system: MemorySystem,
+) -> tuple[NDArray[np.void], NDArray[np.int16], NDArray[np.int16]]:
+    """Entries, buckets and ends of lists, as `l1` has them."""
+    if system.l1 is None:
+        return np.zeros(1, ENTRY), np.zeros(1, np.int16), np.zeros((1, ENDS), np.int16)
+    ways = system.l1.ways
+    numbers = np.arange(system.l1.lines, dtype=np.int16)
+    entries = np.zeros(system.l1.lines, ENTRY)
+    entries["line"], entries["chained"], entries["list"] = NO_LINE, -1, FIRST_LEAVING
+    entries["older"], entries["newer"] = numbers - 1, numbers + 1
+    entries["older"][::ways] = entries["newer"][ways - 1 :: ways] = -1
+    ends = np.full((system.l1.sets, ENDS), -1, np.int16)
+    ends[:, FIRST_LEAVING + NEWEST] = numbers[ways - 1 :: ways]
+    ends[:, FIRST_LEAVING + OLDEST] = numbers[::ways]
+    buckets = np.full(system.sms * _buckets(system.l1), -1, np.int16)
+    return np.tile(entries, system.sms), buckets, np.tile(ends, (system.sms, 1))
+
+
+def _empty_l2(system: MemorySystem) -> _L2Arrays:
+    """Lines, stamps, states and rows, as `l2` has them."""
+    ways = system.partitions * system.l2.sets * system.l2.ways
+    return (
+        np.full(ways, NO_LINE, np.uint32),
+        np.zeros(ways, np.uint32),
+        np.zeros(ways, np.uint16),
+        np.zeros(ways, np.int32),
+    )

@@ -1,0 +1,110 @@
+"""From the waves of blocks that were simulated to the whole grid.
+
+A grid whose accesses are all known is simulated whole. Of another, blocks at its start run through
+empty caches, and blocks in the middle and at the end after some before them, which fill the caches
+and are not counted; those in the middle stand for all that are left out.
+
+What comes before these goes unseen: what they touch first may have been read long before. Beyond
+the sectors that the grid touches at all, such reads are misses where the blocks before filled the
+L2 cache, and hits where it holds all that the grid touches. Elsewhere that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.execution.blocks import Span
+from kernelcast.hierarchy.caches.layout import COUNTS
+from kernelcast.hierarchy.caches.memory_system import MemorySystem
+from kernelcast.hierarchy.caches.policies import policies
+from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.profiling.streams import AccessStreams
+
+Totals = NDArray[np.void]
+"""Counts by row, of the layout `_TOTALS`."""
+
+_TOTALS = np.dtype([(name, np.float64) for name in COUNTS.names or ()])
+"""As `layout.COUNTS`, of a whole grid."""
+
+
+@dataclass(frozen=True)
+class SimulatedGrid:
+    """What the accesses of every row of a stream do in the caches, in the whole grid.
+
+    `totals` are by row. `blocks` were simulated, and those of later spans that are not counted
+    `filled` the L2 cache or not. `spread` says how far spans differ: the standard deviation of the
+    sectors that a block brings into the L2 cache or writes there, over their mean. `left_dirty`
+    sectors of global memory are in the L2 cache at the end and not in the DRAM.
+    """
+
+    totals: Totals
+    blocks: int
+    of: int
+    filled: bool
+    spread: float
+    left_dirty: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out."""
+        return self.blocks == self.of
+
+
+def simulate(
+    streams: AccessStreams, system: MemorySystem, after: Caches | None = None
+) -> tuple[SimulatedGrid, Caches]:
+    """Let the blocks of streams run, on caches as left `after` other launches, and these after it.
+
+    What blocks at the start of the grid find there is not there for later spans: those have blocks
+    of their own before them.
+    """
+    rules = policies(streams.rows, system)
+    totals = np.zeros(len(rules), _TOTALS)
+    moved: list[float] = []
+    filled = True
+    caches = Caches(system, after)
+    for number, (span, parts) in enumerate(_parts(streams)):
+        caches = Caches(system) if number else caches
+        *before, counted = caches.run(streams, rules, parts)
+        for name in _TOTALS.names or ():
+            totals[name] += _weights(streams)[number] * counted[name]
+        moved.append(_moved(counted) / (span.end - span.counted))
+        if number:
+            filled = filled and sum(map(_moved, before)) >= system.l2_sectors
+    grid = SimulatedGrid(
+        totals, len(streams.blocks), streams.of, filled, _spread(moved), caches.dirty_sectors()
+    )
+    return grid, caches
+
+
+def _moved(counts: NDArray[np.void]) -> float:
+    """Sectors that came into the L2 cache or were written in it."""
+    return float(sum(counts[name].sum() for name in ("first_reads", "again_reads", "dirtied")))
+
+
+def _parts(streams: AccessStreams) -> Iterator[tuple[Span, tuple[range, ...]]]:
+    """Every span, with the places of its blocks: those before, if any, and those that count."""
+    first = 0
+    for span in streams.spans:
+        counted, end = first + span.counted - span.start, first + span.end - span.start
+        parts = (range(first, counted), range(counted, end))
+        yield span, tuple(part for part in parts if part)
+        first = end
+
+
+def _weights(streams: AccessStreams) -> Sequence[float]:
+    """How many blocks a counted block of every span stands for."""
+    counted = [span.end - span.counted for span in streams.spans]
+    stand_in = min(1, len(counted) - 1)
+    weights = [1.0] * len(counted)
+    weights[stand_in] += (streams.of - sum(counted)) / max(1, counted[stand_in])
+    return weights
+
+
+def _spread(moved: Sequence[float]) -> float:
+    mean = float(np.mean(moved))
+    return float(np.std(moved)) / mean if mean else 0.0

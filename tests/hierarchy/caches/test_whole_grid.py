@@ -1,0 +1,71 @@
+"""From simulated waves to the grid, and what of it stays open."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.hierarchy.caches.streams import stream_of
+
+from kernelcast import api
+from kernelcast.execution.blocks import Span
+from kernelcast.hierarchy.caches.memory_system import (
+    CacheShape,
+    MemorySystem,
+    memory_system,
+    missing_numbers,
+)
+from kernelcast.hierarchy.caches.whole_grid import simulate
+from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.profiling.tables import AccessRow
+
+LOAD = AccessRow(
+    Instruction(0, "ld", ("global", "f32"), (), OpClass.LOAD, space=Space.GLOBAL, access_bytes=4),
+    Space.GLOBAL,
+)
+SYSTEM = MemorySystem(1, 1, None, CacheShape(1, 64))
+
+
+def streaming(blocks, of=None, spans=()):
+    """Every block reads a line of its own."""
+    work = [[[(0, [(block, 15, 0)])]] for block in blocks]
+    streams = stream_of(work, of=of)
+    chosen = np.array(blocks)
+    return replace(streams, blocks=chosen, rows=(LOAD,), spans=spans or streams.spans)
+
+
+def test_a_whole_grid_is_counted_as_it_is():
+    grid, _ = simulate(streaming(range(8)), SYSTEM)
+    assert grid.is_whole
+    assert (grid.totals["requests"].sum(), grid.totals["l2_sectors"].sum()) == (8, 32)
+
+
+def test_the_middle_stands_for_what_is_left_out():
+    spans = (Span(0, 0, 2), Span(10, 11, 12), Span(98, 99, 100))
+    blocks = [b for span in spans for b in range(span.start, span.end)]
+    grid, _ = simulate(streaming(blocks, of=100, spans=spans), SYSTEM)
+    assert grid.totals["requests"].sum() == 100
+    assert grid.totals["first_reads"].sum() == 400
+    assert (grid.spread, grid.filled) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "shared_bytes", "size_kib"),
+    # A carve-out of 0, 8 KiB and all: chases see what is left of the L1 cache but some lines.
+    [("rtx-2080-ti", 0, 61.5), ("rtx-2080-ti", 33_000, 30), ("h100-sxm", 0, 233)],
+)
+def test_the_l1_cache_is_what_shared_memory_leaves(name, shared_bytes, size_kib):
+    chip = api.machine(name)
+    assert not missing_numbers(chip)
+    system = memory_system(chip, shared_bytes, 1)
+    assert system.l1 is not None
+    assert system.l1.lines * 128 / 1024 == pytest.approx(size_kib, rel=0.07)
+
+
+def test_the_l2_cache_is_all_its_partitions():
+    system = memory_system(api.machine("h100-sxm"), 0, 1)
+    assert (system.partitions, system.sms) == (2, 132)
+    assert system.l2_sectors * 32 == pytest.approx(50 * 2**20, rel=0.01)
+
+
+def test_a_machine_says_what_it_lacks():
+    assert "l2.ways" in missing_numbers(api.machine("gtx-280"))
