@@ -25,8 +25,10 @@ WAVE = 132 * 8
 def saxpy(blocks: int, threads: int = 256) -> tuple[Kernel, Launch]:
     kernel = api.load(SAXPY, kernel="saxpy")
     n = blocks * threads
-    arguments = {"n": n, "a": 2.0, "x": api.f32(n), "y": api.f32(n)}
-    return kernel, check_launch(kernel, api.Launch(grid=blocks, block=threads, args=arguments))
+    launch = api.Launch(
+        grid=blocks, block=threads, args={"n": n, "a": 2.0, "x": api.f32(n), "y": api.f32(n)}
+    )
+    return kernel, check_launch(kernel, launch)
 
 
 def streams(kernel: Kernel, launch: Launch, sampling: Sampling) -> AccessStreams:

@@ -185,7 +185,7 @@ def test_streams_are_those_of_plain_python(seed, room):
     choice = random.Random(seed)
     parts = [words(*block_records(choice, block)) for block in range(choice.randint(1, BLOCKS))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream_builder, "_FEWEST_WORDS", room)
+        patch.setattr(stream_builder, "_SCRATCH_WORDS", room)
         builder = StreamBuilder(EVERY_ACCESS, LAUNCH, [Span(0, 0, len(parts))], ENOUGH)
     for part in parts:
         builder.consume(part)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError, UnsupportedError
-from kernelcast.execution.blocks import Span, blocks_of_spans, first_of
+from kernelcast.execution.blocks import Span, first_of
 from kernelcast.execution.trace import Words
 from kernelcast.ir import Kernel, Launch, Space
 from kernelcast.ir.sizes import WARP_LANES
@@ -30,8 +30,8 @@ from kernelcast.profiling.streams import ROW_MASK, AccessStreams
 _Int64s = NDArray[np.int64]
 
 _STREAMED = (Space.GLOBAL, Space.LOCAL)
-_FEWEST_WORDS = 1 << 16
-"""Room to begin with."""
+_SCRATCH_WORDS = 1 << 16
+"""Room for a block to begin with."""
 
 
 class StreamBuilder:
@@ -54,7 +54,7 @@ class StreamBuilder:
     ) -> None:
         self._kernel, self._launch, self._spans = kernel, launch, tuple(spans)
         self._most_words = most_words
-        self._chosen = blocks_of_spans(launch.blocks, spans)
+        blocks = sum(span.end - span.start for span in spans)
         every = tables.access_rows(kernel)
         self._rows = tuple(row for row in every if row.space in _STREAMED)
         if len(self._rows) > ROW_MASK + 1:
@@ -64,8 +64,8 @@ class StreamBuilder:
             )
         numbers = {row: number for number, row in enumerate(self._rows)}
         row_numbers = np.array([numbers.get(row, -1) for row in every], np.int64)
-        self._blocks = np.empty(len(self._chosen), np.int64)
-        self._ends = np.empty((len(self._chosen), launch.warps_per_block), np.int64)
+        self._blocks = np.empty(blocks, np.int64)
+        self._ends = np.empty((blocks, launch.warps_per_block), np.int64)
         self._state = np.zeros(1, STREAM_STATE)
         self._state["window"] = tables.generic_windows()
         self._state["block"] = -1
@@ -81,9 +81,10 @@ class StreamBuilder:
             )
         )
         self._results = FixedArray(self._blocks), FixedArray(self._ends)
-        self._segments = np.empty(_FEWEST_WORDS, np.int64)
-        self._spare = np.empty(_FEWEST_WORDS, np.int64)
-        self._words = np.empty(min(_FEWEST_WORDS, most_words) + ROOM, np.int64)
+        self._segments = np.empty(_SCRATCH_WORDS, np.int64)
+        self._spare = np.empty(_SCRATCH_WORDS, np.int64)
+        # Pages that no word is written to cost nothing.
+        self._words = np.empty(most_words + ROOM, np.int64)
         self._parts = [self]
 
     def split(self) -> StreamBuilder:
@@ -141,7 +142,7 @@ class StreamBuilder:
         held = np.concatenate([part._blocks[: part._closed] for part in self._parts])
         lengths = np.concatenate([part._lengths() for part in self._parts])
         order = np.argsort(held)
-        chosen = np.fromiter(self._chosen, np.int64)
+        chosen = np.concatenate([np.arange(span.start, span.end) for span in self._spans])
         count = _fitting(held[order], chosen, lengths[order].sum(axis=1), self._most_words)
         kept = order[:count]
         starts = np.concatenate([[0], lengths[kept].cumsum()])
@@ -186,11 +187,9 @@ class StreamBuilder:
 
     def _grow(self) -> None:
         """Make room for what comes next."""
-        if self._own_words + ROOM > len(self._words):
-            wanted = min(2 * len(self._words), self._most_words + ROOM)
-            self._words = _grown(self._words, wanted)
         if int(self._state["segments"][0]) + 2 > len(self._segments):
-            self._segments = _grown(self._segments, 2 * len(self._segments))
+            more = np.empty_like(self._segments)
+            self._segments = np.concatenate([self._segments, more])
         self._make_spare()
 
     def _make_spare(self) -> None:
@@ -207,13 +206,6 @@ class StreamBuilder:
         """Words of every warp, by block."""
         ends = self._ends[: self._closed]
         return np.diff(ends.ravel(), prepend=0).reshape(ends.shape)
-
-
-def _grown(values: _Int64s, size: int) -> _Int64s:
-    """The values at the start of a larger array, whose rest is not touched."""
-    larger = np.empty(size, np.int64)
-    larger[: len(values)] = values
-    return larger
 
 
 def _fitting(held: _Int64s, chosen: _Int64s, lengths: _Int64s, most_words: int) -> int:

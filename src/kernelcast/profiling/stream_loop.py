@@ -22,7 +22,9 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _HALVES = int(RecordKind.HALVES)
-_WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_HALVES + 1))  # type: ignore[call-overload]
+_AFFINE_WORDS = RECORD_WORDS[RecordKind.AFFINE]
+_ADDRESSES_WORDS = RECORD_WORDS[RecordKind.ADDRESSES]
+_HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
 _HALF_MASK = (1 << HALF_WARP_LANES) - 1
 
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
@@ -31,6 +33,14 @@ _COVERED = (1 << SECTOR_BYTES) - 1
 _LOCAL_SECTOR_LANES = 8
 _FIRST = 1 << FIRST_BIT
 _ADDRESS_BITS = 47
+
+
+@inlined
+def _words_of(kind):
+    """How many words the record of an access has."""
+    if kind == _AFFINE:
+        return np.int64(_AFFINE_WORDS)
+    return np.int64(_HALVES_WORDS if kind == _HALVES else _ADDRESSES_WORDS)
 
 
 @inlined
@@ -86,7 +96,7 @@ def _add_lanes(mask, width, depth, lanes, tag, first, out, state):
     return end
 
 
-@inner
+@inlined
 def _add_range(base, stride, lanes, width, writes, tag, first, out):
     """Add the lines of consecutive lanes whose addresses leave out no sector; return their end.
 
@@ -95,25 +105,24 @@ def _add_range(base, stride, lanes, width, writes, tag, first, out):
     """
     last = base + (lanes - 1) * stride
     low, high = min(base, last), max(base, last)
-    if _is_outside(low) or _is_outside(high):
+    if _is_outside(low | high):
         return np.int64(OUTSIDE)
-    low_sector, high_sector = low >> _SECTOR_SHIFT, high >> _SECTOR_SHIFT
     low_line, high_line = low >> layout.LINE_SHIFT, high >> layout.LINE_SHIFT
+    low_at, high_at = low >> _SECTOR_SHIFT & 3, high >> _SECTOR_SHIFT & 3
+    from_low, to_high = np.int64(15) << low_at & 15, np.int64(15) >> 3 - high_at
+    low_partial = np.int64(writes and low & SECTOR_BYTES - 1 != 0) << low_at
+    high_partial = np.int64(writes and (high & SECTOR_BYTES - 1) + width < SECTOR_BYTES) << high_at
     has_gaps = writes and lanes > 1 and abs(stride) > width
     end = first + high_line - low_line + 1
     for at in range(first, end):
         line = low_line + (at - first) if stride >= 0 else high_line - (at - first)
-        start = line << _LINE_SECTORS_SHIFT
-        asked = np.int64(15) << max(low_sector - start, 0)
-        asked &= np.int64(15) >> max(start + 3 - high_sector, 0)
-        partial = asked if has_gaps else np.int64(0)
+        asked, partial = np.int64(15), np.int64(0)
+        if line == low_line:
+            asked, partial = from_low, low_partial
+        if line == high_line:
+            asked, partial = asked & to_high, partial | high_partial
+        partial = asked if has_gaps else partial
         out[np.uint64(at)] = line << LINE_SHIFT | tag | partial << PARTIAL_SHIFT | asked
-    if writes and not has_gaps:
-        low_at, high_at = (first, end - 1) if stride >= 0 else (end - 1, first)
-        if low & SECTOR_BYTES - 1:
-            out[np.uint64(low_at)] |= np.int64(1) << PARTIAL_SHIFT + (low_sector & 3)
-        if high + width < (high_sector + 1) << _SECTOR_SHIFT:
-            out[np.uint64(high_at)] |= np.int64(1) << PARTIAL_SHIFT + (high_sector & 3)
     return end
 
 
@@ -174,6 +183,8 @@ def _add_halves(mask, stride, lanes, width, writes, tag, first, out):
     if not (_is_run(low) and _is_run(high)):
         return first
     one, other = lanes[lowest_bit(low)], lanes[HALF_WARP_LANES + lowest_bit(high)]
+    if one == other and low == high:
+        return _add_range(one, stride, popcount(low), width, writes, tag, first, out)
     last, other_last = one + (popcount(low) - 1) * stride, other + (popcount(high) - 1) * stride
     is_apart = max(one, last) >> layout.LINE_SHIFT < min(other, other_last) >> layout.LINE_SHIFT
     is_apart |= max(other, other_last) >> layout.LINE_SHIFT < min(one, last) >> layout.LINE_SHIFT
@@ -392,7 +403,7 @@ def stream_records(
         kind = header >> KIND_SHIFT
         ident = header >> ID_SHIFT & ID_MASK
         if kind in (_AFFINE, _ADDRESSES, _HALVES):
-            following = at + _WORDS[kind]
+            following = at + _words_of(kind)
             if following > len(words) or ident >= len(instructions) or state.block < 0:
                 return NOT_A_TRACE
             instruction = instructions[np.uint64(ident)]

@@ -17,10 +17,10 @@ from kernelcast.profiling.streams import AccessStreams
 
 MOST_WARP_INSTRUCTIONS = 32_000_000
 """What streams may cost to make: instructions of warps that their addresses depend on, by the cost
-of the pilot's blocks. About 0.4 s on one core."""
+of the pilot's blocks. Some 0.2 s on one core."""
 
 MOST_WORDS = 24_000_000
-"""Most words of streams: 192 MB, and about a second of a cache simulation."""
+"""Most words of streams: 192 MB. They take about 0.2 s to make, and some times that to simulate."""
 
 MOST_EXACT_WORDS = 1 << 26
 """The same where all blocks are asked for: 512 MiB."""
