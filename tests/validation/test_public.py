@@ -54,7 +54,9 @@ def folders(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Path]) -> None:
-    one = PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.sm=1.5e9",))
+    one = PublicSet(
+        "scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.memory=1.3e9",)
+    )
     row = accuracy_of_set(one, **folders, launches=3)
     assert row.score is not None
     assert row.missing == ()
@@ -62,7 +64,9 @@ def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Path])
     assert row.tau == row.score.tau
     assert row.regret == row.score.regret
     slower = accuracy_of_set(
-        PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.sm=1.0e9",)),
+        PublicSet(
+            "scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.memory=0.9e9",)
+        ),
         **folders,
         launches=3,
     )

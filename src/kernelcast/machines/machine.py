@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kernelcast.errors import MissingNumberError
+from kernelcast.machines.clocks import CLOCKS, at_clocks
 
 
 class Provenance(StrEnum):
@@ -26,6 +27,11 @@ class Quantity:
     unit: str
     kind: Provenance
     source: str
+
+    def rescaled(self, value: float, to: str) -> Quantity:
+        """The number at other clocks, named in `to`; its source says what it was rescaled from."""
+        source = f"rescaled to {to}: {self.value:.6g} by {self.kind} ({self.source})"
+        return replace(self, value=value, kind=Provenance.ASSUMED, source=source)
 
 
 @dataclass(frozen=True)
@@ -70,9 +76,23 @@ class Machine:
         return quantity.value if isinstance(quantity.value, tuple) else (quantity.value,)
 
     def with_quantities(self, quantities: Mapping[str, Quantity]) -> Machine:
-        """A copy with some numbers replaced or added, remembered in `overrides`."""
+        """A copy with some numbers replaced or added, remembered in `overrides`.
+
+        A clock takes with it what follows it (see `clocks`), but for what is given beside it.
+        """
         return replace(
             self,
-            quantities={**self.quantities, **quantities},
+            quantities={**self.quantities, **self._rescaled(quantities), **quantities},
             overrides=(*self.overrides, *quantities),
         )
+
+    def _rescaled(self, given: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+        """What follows the clocks among the numbers given, at those."""
+        clocks = {
+            p: q.value for p, q in given.items() if p in CLOCKS and isinstance(q.value, float | int)
+        }
+        if not clocks:
+            return {}
+        to = ", ".join(f"{path} of {hz / 1e9:.4g} GHz" for path, hz in clocks.items())
+        numbers = at_clocks(self.get, clocks)
+        return {path: self.quantities[path].rescaled(value, to) for path, value in numbers.items()}

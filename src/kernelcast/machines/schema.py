@@ -88,6 +88,7 @@ _SM = {
     "issue.shared": _real("slots", "issue slots of a shared-memory access, where not 1", 1, 32),
     "clock.sm": _real("Hz", "clock in which the SM's cycles count: boost or shader", 1e6, 1e11),
     "clock.base": _real("Hz", "guaranteed clock", 1e6, 1e11),
+    "clock.l2": _real("Hz", "clock of L2 cache and network, where it is not the SM's", 1e6, 1e11),
     "clock.memory": _real("Hz", "command clock of the memory", 1e6, 1e11),
 }
 
@@ -241,6 +242,7 @@ _MEMORY = {
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.channels": _count("1", "channels, each for other addresses, side by side", 1, 65536),
+    "dram.core_latency": _real("s", "to open a row and read it, at any clock of it", 0, 1e-6),
     "dram.access": _count("byte", "least that a channel reads or writes at once", 1, 65536),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
     "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
