@@ -34,6 +34,7 @@ import numpy as np
 
 from kernelcast.errors import InputError
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
+from kernelcast.models.terms.multithreading import check_policy, mean_turns, non_overlapped
 from kernelcast.models.terms.work import (
     Numbers,
     Steady,
@@ -44,7 +45,6 @@ from kernelcast.models.terms.work import (
 )
 from kernelcast.profiling.profile import Floats
 
-_POLICIES = ("round-robin", "greedy-then-oldest")
 _TRANSACTION_BYTES = 128
 
 
@@ -97,29 +97,24 @@ def solve(i: GpuMechInputs, policy: str = "round-robin") -> GpuMechResult:
     total_cycles = np.asarray(alu_intervals * i.alu_lat + mem_intervals * i.mem_lat, np.float64)
     p = np.minimum(1.0, ratio(insts, total_cycles, 1.0))  # (9)
     mean_insts = ratio(insts, alu_intervals + mem_intervals, 1.0)  # (13)
-    others = np.maximum(0.0, n - 1)
-    non_overlapped = np.zeros_like(n * insts)
+    waiting = np.zeros_like(n * insts)
     for intervals, size, latency in (
         (alu_intervals, i.alu_insts, i.alu_lat),
         (mem_intervals, i.mem_insts, i.mem_lat),
     ):
         stall = np.maximum(0.0, np.asarray(latency, np.float64) - size)
-        if policy == "round-robin":
-            delay = p * others * (np.asarray(size, np.float64) - 1)  # (10), (11)
-        else:
-            issued = mean_insts * np.minimum(p * stall, 1.0) * others  # (12)-(15)
-            delay = np.maximum(0.0, issued - stall)  # (16)
-        non_overlapped = non_overlapped + intervals * delay
+        waiting = waiting + intervals * non_overlapped(policy, size, stall, p, mean_insts, n)
     core_reqs = n * i.reqs  # (18)
     bandwidth_delay, rho = _bandwidth_delay(i, core_reqs)
-    mshr_delay = _mshr_delay(core_reqs, i.mem_lat, i.mshrs)
+    turns = mean_turns(core_reqs, i.mshrs) if i.mshrs else np.zeros_like(core_reqs)
+    mshr_delay = np.asarray(i.mem_lat * turns, np.float64)  # (20)
     contention = np.where(
         np.asarray(i.mem) > 0, mem_intervals * (mshr_delay + bandwidth_delay), 0.0
     )
     return GpuMechResult(
         total_cycles=total_cycles,
-        non_overlapped=non_overlapped,
-        cpi_multithreading=(total_cycles + non_overlapped) / (n * insts),  # (7)
+        non_overlapped=waiting,
+        cpi_multithreading=(total_cycles + waiting) / (n * insts),  # (7)
         rho=rho,
         mshr_delay=mshr_delay,
         bandwidth_delay=bandwidth_delay,
@@ -132,16 +127,6 @@ def _bandwidth_delay(i: GpuMechInputs, core_reqs: Numbers) -> tuple[Floats, Floa
     rho = np.asarray(arrivals * i.s, np.float64)  # (22)
     queue = ratio(arrivals * np.square(i.s), 2 * (1 - rho), np.inf)
     return np.minimum(queue, i.s * core_reqs * i.cores / 2), rho  # (21)
-
-
-def _mshr_delay(core_reqs: Numbers, mem_lat: Numbers, mshrs: int) -> Floats:
-    """Mean over j = 1..r of ceil(j / m) - 1, r requests rounded up, in closed form."""
-    r = np.maximum(1.0, np.ceil(np.asarray(core_reqs, np.float64)))
-    if not mshrs:
-        return np.zeros_like(r)
-    whole, rest = np.floor(r / mshrs), r % mshrs
-    turns = mshrs * whole * (whole - 1) / 2 + rest * whole
-    return np.asarray(mem_lat * turns / r, np.float64)  # (20)
 
 
 @dataclass(frozen=True)
@@ -176,8 +161,7 @@ class GpuMech:
     mshrs: int = 0
 
     def __post_init__(self) -> None:
-        if self.policy not in _POLICIES:
-            raise InputError(f"policy is {self.policy!r}", hint=f"give {' or '.join(_POLICIES)}")
+        check_policy(self.policy)
         if self.mshrs < 0:
             raise InputError(f"mshrs is {self.mshrs}", hint="give a count, 0 for as many as needed")
 
