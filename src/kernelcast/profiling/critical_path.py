@@ -35,6 +35,21 @@ class WarpTime:
 
 
 @dataclass(frozen=True)
+class IssueOrder:
+    """The instructions of a path, one by one.
+
+    `executed` are their indices in the kernel, `stalls` the cycles that each waits for the result
+    of another, and `producers` the place of that one, -1 where it does not wait. Where the path is
+    cut short, `scale` is the whole warp over what is here.
+    """
+
+    executed: NDArray[np.int32] = field(repr=False)
+    producers: NDArray[np.int32] = field(repr=False)
+    stalls: NDArray[np.float64] = field(repr=False)
+    scale: float
+
+
+@dataclass(frozen=True)
 class DependenceChain:
     """The longest chain of instructions in a path that each read a result of the one before."""
 
@@ -85,6 +100,16 @@ def walk_in_cycles(
     )
 
 
+def issue_order(
+    kernel: Kernel,
+    path: WarpPath,
+    latency_cycles: NDArray[np.float64],
+    interval_cycles: NDArray[np.float64],
+) -> IssueOrder:
+    """The same walk, instruction by instruction; latencies and intervals by index."""
+    return _walk(kernel, path, latency_cycles, interval_cycles, in_order=True).issued
+
+
 def dependence_chain(kernel: Kernel, path: WarpPath) -> DependenceChain:
     """The longest chain of a path, whatever order its instructions stand in: its data flow alone.
 
@@ -106,7 +131,11 @@ class _Walk:
     issue_cycles: float
     waits: NDArray[np.float64]
     critical: NDArray[np.int64]
-    scale: float
+    issued: IssueOrder
+
+    @property
+    def scale(self) -> float:
+        return self.issued.scale
 
 
 def _walk(
@@ -122,6 +151,12 @@ def _walk(
     flow = _data_flow(kernel)
     held = int(flow.lengths[path.blocks].sum())
     walked = min(held, WALKED_INSTRUCTIONS)
+    issued = IssueOrder(
+        executed=np.empty(walked, np.int32),
+        producers=np.empty(walked, np.int32),
+        stalls=np.empty(walked),
+        scale=max(path.instructions, held) / walked if walked else 1.0,
+    )
     waits = np.zeros(len(kernel.instructions))
     critical = np.zeros(len(kernel.instructions), np.int64)
     result = np.zeros(2)
@@ -137,14 +172,14 @@ def _walk(
         in_order,
         np.zeros(flow.registers),
         np.full(flow.registers, -1, np.int64),
-        np.empty(walked, np.int32),
-        np.empty(walked, np.int32),
+        issued.executed,
+        issued.producers,
+        issued.stalls,
         waits,
         critical,
         result,
     )
-    scale = max(path.instructions, held) / walked if walked else 1.0
-    return _Walk(float(result[0]), float(result[1]), waits, critical, scale)
+    return _Walk(float(result[0]), float(result[1]), waits, critical, issued)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ _FLOAT = array(np.float64)
     _INT32,
     _INT32,
     _FLOAT,
+    _FLOAT,
     _INT64,
     _FLOAT,
 )
@@ -49,6 +50,7 @@ def walk_path(
     producer,
     executed,
     origin,
+    stalls,
     waits,
     critical,
     result,
@@ -63,9 +65,11 @@ def walk_path(
         Registers of instruction i are `reads[read_start[i]:read_start[i + 1]]`.
     in_order:
         Whether an instruction also waits for the one before it and its issue interval.
-    ready_cycles, producer, executed, origin:
-        Scratch: per register, all 0 and all -1 at first; per executed instruction, as many as are
-        to be walked.
+    ready_cycles, producer:
+        Scratch: per register, all 0 and all -1 at first.
+    executed, origin, stalls:
+        Output, per executed instruction, as many as are to be walked: which it is, the place of
+        the one for whose result it waited or -1, and how many cycles.
     waits, critical, result:
         Output, 0 at first: cycles waited for results of an instruction, and how often its result
         was on the critical path, by instruction; cycles at which the last one issued and issue
@@ -89,6 +93,7 @@ def walk_path(
                 if producer[register] >= 0 and ready_cycles[register] > time:
                     time = ready_cycles[register]
                     origin[at] = producer[register]
+            stalls[at] = time - start
             if origin[at] >= 0:
                 waits[executed[origin[at]]] += time - start
             for k in range(write_start[i], write_start[i + 1]):

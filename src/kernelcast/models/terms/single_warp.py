@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
 from kernelcast.models.terms.base import Case, kept
 from kernelcast.models.terms.latency import InstructionTiming, timing
-from kernelcast.profiling.critical_path import WarpTime, walk_in_cycles
-from kernelcast.profiling.profile import WarpPath
+from kernelcast.profiling.critical_path import IssueOrder, WarpTime, issue_order, walk_in_cycles
+from kernelcast.profiling.profile import Floats, WarpPath
 
 _STORE_PORT = Register("store port", "queue")
 _LOAD_SLOT = Register("load slot", "queue")
@@ -40,15 +40,25 @@ class SingleWarp:
 def single_warp(case: Case, memory: float, needed_by: str) -> SingleWarp:
     """The walk in which coalesced loads take `memory` cycles; raises as `latency.timing` does."""
     timed = timing(case, memory, needed_by)
-    latency = np.maximum(timed.latency, timed.store_next)
+    queued, latency, interval = _timed_path(case, timed)
+    walked = walk_in_cycles(queued.kernel, queued.path, latency, interval)
+    waits = np.bincount(queued.index, walked.waits, len(timed.latency)).astype(np.float64)
+    return SingleWarp(timed, replace(walked, waits=waits))
+
+
+def single_warp_issue(case: Case, timed: InstructionTiming) -> IssueOrder:
+    """The same walk, instruction by instruction."""
+    queued, latency, interval = _timed_path(case, timed)
+    issued = issue_order(queued.kernel, queued.path, latency, interval)
+    return replace(issued, executed=queued.index[issued.executed].astype(np.int32))
+
+
+def _timed_path(case: Case, timed: InstructionTiming) -> tuple[_Queued, Floats, Floats]:
+    """The path, and latency and issue interval of each of its instructions."""
     stores = tuple(map(bool, timed.store_next))
     queued = _queued(case, timed.loads_per_warp, stores, timed.waits_for_memory)
-    interval = np.array(timed.interval, np.float64)
-    walked = walk_in_cycles(
-        queued.kernel, queued.path, latency[queued.index], interval[queued.index]
-    )
-    waits = np.bincount(queued.index, walked.waits, len(latency)).astype(np.float64)
-    return SingleWarp(timed, replace(walked, waits=waits))
+    latency = np.maximum(timed.latency, timed.store_next).astype(np.float64)
+    return queued, latency[queued.index], np.array(timed.interval, np.float64)[queued.index]
 
 
 @dataclass(frozen=True)
