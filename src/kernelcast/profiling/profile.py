@@ -181,6 +181,14 @@ class WarpPath:
 
 
 @dataclass(frozen=True)
+class RepresentativeWarp:
+    """A warp, and the share of the launch's warps that it stands for."""
+
+    path: WarpPath
+    share: float
+
+
+@dataclass(frozen=True)
 class Profile:
     """What a launch needs, machine-free but for what `rules` ask for.
 
@@ -195,6 +203,8 @@ class Profile:
     chain of dependent instructions, made of `chain_by_class`. `same_address_atomics` counts the
     lanes' atomics on the word of global memory that most go to; of a sample, as if every block went
     to it as often. In `merged_atomics` those of a request that all go to one word are one.
+    `representatives` stand for groups of warps that are unlike (see `profiling.representatives`);
+    empty where `warp` alone is enough.
     """
 
     kernel: Kernel
@@ -218,6 +228,7 @@ class Profile:
     seconds: float = 0.0
     executor: str = ""
     rules: AccessRules = NO_RULES
+    representatives: tuple[RepresentativeWarp, ...] = ()
 
     @property
     def warps(self) -> int:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
+from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.hierarchy.traffic import Traffic, bound_traffic
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.kept import KeptResults
@@ -68,6 +69,11 @@ class Case:
     def traffic(self) -> Traffic:
         """Bytes per level of the memory hierarchy, bounded where no cache is modelled."""
         return _traffic(self)
+
+    @property
+    def cache_counts(self) -> CacheCounts | None:
+        """What simulated caches count of every access, None where none were simulated."""
+        return None
 
     def on(self, machine: Machine) -> Case:
         """The same code on the same chip with other numbers; both share what they keep."""

@@ -69,6 +69,12 @@ _SLOWEST = (
 )
 
 
+def l2_latency(machine: Machine) -> float | None:
+    """Cycles of a load from the L2 cache, half of them from its far partition where it has one."""
+    near, far = machine.get("latency.l2"), machine.get("latency.l2_far")
+    return near if near is None or far is None else (near + far) / 2
+
+
 def load_latency(
     case: Case, estimate: Estimate, dram: float, together: float = 1.0
 ) -> tuple[float, tuple[str, ...]]:
@@ -81,10 +87,10 @@ def load_latency(
     """
     get = case.machine.get
     from_l1, from_l2, from_dram = shares_of_waits(case, estimate, together)
-    near, far, l1 = get("latency.l2"), get("latency.l2_far"), get("latency.l1")
-    l2 = dram if near is None else near if far is None else (near + far) / 2
+    known, far, l1 = l2_latency(case.machine), get("latency.l2_far"), get("latency.l1")
+    l2 = dram if known is None else known
     notes = []
-    if from_l2 and near is None:
+    if from_l2 and known is None:
         notes.append("loads from the L2 cache take as long as from the DRAM: no latency.l2")
     elif from_l2 and far is not None:
         notes.append("loads from the L2 cache go to its near and its far partition alike")

@@ -1,0 +1,103 @@
+"""What every instruction asks of the memory beyond the L1 cache: requests of whole lines.
+
+They are counted where caches were simulated. Where not, the estimated traffic says which share of
+the bytes that are loaded passes the L1 cache, and which share of what passes goes on to the DRAM;
+both are then those of every load alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelcast.hierarchy.caches.counts import AccessCounts
+from kernelcast.ir import OpClass, Space
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.memory_divergence import BLOCK_BYTES
+from kernelcast.profiling.profile import AccessProfile, Floats
+
+_ESTIMATED = (
+    "all loads miss in the L1 cache alike, and all requests in the LLC: no caches were simulated"
+)
+
+
+@dataclass(frozen=True)
+class RequestsBeyondL1:
+    """By instruction, of one execution by a warp: lines that are read and written.
+
+    `llc_misses` are those of both that miss in the LLC, and `blocks` what they move in units of
+    `BLOCK_BYTES`: where an L1 cache takes sectors, less than a line each.
+    """
+
+    reads: Floats = field(repr=False)
+    writes: Floats = field(repr=False)
+    llc_misses: Floats = field(repr=False)
+    blocks: Floats = field(repr=False)
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """All executions of one instruction in one space."""
+
+    instruction: int
+    is_read: bool
+    lines: float
+    llc_miss: float
+    sectors_per_line: float
+
+
+def requests_beyond_l1(case: Case) -> RequestsBeyondL1:
+    """What leaves the SM; stores and atomics pass the L1 cache and take none of its registers."""
+    counts = case.cache_counts
+    asked = _estimated(case) if counts is None else map(_counted, counts.accesses)
+    rows = _by_instruction(case, asked)
+    executed = np.maximum(case.profile.instruction_warps, 1.0)
+    notes = (_ESTIMATED,) if counts is None and rows.any() else ()
+    reads, writes, llc_misses, blocks = rows / executed
+    return RequestsBeyondL1(reads, writes, llc_misses, blocks, notes)
+
+
+def _by_instruction(case: Case, asked: Iterable[_Asked]) -> Floats:
+    """Sums of reads, writes, misses in the LLC, and blocks."""
+    rows = np.zeros((4, len(case.kernel.instructions)))
+    sector = case.machine.get("l1.sector") or SECTOR_BYTES
+    for one in asked:
+        moved = max(sector, one.sectors_per_line * SECTOR_BYTES)
+        rows[:, one.instruction] += one.lines * np.array(
+            [one.is_read, not one.is_read, one.llc_miss, min(1.0, moved / BLOCK_BYTES)]
+        )
+    return rows
+
+
+def _counted(access: AccessCounts) -> _Asked:
+    is_read, asked = access.op_class is OpClass.LOAD, access.l2.sectors
+    # An L1 cache that writes back keeps stores.
+    lines = access.missed_lines if is_read else access.lines if asked else 0.0
+    return _Asked(
+        access.instruction,
+        is_read,
+        lines,
+        access.l2.misses / asked if asked else 0.0,
+        asked / lines if lines else 0.0,
+    )
+
+
+def _estimated(case: Case) -> Iterable[_Asked]:
+    beyond_sm = [a for a in case.profile.accesses if a.space in (Space.GLOBAL, Space.LOCAL)]
+    moved = case.traffic
+    loaded, passed = (
+        SECTOR_BYTES * sum(a.sectors for a in beyond_sm if a.is_load is is_load)
+        for is_load in (True, False)
+    )
+    past_l1 = min(1.0, max(0.0, moved.l2.central - passed) / loaded) if loaded else 0.0
+    past_llc = min(1.0, moved.dram.central / moved.l2.central) if moved.l2.central else 0.0
+    return (_estimate(a, past_l1 if a.is_load else 1.0, past_llc) for a in beyond_sm)
+
+
+def _estimate(access: AccessProfile, past_l1: float, past_llc: float) -> _Asked:
+    per_line = access.sectors / access.lines if access.lines else 0.0
+    return _Asked(access.instruction, access.is_load, past_l1 * access.lines, past_llc, per_line)
