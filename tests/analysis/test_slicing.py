@@ -375,6 +375,20 @@ def test_what_a_trace_needs(text: str) -> None:
     assert found == (HEADER + text).splitlines()
 
 
+@pytest.mark.parametrize(("register", "needed"), [("%r1", []), ("%r2", ["st", "ld"])])
+def test_what_a_trace_without_shared_memory_needs(register: str, needed: list[str]) -> None:
+    """Accesses to it are no part of it, but an address may depend on what they load."""
+    kernel = read(
+        "mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4;"
+        "st.shared.u32 [%d1], %r1; ld.shared.u32 %r2, [%d1+128];"
+        f"mul.wide.u32 %d2, {register}, 4; ld.global.u32 %r3, [%d2]; ret;".replace(";", ";\n")
+    )
+    shared = [i for i in kernel.instructions if i.space is Space.SHARED]
+    found = needed_for_trace(kernel, untraced=[Space.SHARED])
+    assert [i.opcode for i in shared if i.index in found.in_full] == needed
+    assert len(found.address_only) == 1
+
+
 def opcodes(kernel: Kernel, chain: tuple[int, ...]) -> str:
     return " ".join(kernel.instructions[at].opcode for at in chain)
 

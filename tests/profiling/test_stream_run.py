@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.execution.bulk_kernels import PIPELINE
+from tests.execution.machine_code import kernels
 
 from kernelcast import api
 from kernelcast.errors import UnsupportedError
@@ -16,8 +18,10 @@ from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.forecasting.runs import head_of
 from kernelcast.frontends.launch_check import check_launch
+from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Space
 from kernelcast.profiling import stream_run
+from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.stored import streams_of
 from kernelcast.profiling.stream_builder import StreamBuilder
 from kernelcast.profiling.stream_run import streams_of_run
@@ -38,6 +42,12 @@ extern "C" __global__ void chased(int* next) {
 }
 extern "C" __global__ void uneven(int* y) {
     for (int n = 0; n < blockIdx.x; n++) y[threadIdx.x + 32 * n] = n;
+}
+extern "C" __global__ void spilled(float* y) {
+    float kept[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int n = 0; n < 32; n++) kept[n * (i | 1) & 31] = n;
+    y[i] = kept[i & 31];
 }
 extern "C" __global__ void outside(int limit, int* y) {
     if (blockIdx.x < limit) y[blockIdx.x] = 1; else y[(long long)blockIdx.x << 30] = 1;
@@ -193,6 +203,56 @@ def test_streams_do_not_depend_on_threads(name: str, monkeypatch: pytest.MonkeyP
     for part in ("blocks", "starts", "words"):
         assert np.array_equal(getattr(one, part), getattr(other, part)), part
     assert len(runs_of(one.blocks.tolist())) == len(one.spans)
+
+
+def counted(run: Run) -> dict[tuple[int, Space], tuple[float, ...]]:
+    """Requests, lines and sectors of every access to global and local memory, as the profile has
+    them."""
+    builder = ProfileBuilder(run.kernel, run.launch, run.memory, tuple(run.blocks))
+    run.follow(builder)
+    return {
+        (access.instruction, access.space): (access.requests, access.lines, access.sectors)
+        for access in builder.finish().accesses
+        if access.space in (Space.GLOBAL, Space.LOCAL) and access.requests
+    }
+
+
+def streamed(streams: AccessStreams) -> dict[tuple[int, Space], tuple[float, ...]]:
+    """The same of streams."""
+    words = streams.words.view(np.int64)
+    rows, first = words >> ROW_SHIFT & ROW_MASK, words >> FIRST_BIT & 1
+    columns = [first, np.ones_like(words), np.bitwise_count(words & 15)]
+    counts = np.array([np.bincount(rows, c, len(streams.rows)) for c in columns])
+    return {
+        (row.instruction.index, row.space): tuple(count.tolist())
+        for row, count in zip(streams.rows, counts.T, strict=True)
+        if count[0]
+    }
+
+
+@pytest.mark.parametrize("isa", ["sass", "ptx"])
+@pytest.mark.parametrize("name", ["histogram.cu", "reduction.cu", "transpose.cu"])
+def test_requests_lines_and_sectors_are_those_that_are_counted(name: str, isa: str) -> None:
+    run = run_of_example(name, isa)
+    assert streamed(streams_of_run(run, 64)) == counted(run)
+
+
+def test_spilled_registers_are_counted_alike(source: Path) -> None:
+    run = run_of(source, "spilled", 8, 96, y=api.f32(96 * 8))
+    found = streamed(streams_of_run(run, 8))
+    assert {space for _, space in found} == {Space.GLOBAL, Space.LOCAL}
+    assert found == counted(run)
+
+
+@pytest.mark.parametrize("is_machine_code", [False, True])
+def test_bulk_copies_are_counted_alike(is_machine_code: bool) -> None:
+    code = kernels(PIPELINE, "sm_90")[is_machine_code]
+    words = 2 * 7 * 264
+    launch = launch_from_flags("2", "96", 0, [f"in=u32[{words}]", f"out=u32[{words}]", "n=7"])
+    run = Run(code, launch, Memory.build(code, launch), all_blocks(2))
+    found = streamed(streams_of_run(run, 2))
+    assert sum(sectors for _, _, sectors in found.values()) >= 2 * words / 8
+    assert found == counted(run)
 
 
 def test_streams_of_a_stored_trace_are_those_of_its_run(source: Path, tmp_path: Path) -> None:

@@ -91,13 +91,13 @@ def needed_for_trace(
     place is needed, so is every value stored to it; generic addresses may lead to all spaces, and
     addresses of unknown origin to all arrays. Loads that promise to read what nobody writes need no
     store. With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a
-    later launch. Accesses to `untraced` spaces are needed where other things depend on them alone.
+    later launch. Accesses to `untraced` spaces are needed only where other things depend on them.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
     """
     search = _Search(kernel, pointers)
-    accesses = {i.index for i in kernel.instructions if _is_traced(i) and i.space not in untraced}
+    accesses = _traced(kernel, untraced)
     for instruction in kernel.instructions:
         search.add_root(instruction, is_traced=instruction.index in accesses)
     for block, lanes in waits_of(kernel).reconvergence.items():
@@ -288,6 +288,14 @@ def _is_access(instruction: Instruction) -> bool:
 
 def _is_traced(instruction: Instruction) -> bool:
     return _is_access(instruction) and instruction.space is not Space.PARAM
+
+
+def _traced(kernel: Kernel, untraced: Container[Space]) -> frozenset[int]:
+    """The accesses of a trace that leaves out spaces, but no part of what else is in it: a copy
+    from one space to another is several instructions of one line."""
+    accesses = [i for i in kernel.instructions if _is_traced(i)]
+    lines = {i.line for i in accesses if i.space not in untraced}
+    return frozenset(i.index for i in accesses if i.line in lines)
 
 
 def _overlap(one: _Storage, other: _Storage) -> bool:
