@@ -57,7 +57,9 @@ class NotFoundError(InputError):
         self.kind = kind
         self.name = name
         names = sorted(known)
-        self.nearest = tuple(difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5))
+        spelled = {known_name.lower(): known_name for known_name in names}
+        nearest = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
+        self.nearest = tuple(spelled[found] for found in nearest)
         if self.nearest:
             hint = "did you mean " + " or ".join(self.nearest) + "?"
         elif 0 < len(names) <= 12:

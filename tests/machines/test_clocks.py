@@ -80,7 +80,7 @@ def test_a_chip_without_caches_has_all_beyond_the_sm_in_the_memory():
 
 
 def test_a_memory_whose_clock_nobody_knows_cannot_be_rescaled():
-    with pytest.raises(InputError, match="no clock.memory"):
+    with pytest.raises(InputError, match=r"no clock\.memory"):
         load_machine("gh200").with_quantities(
             {"clock.memory": load_machine("h100-sxm").quantities["clock.memory"]}
         )
