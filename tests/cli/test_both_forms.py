@@ -35,6 +35,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("models", "zhang-owens"),
     ("doctor",),
     ("validate", "latency-hiding", "--gpu", "gtx-280", "--alpha", "0,8,inf"),
+    ("validate", "mdm", "--only", "BP"),
 ]
 
 

@@ -58,6 +58,7 @@ ONCE = (
     "gpus gtx-280",
     "gpus gtx-280 --json",
     "validate latency-hiding",
+    "validate mdm --only BP --only BFS",
     "schema",
     "demo",
 )

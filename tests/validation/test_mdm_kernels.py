@@ -536,6 +536,15 @@ def test_the_machine_is_that_of_table_iii():
         "l2.size": 24 * 128 * 1024,
         "latency.l2": 120,
         "latency.dram": 120 + 220,
+        "l1.ways": 6,
+        "l1.miss_registers": 128,
+        "l2.ways": 8,
+        "l2.slices": 24,
+        "l2.miss_registers": 128,
+        "noc.bandwidth": 1050e9,
         "dram.bandwidth": 480e9,
+        "dram.channels": 24,
     }
     assert {path: chip.number(path) for path in stated} == stated
+    assert chip.number("l1.size") / (128 * chip.number("l1.ways")) == 64, "whole sets"
+    assert chip.number("l2.size") / (128 * 24 * chip.number("l2.ways")) == 128

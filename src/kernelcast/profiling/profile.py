@@ -16,7 +16,7 @@ from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 Floats = NDArray[np.float64]
 
-_MOST_DPKI = 10.0
+MOST_DPKI = 10.0
 """L. Wang, M. Jahre, A. Adileh, L. Eeckhout: MDM: The GPU Memory Divergence Model. MICRO 2020,
 section I: kernels with more are memory-divergent; most others have 0, none over 3."""
 
@@ -262,7 +262,7 @@ class Profile:
     @property
     def is_memory_divergent(self) -> bool:
         """Whether these are more than the paper allows a kernel that is not."""
-        return self.dpki > _MOST_DPKI
+        return self.dpki > MOST_DPKI
 
     def requested_bytes(self, space: Space) -> float:
         """Bytes that lanes asked for in one space."""

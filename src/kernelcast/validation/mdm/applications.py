@@ -7,9 +7,11 @@ Table III, and each is forecast in less than a second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelcast.errors import NotFoundError
 from kernelcast.frontends.workloads import Workload, read_workload
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Machine
@@ -63,6 +65,15 @@ APPLICATIONS = (
 
 LISTING_1 = _KERNELS / "listing1.cu"
 """Listing 1, with GS = 1 and GS = 32."""
+
+
+def chosen_applications(only: Sequence[str]) -> tuple[Application, ...]:
+    """Those of these names, all where none is named; NotFoundError with the nearest names."""
+    names = [application.name for application in APPLICATIONS]
+    for name in only:
+        if name not in names:
+            raise NotFoundError("application", name, names)
+    return tuple(a for a in APPLICATIONS if not only or a.name in only)
 
 
 def paper_machine() -> Machine:
