@@ -191,6 +191,9 @@ class ProfileBuilder:
             seconds=seconds,
             executor=executor,
             rules=self._rules,
+            representatives=self._log.representatives(
+                kernel, self._executed, self._warp_instructions
+            ),
         )
 
     def _flush(self) -> None:

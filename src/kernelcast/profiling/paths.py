@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.ir import Kernel
 from kernelcast.profiling import layout
-from kernelcast.profiling.profile import WarpPath
+from kernelcast.profiling.profile import RepresentativeWarp, WarpPath
+from kernelcast.profiling.representatives import groups_of_warps
 
 ENTRIES = 1 << 20
 """Most entries of a path log; where it is full, every second warp is dropped from it."""
@@ -71,19 +73,55 @@ class PathLog:
 
         `totals` are the instructions of every executed block's warps.
         """
-        slots = np.flatnonzero(np.bincount(self.filled["slot"]))
+        slots = self._logged_slots()
         if not len(slots):
             nothing = np.zeros(0, np.int32)
             return WarpPath(block=-1, warp=-1, blocks=nothing, lanes=nothing)
-        logged = np.flatnonzero(executed["path_slot"] >= 0)
-        ordinals, warps = logged[slots // layout.MAX_WARPS], slots % layout.MAX_WARPS
+        ordinals, warps = _warps_at(executed, slots)
         distance = np.abs(totals[ordinals, warps] - np.median(totals))
-        nearest = int(np.argmin(distance))
-        entries = self.filled[self.filled["slot"] == slots[nearest]]
+        return self._path(int(slots[np.argmin(distance)]), executed, totals)
+
+    def representatives(
+        self, kernel: Kernel, executed: NDArray[np.void], totals: NDArray[np.int64]
+    ) -> tuple[RepresentativeWarp, ...]:
+        """One logged warp of every group that is unlike the others; none where all are alike."""
+        slots = self._logged_slots()
+        if len(slots) < 2:
+            return ()
+        blocks = len(kernel.blocks)
+        place = np.zeros(int(slots[-1]) + 1, np.int64)
+        place[slots] = np.arange(len(slots))
+        entered = np.bincount(
+            place[self.filled["slot"]] * blocks + self.filled["block"],
+            minlength=len(slots) * blocks,
+        )
+        groups = groups_of_warps(kernel, entered.reshape(len(slots), blocks))
+        if len(groups) == 1:
+            return ()
+        return tuple(
+            RepresentativeWarp(self._path(int(slots[warp]), executed, totals), share)
+            for warp, share in groups
+        )
+
+    def _logged_slots(self) -> NDArray[np.int64]:
+        slots: NDArray[np.int64] = np.flatnonzero(np.bincount(self.filled["slot"]))
+        return slots
+
+    def _path(self, slot: int, executed: NDArray[np.void], totals: NDArray[np.int64]) -> WarpPath:
+        ordinal, warp = _warps_at(executed, np.array([slot]))
+        entries = self.filled[self.filled["slot"] == slot]
         return WarpPath(
-            block=int(executed["index"][ordinals[nearest]]),
-            warp=int(warps[nearest]),
+            block=int(executed["index"][ordinal[0]]),
+            warp=int(warp[0]),
             blocks=entries["block"].copy(),
             lanes=entries["lanes"].copy(),
-            instructions=int(totals[ordinals[nearest], warps[nearest]]),
+            instructions=int(totals[ordinal[0], warp[0]]),
         )
+
+
+def _warps_at(
+    executed: NDArray[np.void], slots: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of every slot, the ordinal of the block among those executed, and the warp of the block."""
+    logged = np.flatnonzero(executed["path_slot"] >= 0)
+    return logged[slots // layout.MAX_WARPS], slots % layout.MAX_WARPS
