@@ -26,6 +26,7 @@ from kernelcast.profiling.stream_loop import (
     stream_records,
 )
 from kernelcast.profiling.streams import ROW_MASK, AccessStreams
+from kernelcast.profiling.tables import AccessRow
 
 _Int64s = NDArray[np.int64]
 
@@ -55,15 +56,7 @@ class StreamBuilder:
         self._kernel, self._launch, self._spans = kernel, launch, tuple(spans)
         self._most_words = most_words
         blocks = sum(span.end - span.start for span in spans)
-        every = tables.access_rows(kernel)
-        self._rows = tuple(row for row in every if row.space in _STREAMED)
-        if len(self._rows) > ROW_MASK + 1:
-            raise UnsupportedError(
-                f"{len(self._rows)} kinds of access are too many to tell apart",
-                where=f"kernel {kernel.label or kernel.name}",
-            )
-        numbers = {row: number for number, row in enumerate(self._rows)}
-        row_numbers = np.array([numbers.get(row, -1) for row in every], np.int64)
+        self._rows, row_numbers = _streamed_rows(kernel)
         self._blocks = np.empty(blocks, np.int64)
         self._ends = np.empty((blocks, launch.warps_per_block), np.int64)
         self._state = np.zeros(1, STREAM_STATE)
@@ -74,7 +67,7 @@ class StreamBuilder:
         self._fixed = tuple(
             FixedArray(table)
             for table in (
-                tables.instruction_table(kernel, every),
+                tables.instruction_table(kernel, tables.access_rows(kernel)),
                 row_numbers,
                 np.zeros(3 * WARP_LANES, np.int64),
                 self._entered,
@@ -206,6 +199,19 @@ class StreamBuilder:
         """Words of every warp, by block."""
         ends = self._ends[: self._closed]
         return np.diff(ends.ravel(), prepend=0).reshape(ends.shape)
+
+
+def _streamed_rows(kernel: Kernel) -> tuple[tuple[AccessRow, ...], _Int64s]:
+    """The rows of the streams, and for every row that is counted which of them it is, or -1."""
+    every = tables.access_rows(kernel)
+    rows = tuple(row for row in every if row.space in _STREAMED)
+    if len(rows) > ROW_MASK + 1:
+        raise UnsupportedError(
+            f"{len(rows)} kinds of access are too many to tell apart",
+            where=f"kernel {kernel.label or kernel.name}",
+        )
+    is_streamed = np.array([row.space in _STREAMED for row in every], np.bool_)
+    return rows, np.where(is_streamed, is_streamed.cumsum() - 1, -1)
 
 
 def _fitting(held: _Int64s, chosen: _Int64s, lengths: _Int64s, most_words: int) -> int:
