@@ -243,6 +243,17 @@ class TestCachedCompilation:
             compiled(**{"cache": cache, **change})
         assert len(compilations) == 9
 
+    def test_the_same_name_in_another_folder_is_another_file(
+        self, tmp_path: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache, found = Cache(tmp_path / "cache"), []
+        for folder in (tmp_path / "a", tmp_path / "b"):
+            folder.mkdir()
+            monkeypatch.chdir(folder)
+            found.append(compiled(SAXPY, name="saxpy.cu", cache=cache).ptx)
+        assert len(compilations) == 2
+        assert str(tmp_path / "b") in found[1], "lines are those of the file that was read"
+
     def test_a_changed_header_is_noticed(self, tmp_path: Path, compilations: list[str]) -> None:
         header = tmp_path / "value.h"
         source = '#include "value.h"\n__global__ void k(int* x) { *x = VALUE; }'

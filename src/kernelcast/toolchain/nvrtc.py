@@ -117,7 +117,7 @@ def compile_cuda(
         return library.compile(text, name, architecture, arguments, name_expressions, shims)
     key = content_key(
         library.identity,
-        name,
+        str(Path(name).absolute()),  # line information holds it, whatever the name is relative to
         text,
         fingerprint,
         *(f"argument {argument}" for argument in arguments),
