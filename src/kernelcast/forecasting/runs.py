@@ -100,13 +100,9 @@ def waves_of_launch(
     wave that the grid does not have, or where no block fits on an SM, and MissingNumberError where
     the machine lacks `sm.count`.
     """
-    return whole_waves(launch.blocks, resident_blocks(kernel, launch, chip), which)
-
-
-def resident_blocks(kernel: Kernel, launch: Launch, chip: Machine) -> int:
-    """How many blocks of a launch are resident together on a GPU; raises as `waves_of_launch`."""
     held = occupancy_of_launch(chip, kernel.resources, launch)
-    return held.blocks_per_sm * int(chip.number("sm.count", "waves of blocks"))
+    resident = held.blocks_per_sm * int(chip.number("sm.count", "waves of blocks"))
+    return whole_waves(launch.blocks, resident, which)
 
 
 def head_of(run: Run) -> TraceHead:
