@@ -4,18 +4,24 @@ load, workload    a file               -> Kernel, Workload      forecasting, fro
 case, cases       they, and GPUs       -> Profile -> Case       forecasting
 predict, explain  a case               -> Forecast, Explanation models, reporting
 occupancy_curve   a case               -> Curve                 exploration, reporting
+explore           cases, numbers       -> Explored              exploration, reporting
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kernelcast.errors import KernelcastError
+from kernelcast.errors import InputError, KernelcastError
 from kernelcast.execution.blocks import Blocks
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
+from kernelcast.exploration.dask_workers import DaskWorkers
+from kernelcast.exploration.design_space import design_space, read_axis
+from kernelcast.exploration.executors import local_workers
+from kernelcast.exploration.explore import explore as _explore
 from kernelcast.exploration.occupancy_curve import occupancy_curve as _occupancy_curve
+from kernelcast.exploration.sweep import Program
 from kernelcast.forecasting.build import (
     Build,
     chosen_isa,
@@ -35,7 +41,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models import default_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
-from kernelcast.reporting.printed import Curve, Explanation, Forecast
+from kernelcast.reporting.printed import Curve, Explanation, Explored, Forecast
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [
@@ -46,6 +52,7 @@ __all__ = [
     "CompileOptions",
     "Curve",
     "Explanation",
+    "Explored",
     "Forecast",
     "KernelcastError",
     "Launch",
@@ -213,6 +220,51 @@ def occupancy_curve(case: Case) -> Curve:
     By the volkov model; MissingNumberError where the machine lacks a number that it needs.
     """
     return Curve.of(_occupancy_curve(case))
+
+
+def explore(
+    cases: Sequence[Case] | Mapping[str, Sequence[Case]],
+    sweeps: Sequence[str],
+    *,
+    models: Sequence[str | Model] = (),
+    results: str | Path | None = None,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> Explored:
+    """Predict launches by models while numbers of their machine vary, every value with every other.
+
+    `sweeps` are texts such as `sm.count=15:80:5` or `dram.bandwidth=2.4e11,4.8e11`; `cases` are all
+    of one machine, launches of one program, or of several by their name. Models are named as for
+    `predict`, the default one where none is. A file of `results` is gone on with. `workers` are
+    processes of this machine; `dask` is `local`, for workers of Dask in their place, or the address
+    of a scheduler.
+
+    Raises NotFoundError and InputError for what cannot be swept, before anything is computed, and
+    MissingNumberError where the machine lacks a number that a model needs.
+    """
+    named = cases if isinstance(cases, Mapping) else {_labels(cases): cases}
+    programs = [Program(name, tuple(each)) for name, each in named.items()]
+    machines = [case.machine for program in programs for case in program.cases]
+    if not machines or any(machine != machines[0] for machine in machines):
+        raise InputError("cases of one machine are expected", where="explore")
+    space = design_space(machines[0], [read_axis(text) for text in sweeps])
+    names = models or (default_model_name(),)
+    return Explored.of(
+        _explore(
+            space,
+            programs,
+            [read_model(model) if isinstance(model, str) else model for model in names],
+            results=None if results is None else Path(results),
+            executor=local_workers(workers) if dask is None else DaskWorkers.at(dask, workers),
+            progress=progress,
+        )
+    )
+
+
+def _labels(cases: Sequence[Case]) -> str:
+    """The names of their kernels."""
+    return ", ".join(dict.fromkeys(case.kernel.label or case.kernel.name for case in cases))
 
 
 def _arrays_of(type_name: str) -> Callable[..., Array]:

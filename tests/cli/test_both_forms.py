@@ -28,6 +28,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("occupancy", "--block", "256", "--grid", "1000", "--gpu", "t4,gtx-280"),
     ("occupancy-curve", SAXPY, *PTX, "--gpu", "gtx-980"),
     ("occupancy-curve", "--cusp", "--gpu", "t4,gtx-680"),
+    ("explore", SAXPY, *PTX, "--gpu", "t4", "--sweep", "sm.count=20,40"),
     ("mix", "--alpha", "inf"),
     ("gpus",),
     ("gpus", "gtx-280"),

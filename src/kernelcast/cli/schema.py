@@ -17,10 +17,12 @@ def command(name: str, output: Output) -> None:
     kernelcast schema                     predict --json
     kernelcast schema occupancy-curve     occupancy-curve FILE --json
     kernelcast schema occupancy-cusp      occupancy-curve --cusp --json
+    kernelcast schema explore             explore --json
     """
     import json
 
     from kernelcast.errors import NotFoundError
+    from kernelcast.reporting.documents.explore import explore_schema
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
     from kernelcast.reporting.documents.predict import predict_schema
@@ -29,6 +31,7 @@ def command(name: str, output: Output) -> None:
         "predict": predict_schema,
         "occupancy-curve": curve_schema,
         "occupancy-cusp": cusp_schema,
+        "explore": explore_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kernelcast.exploration.explore import Exploration
 from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.base import as_json
 from kernelcast.reporting.documents.explain import explain_document
+from kernelcast.reporting.documents.explore import explore_document
 from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
 from kernelcast.reporting.documents.result import result
 from kernelcast.reporting.text import view
@@ -65,3 +67,23 @@ class Curve(OccupancyCurve):
     def as_dict(self) -> dict[str, Any]:
         """The result as `occupancy-curve --json` gives it."""
         return as_json(curve_result(self))
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Explored(Exploration):
+    """An exploration whose text is the full report and which turns into a plain dictionary."""
+
+    @classmethod
+    def of(cls, exploration: Exploration) -> Explored:
+        """The same exploration, ready to be printed."""
+        return cls(**{f.name: getattr(exploration, f.name) for f in fields(Exploration)})
+
+    def __str__(self) -> str:
+        return plain_text(view(explore_document(self, _SHOWN)))
+
+    def as_dict(self, top: int = _SHOWN) -> dict[str, Any]:
+        """The result as `explore --json` gives it."""
+        return as_json(explore_document(self, top))

@@ -1,0 +1,177 @@
+"""A design space: one chip with some of its numbers swept, every value with every other.
+
+Configurations are numbered; the last axis varies fastest, as in an array of NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import InputError, NotFoundError
+from kernelcast.machines.machine import Machine, Provenance, Quantity
+from kernelcast.machines.schema import ENTRIES, QuantityRule
+from kernelcast.profiling.profile import Floats
+
+Indices = NDArray[np.int64]
+
+_MOST_VALUES = 1_000_000
+"""Of one axis: more are a mistyped step."""
+_ROUNDING = 1e-9
+_LINES = {"l1": "l1.line", "l2": "l2.line"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One number of the machine, by its path, and its values in the schema's unit."""
+
+    path: str
+    values: tuple[float, ...]
+
+    @property
+    def unit(self) -> str:
+        """The unit of the values."""
+        return ENTRIES[self.path].unit
+
+
+def read_axis(text: str) -> Axis:
+    """The axis of `PATH=START:STOP:STEP`, both ends included, or of `PATH=VALUE,VALUE...`.
+
+    Raises
+    ------
+    NotFoundError
+        If a path is not in the schema; carries the nearest ones.
+    InputError
+        If a text or value cannot be read, or a value is out of range.
+    """
+    path, equals, given = (part.strip() for part in text.partition("="))
+    where = f"--sweep {text}"
+    if not equals or not given:
+        raise InputError(
+            "no values", where=where, hint="write PATH=START:STOP:STEP or PATH=VALUE,VALUE"
+        )
+    entry = ENTRIES.get(path)
+    if entry is None:
+        raise NotFoundError("machine number", path, ENTRIES, where=where)
+    if entry.is_list:
+        raise InputError(f"{path} is a list of numbers", where=where, hint="set it with --set")
+    values = _range(given, where) if ":" in given else _list(given, where)
+    return Axis(path, tuple(_checked(entry, value, where) for value in dict.fromkeys(values)))
+
+
+def _checked(entry: QuantityRule, value: float, where: str) -> float:
+    checked = entry.check(value, where)
+    assert not isinstance(checked, tuple)
+    return checked
+
+
+def _list(text: str, where: str) -> list[float]:
+    return [_number(part, where) for part in text.split(",")]
+
+
+def _range(text: str, where: str) -> list[float]:
+    parts = [_number(part, where) for part in text.split(":")]
+    if len(parts) != 3 or parts[2] <= 0 or parts[1] < parts[0]:
+        raise InputError(
+            f"{text!r} is no range", where=where, hint="write START:STOP:STEP, upwards"
+        )
+    start, stop, step = parts
+    steps = (stop - start) / step + _ROUNDING
+    if steps >= _MOST_VALUES:
+        raise InputError(
+            f"{steps:.0f} values", where=where, hint=f"take steps that give {_MOST_VALUES} at most"
+        )
+    return [start + step * at for at in range(int(steps) + 1)]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{text!r} is not a number", where=where, hint="write it as 132 or 2.0e12")
+    return value
+
+
+@dataclass(frozen=True)
+class DesignSpace:
+    """A machine and the axes along which its numbers are replaced."""
+
+    machine: Machine
+    axes: tuple[Axis, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values every axis has."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    @cached_property
+    def _quantities(self) -> tuple[tuple[Quantity, ...], ...]:
+        return tuple(
+            tuple(Quantity(v, axis.unit, Provenance.ASSUMED, "swept") for v in axis.values)
+            for axis in self.axes
+        )
+
+    def machine_at(self, configuration: int) -> Machine:
+        """The machine of one configuration."""
+        places = np.unravel_index(configuration, self.shape)
+        return self.machine.with_quantities(
+            {
+                axis.path: quantities[int(place)]
+                for axis, quantities, place in zip(self.axes, self._quantities, places, strict=True)
+            }
+        )
+
+    def numbers(self, configurations: Indices) -> dict[str, Floats]:
+        """By path, the value that the number has in each of the configurations."""
+        places = np.unravel_index(configurations, self.shape)
+        return {
+            axis.path: np.array(axis.values, np.float64)[place]
+            for axis, place in zip(self.axes, places, strict=True)
+        }
+
+
+def design_space(machine: Machine, axes: Sequence[Axis]) -> DesignSpace:
+    """The space of all combinations.
+
+    Raises
+    ------
+    InputError
+        If there is no axis, or two are of one number, or ways do not divide the capacity of their
+        cache in some configuration.
+    """
+    if not axes:
+        raise InputError("nothing is swept", hint="give --sweep PATH=START:STOP:STEP")
+    paths = [axis.path for axis in axes]
+    if twice := sorted({path for path in paths if paths.count(path) > 1}):
+        raise InputError(f"{twice[0]} is swept twice", hint="give all of its values at once")
+    for cache, line in _LINES.items():
+        _check_ways(machine, axes, cache, line)
+    return DesignSpace(machine, tuple(axes))
+
+
+def _check_ways(machine: Machine, axes: Iterable[Axis], cache: str, line: str) -> None:
+    """Refuse a swept cache that cannot be cut into sets of whole lines."""
+    paths = (f"{cache}.size", f"{cache}.ways", line)
+    swept: Mapping[str, Axis] = {axis.path: axis for axis in axes if axis.path in paths}
+    known = [swept[p].values if p in swept else machine.numbers(p) for p in paths]
+    if not swept:
+        return
+    for capacity, ways, line_bytes in product(*known):
+        if capacity % (ways * line_bytes):
+            raise InputError(
+                f"{cache}.size {capacity:.0f} B is no multiple of {ways:.0f} ways of "
+                f"{line_bytes:.0f} B lines",
+                where=f"--sweep {next(iter(swept))}",
+                hint=f"take sizes that {ways * line_bytes:.0f} B divide",
+            )

@@ -1,0 +1,36 @@
+"""A small program on one machine, and spaces around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from kernelcast.exploration.design_space import DesignSpace, design_space, read_axis
+from kernelcast.exploration.sweep import Program
+from kernelcast.ir import OpClass, Space
+from kernelcast.machines.loader import load_machine
+
+CHIP = load_machine("h100-sxm")
+OPS = [
+    {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("i",)},
+    {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",), "times": 40},
+    {"op_class": OpClass.STORE, "space": Space.GLOBAL, "reads": ("x", "i")},
+]
+
+
+def space(*sweeps: str) -> DesignSpace:
+    return design_space(CHIP, [read_axis(text) for text in sweeps])
+
+
+@pytest.fixture
+def program(make_case) -> Callable[..., Program]:
+    def make(name: str = "program", repeats: tuple[int, ...] = (1,)) -> Program:
+        case = make_case(CHIP, OPS, blocks=1000)
+        cases = tuple(
+            replace(case, launch=replace(case.launch, repeat=repeat)) for repeat in repeats
+        )
+        return Program(name, cases)
+
+    return make
