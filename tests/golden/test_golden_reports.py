@@ -40,8 +40,8 @@ ONCE = (
     "explain examples/matmul_tiled.cu --model gpumech --gpu rtx-3090",
     "explain examples/spmv_csr.cu --model mdm --gpu gtx-1080",
     "occupancy-curve examples/matmul_tiled.cu --json",
-    "explore examples/matmul_tiled.cu examples/spmv_csr.cu --gpu rtx-2080-ti --top 5 "
-    "--sweep sm.count=20:80:20 --sweep dram.bandwidth=300e9,600e9 --model volkov,roofline",
+    "explore examples/spmv_csr.cu examples/saxpy.cu "
+    "--sweep sm.count=40:160:40 --sweep l2.ways=8,16",
     "explore examples/saxpy.cu --sweep dram.bandwidth=1e12,2e12 --top 1 --json",
     "occupancy-curve --cusp --gpu m60",
     "occupancy-curve --cusp --gpu m60 --json",

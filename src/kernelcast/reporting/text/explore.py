@@ -97,15 +97,15 @@ def _front(document: ExploreDocument, result: ExploredResult) -> RenderableType 
 
 
 def _table(document: ExploreDocument, found: Sequence[ConfigurationTime]) -> RenderableType:
-    table = columns(
-        *(axis.path for axis in document.axes), "time", "speedup", "bound by", left=("bound by",)
-    )
+    # What binds several programs together is not one thing.
+    binds = ("bound by",) if any(each.bottleneck for each in found) else ()
+    table = columns(*(a.path for a in document.axes), "time", "speedup", *binds, left=binds)
     for each in found:
         table.add_row(
             *(_figure(v, a.unit) for v, a in zip(each.numbers, document.axes, strict=True)),
             seconds(each.time_s),
             digits(each.speedup) if each.speedup else "",
-            each.bottleneck or "",
+            *([each.bottleneck or ""] if binds else []),
         )
     return table
 
