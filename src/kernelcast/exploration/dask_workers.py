@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from kernelcast.errors import InputError, ToolError
 from kernelcast.exploration.executors import AHEAD, lost_workers
-from kernelcast.exploration.sweep import Chunk, ChunkTimes, Sweep
+from kernelcast.exploration.sweep import Chunk, ChunkTimes, DesignSweep
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -36,7 +36,7 @@ class DaskWorkers:
         """Workers of our own where the place is `local`, else those of the scheduler there."""
         return DaskWorkers("" if place == "local" else place, workers)
 
-    def run(self, sweep: Sweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
+    def run(self, sweep: DesignSweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
         """The times of every chunk.
 
         Raises ToolError where Dask is not installed or its workers are lost again and again, and
@@ -62,7 +62,7 @@ class DaskWorkers:
             ) from None
 
 
-def _run(client: Client, sweep: Sweep, chunks: Iterator[Chunk]) -> Iterator[ChunkTimes]:
+def _run(client: Client, sweep: DesignSweep, chunks: Iterator[Chunk]) -> Iterator[ChunkTimes]:
     from distributed import KilledWorker, as_completed
 
     plugin = _plugin(sweep)
@@ -91,7 +91,7 @@ def _compute(name: str, chunk: Chunk) -> ChunkTimes:
     return times
 
 
-def _plugin(sweep: Sweep) -> Any:
+def _plugin(sweep: DesignSweep) -> Any:
     from distributed import WorkerPlugin
 
     class SweepPlugin(WorkerPlugin):  # type: ignore[misc]
@@ -99,7 +99,7 @@ def _plugin(sweep: Sweep) -> Any:
 
         name = f"kernelcast-{uuid4().hex}"
 
-        def __init__(self, sweep: Sweep) -> None:
+        def __init__(self, sweep: DesignSweep) -> None:
             self.sweep = sweep
 
     return SweepPlugin(sweep)

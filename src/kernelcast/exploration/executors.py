@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from typing import Protocol
 
 from kernelcast.errors import InputError, ToolError
-from kernelcast.exploration.sweep import Chunk, ChunkTimes, Sweep
+from kernelcast.exploration.sweep import Chunk, ChunkTimes, DesignSweep
 
 AHEAD = 2
 """Chunks that are out for every worker, so that none waits for the next."""
@@ -28,7 +28,7 @@ _MOST_LOSSES = 3
 class Executor(Protocol):
     """Computes chunks of a sweep, in any order."""
 
-    def run(self, sweep: Sweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
+    def run(self, sweep: DesignSweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
         """The times of every chunk; ToolError where workers are lost again and again."""
         ...
 
@@ -37,7 +37,7 @@ class Executor(Protocol):
 class Serial:
     """This process, one chunk after another."""
 
-    def run(self, sweep: Sweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
+    def run(self, sweep: DesignSweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
         """The times of every chunk."""
         return map(sweep.compute, chunks)
 
@@ -48,7 +48,7 @@ class Processes:
 
     workers: int
 
-    def run(self, sweep: Sweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
+    def run(self, sweep: DesignSweep, chunks: Iterable[Chunk]) -> Iterator[ChunkTimes]:
         """The times of every chunk; ToolError where workers are lost again and again."""
         waiting = iter(chunks)
         losses = 0
@@ -66,7 +66,9 @@ class Processes:
                 continue
             return
 
-    def _run(self, sweep: Sweep, chunks: Iterator[Chunk], out: list[Chunk]) -> Iterator[ChunkTimes]:
+    def _run(
+        self, sweep: DesignSweep, chunks: Iterator[Chunk], out: list[Chunk]
+    ) -> Iterator[ChunkTimes]:
         """Until all chunks are done or a worker is lost; `out` are those handed out till then."""
         # A forked child would share locks with threads that it does not have.
         pool = ProcessPoolExecutor(
@@ -105,10 +107,10 @@ def local_workers(count: int) -> Executor:
     return Serial() if count == 1 else Processes(count)
 
 
-_sweep: Sweep | None = None
+_sweep: DesignSweep | None = None
 
 
-def _remember(sweep: Sweep) -> None:
+def _remember(sweep: DesignSweep) -> None:
     """In a worker: the sweep comes once, chunks are small. Interrupts are for the parent."""
     global _sweep
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -22,7 +22,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.exploration.design_space import DesignSpace
 from kernelcast.exploration.executors import Executor, Serial
 from kernelcast.exploration.results_file import ResultsFile
-from kernelcast.exploration.sweep import Chunk, Program, Sweep, sweep_of
+from kernelcast.exploration.sweep import Chunk, Program, DesignSweep, sweep_of
 from kernelcast.models.terms.base import Model
 from kernelcast.profiling.profile import Floats
 
@@ -99,7 +99,7 @@ class Exploration:
     predictions that were made now; the others were in the file of results.
     """
 
-    sweep: Sweep
+    sweep: DesignSweep
     times_s: Floats
     nominal_s: Floats
     refusals: tuple[tuple[str, int], ...]
@@ -202,7 +202,7 @@ def explore(
 
 
 def _complete(
-    sweep: Sweep, file: ResultsFile, executor: Executor, progress: Progress | None
+    sweep: DesignSweep, file: ResultsFile, executor: Executor, progress: Progress | None
 ) -> int:
     """Compute what the file lacks; how many predictions that were."""
     chunks = list(sweep.chunks)

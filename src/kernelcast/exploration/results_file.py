@@ -19,7 +19,7 @@ from types import TracebackType
 import numpy as np
 
 from kernelcast.errors import InputError
-from kernelcast.exploration.sweep import Chunk, ChunkTimes, Sweep, SweepRow
+from kernelcast.exploration.sweep import Chunk, ChunkTimes, DesignSweep, SweepRow
 from kernelcast.profiling.profile import Floats
 
 _FORMAT = "kernelcast/explore-results/1"
@@ -54,7 +54,7 @@ class ResultsFile:
     sweep. Use it in a `with` statement.
     """
 
-    def __init__(self, path: Path | None, sweep: Sweep) -> None:
+    def __init__(self, path: Path | None, sweep: DesignSweep) -> None:
         self._path = path
         self._sweep = sweep
         with self._refusals():
@@ -195,7 +195,7 @@ class ResultsFile:
             ) from error
 
 
-def _fingerprint(sweep: Sweep) -> str:
+def _fingerprint(sweep: DesignSweep) -> str:
     """What two sweeps must share to be one: code, counts, models, numbers and this version."""
     machine = sweep.space.machine
     told = {
@@ -231,7 +231,7 @@ def _records(times: ChunkTimes) -> Iterator[tuple[int, int, float | None, str, s
         yield chunk.row, at, time, bottleneck, refusal
 
 
-def _view(sweep: Sweep) -> str:
+def _view(sweep: DesignSweep) -> str:
     """Every prediction with the numbers of its configuration, for whoever opens the file."""
     columns = []
     stride = len(sweep.space)

@@ -92,7 +92,7 @@ class ChunkTimes:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class DesignSweep:
     """A design space and the rows that are predicted all over it.
 
     Every process has its own copy, whose cases keep what their configurations share.
@@ -192,9 +192,11 @@ def _equal(columns: Sequence[Floats], length: int) -> list[Indices]:
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def sweep_of(space: DesignSpace, programs: Sequence[Program], models: Sequence[Model]) -> Sweep:
+def sweep_of(
+    space: DesignSpace, programs: Sequence[Program], models: Sequence[Model]
+) -> DesignSweep:
     """The sweep of every program by every model, in that order."""
-    return Sweep(
+    return DesignSweep(
         space,
         tuple(
             SweepRow(program.name, case.on(space.machine), model)
