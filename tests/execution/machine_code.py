@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from kernelcast.errors import KernelcastError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
-from kernelcast.frontends.cuda import compile_source
+from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import ELEMENT_BYTES, Array, Kernel, Launch
 from kernelcast.toolchain.nvrtc import CompileOptions
 from tests.kept import CACHE
@@ -23,18 +25,51 @@ _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF << 
 """The bits of infinity; what is greater is NaN."""
 
 
+_together: dict[tuple[str, str], tuple[str, ...]] = {}
+"""For an architecture and a source: all sources that are compiled with it."""
+
+
+def compile_together(sources: Iterable[str], *architectures: str) -> None:
+    """Let `kernels` compile these sources, of one kernel `k` each, as one for an architecture.
+
+    A disassembler takes a third of a second to start, for any number of kernels.
+    """
+    group = tuple(dict.fromkeys(sources))
+    for architecture in architectures:
+        _together.update({(architecture, source): group for source in group})
+
+
+@lru_cache(maxsize=16)
+def _compiled(sources: tuple[str, ...], architecture: str) -> CompiledSource:
+    """The kernels of some sources as `k0`, `k1`, ..., each with its own functions and types."""
+    included = dict.fromkeys(line for text in sources for line in _INCLUDES.findall(text))
+    parts = (
+        f"namespace n{n} {{\n{_NAME.sub(f'k{n}(', _INCLUDES.sub('', text))}\n}}"
+        for n, text in enumerate(sources)
+    )
+    text = "\n".join((*included, *parts))
+    return compile_source(text, name="test.cu", architecture=architecture, cache=CACHE)
+
+
+_INCLUDES = re.compile(r"^#include .*$", re.MULTILINE)
+_NAME = re.compile(r"\bk\(")
+
+
 def kernels(
     source: str, architecture: str, name: str = "", extra: Sequence[str] = ()
 ) -> tuple[Kernel, Kernel]:
     """The kernel as PTX and as machine code; `name` where the source holds several."""
-    compiled = compile_source(
-        source,
-        name="test.cu",
-        architecture=architecture,
-        kernels=[name] if name else [],
-        options=CompileOptions(extra=tuple(extra)),
-        cache=CACHE,
-    )
+    if not extra and (group := _together.get((architecture, source))):
+        compiled, name = _compiled(group, architecture), f"k{group.index(source)}"
+    else:
+        compiled = compile_source(
+            source,
+            name="test.cu",
+            architecture=architecture,
+            kernels=[name] if name else [],
+            options=CompileOptions(extra=tuple(extra)),
+            cache=CACHE,
+        )
     mangled = next(m for m, label in compiled.labels.items() if not name or label == name)
     return compiled.kernel(mangled), compiled.machine_kernel(mangled, CACHE)
 

@@ -211,16 +211,16 @@ def _quick_code(quick_code):
     """Compiling is nearly all the time these tests take."""
 
 
+@pytest.mark.parametrize("name", EXPECTED)
 @pytest.mark.parametrize(
     ("architecture", "isa"),
     [("sm_90", "ptx"), ("sm_75", "sass"), ("sm_90", "sass"), ("sm_120", "sass")],
 )
-@pytest.mark.parametrize("name", EXPECTED)
 def test_who_waits_for_others_lets_them_run(
     name: str, architecture: str, isa: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = compiled(architecture)
-    kernel = module.kernel(name) if isa == "ptx" else module.machine_kernel(name)
+    kernel = module.kernel(name) if isa == "ptx" else module.machine_kernel(name, CACHE)
     blocks, count, out = EXPECTED[name]
     words = Array("s32", (len(out),))
     arguments = {"lock": words, "count": words, "out": words}

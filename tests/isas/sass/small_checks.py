@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
+
 import numpy as np
-from tests.execution.machine_code import disagreements, kernels
+from tests.execution.machine_code import compile_together, disagreements, kernels
 from tests.isas.sass.integer_kernels import executors_on
-from tests.isas.sass.small_kernels import Small, fill, words
+from tests.isas.sass.rare_kernels import BEYOND_PTX, RARE
+from tests.isas.sass.small_kernels import ALL, SMALL, WAITING, Small, fill, words
 
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Kernel
+
+TABLES = (SMALL, WAITING, RARE, BEYOND_PTX)
+for _architecture in ALL:
+    _every = chain.from_iterable(table.values() for table in TABLES)
+    compile_together((s.source for s in _every if _architecture in s.architectures), _architecture)
+
+
+def cases(table: Mapping[str, Small]) -> list[tuple[str, str]]:
+    """Names of kernels and their architectures: those of an architecture in a row, so that its
+    listing is read once."""
+    return [(name, a) for a in ALL for name, s in table.items() if a in s.architectures]
 
 
 def check_by_ptx(small: Small, architecture: str) -> None:

@@ -6,19 +6,13 @@ is PTX of the same source where an executor knows it, else NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 from tests.isas.sass import test_meaning_tensor as tensor
 from tests.isas.sass.float_kernels import Work, differences
 from tests.isas.sass.integer_kernels import executors_on
-from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
-from tests.isas.sass.small_kernels import ALL, FROM_SM_80, SMALL, WAITING, Small
-
-
-def cases(table: Mapping[str, Small]) -> list[tuple[str, str]]:
-    return [(name, a) for name, small in table.items() for a in small.architectures]
+from tests.isas.sass.small_checks import cases, check_by_numpy, check_by_ptx
+from tests.isas.sass.small_kernels import ALL, FROM_SM_80, SMALL, WAITING
 
 
 @pytest.mark.parametrize(("name", "architecture"), cases(SMALL))

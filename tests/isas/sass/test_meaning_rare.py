@@ -5,25 +5,20 @@ from __future__ import annotations
 import pytest
 from tests.isas.sass.listings import listing
 from tests.isas.sass.rare_kernels import BEYOND_PTX, RARE
-from tests.isas.sass.small_checks import check_by_numpy, check_by_ptx
+from tests.isas.sass.small_checks import cases, check_by_numpy, check_by_ptx
 
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import meaning_of
 from kernelcast.isas.sass.meaning.lift import LiftContext
 
 
-@pytest.mark.parametrize(
-    ("name", "architecture"), [(n, a) for n, small in RARE.items() for a in small.architectures]
-)
+@pytest.mark.parametrize(("name", "architecture"), cases(RARE))
 def test_a_rare_form_does_what_its_ptx_does(name: str, architecture: str) -> None:
     """Wrong if one of the opcodes that it holds is executed wrongly."""
     check_by_ptx(RARE[name], architecture)
 
 
-@pytest.mark.parametrize(
-    ("name", "architecture"),
-    [(n, a) for n, small in BEYOND_PTX.items() for a in small.architectures],
-)
+@pytest.mark.parametrize(("name", "architecture"), cases(BEYOND_PTX))
 def test_what_ptx_does_not_define_is_what_numpy_says(name: str, architecture: str) -> None:
     """Wrong if an atomic operation that the hardware leaves to code is done twice or not at all."""
     check_by_numpy(BEYOND_PTX[name], architecture)
