@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 CHOSEN = ("sm_75", "sm_90", "sm_120")
-_ARCHITECTURE = re.compile(r"sm_(\d+)[af]?")
+_ARCHITECTURE = re.compile(r"(?:\w+ of )?(sm_(\d+)[af]?)")
 _LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -75,17 +75,19 @@ def _kept(names: Iterable[str]) -> set[str]:
 
 
 def architecture_of(item: pytest.Item) -> str:
-    """The architecture that a test is repeated for; nothing where it is not."""
+    """The architecture that a test is repeated for, as `sm_90` or `sass of sm_90`; nothing where it
+    is not."""
     if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
         return ""
     values = item.callspec.params.values()
-    return next((v for v in values if isinstance(v, str) and _ARCHITECTURE.fullmatch(v)), "")
+    found = (_ARCHITECTURE.fullmatch(v) for v in values if isinstance(v, str))
+    return next((match[1] for match in found if match), "")
 
 
 def _number(name: str) -> int:
     found = _ARCHITECTURE.fullmatch(name)
     assert found
-    return int(found[1])
+    return int(found[2])
 
 
 @pytest.hookimpl(optionalhook=True)

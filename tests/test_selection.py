@@ -21,6 +21,9 @@ def test_none_of_the_chosen(name, architecture): ...
 @each("architecture", ["sm_80", "sm_90"])
 def test_differences(architecture): ...
 
+@each("isa", ["ptx of sm_80", "sass of sm_80", "sass of sm_90", "sass of sm_100"])
+def test_languages(isa): ...
+
 @pytest.mark.only_with_all
 @each("architecture", ["sm_80"])
 def test_the_rest(architecture): ...
@@ -31,6 +34,7 @@ CHOSEN = {
     *(f"test_many[{value}-{name}]" for value in (1, 2) for name in ("sm_75", "sm_90", "sm_120")),
     *("test_none_of_the_chosen[old-sm_86]", "test_none_of_the_chosen[new-sm_100a]"),
     *("test_differences[sm_80]", "test_differences[sm_90]", "test_plain"),
+    *("test_languages[ptx of sm_80]", "test_languages[sass of sm_90]"),
 }
 
 
@@ -60,10 +64,10 @@ def collected(directory: Path, *options: str) -> Collected:
 def test_three_of_many_run_and_the_newest_where_there_are_none_of_them(tmp_path: Path) -> None:
     found = collected(tmp_path)
     assert found.names == CHOSEN
-    assert found.left_out == 6 + 1 + 1
+    assert found.left_out == 6 + 1 + 2 + 1
 
 
 def test_all_of_them_run_when_asked_for(tmp_path: Path) -> None:
     found = collected(tmp_path, "--all")
-    assert len(found.names) == 12 + 3 + 2 + 1 + 1
+    assert len(found.names) == 12 + 3 + 2 + 4 + 1 + 1
     assert found.left_out == 0

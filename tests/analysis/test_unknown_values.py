@@ -7,7 +7,7 @@ be refused; were it too lax, addresses would be made up.
 from __future__ import annotations
 
 import pytest
-from tests.execution.machine_code import kernels
+from tests.execution.machine_code import compile_together, kernels
 from tests.tracing import by_warp, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
@@ -47,9 +47,16 @@ REACHES = {
 }
 
 
+def source(body: str) -> str:
+    return f"{HEAD}  {body}\n}}"
+
+
+compile_together(map(source, (STORED_ELSEWHERE | REACHES).values()), *ARCHITECTURES)
+
+
 def machine_kernel(body: str, architecture: str, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     monkeypatch.delitem(MEANINGS, "FMUL")
-    _, machine = kernels(f"{HEAD}  {body}\n}}", architecture)
+    _, machine = kernels(source(body), architecture)
     assert any(i.opcode == "FMUL" for i in machine.instructions)
     return machine
 
@@ -58,12 +65,12 @@ def launch() -> Launch:
     return Launch((1, 1, 1), (32, 1, 1), {"idx": PLACES, "a": WORDS, "out": WORDS})
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("body", STORED_ELSEWHERE.values(), ids=STORED_ELSEWHERE)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_what_is_stored_where_no_address_comes_from_does_no_harm(
     body: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, whole = kernels(f"{HEAD}  {body}\n}}", architecture)
+    _, whole = kernels(source(body), architecture)
     expected = traced(whole, launch(), Memory.build(whole, launch()))
     kernel = machine_kernel(body, architecture, monkeypatch)
     memory = Memory.build(kernel, launch())
@@ -73,8 +80,8 @@ def test_what_is_stored_where_no_address_comes_from_does_no_harm(
     assert by_warp(trace.records()) == by_warp(expected.records())
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("body", REACHES.values(), ids=REACHES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_what_reaches_an_address_or_a_branch_is_refused_by_name(
     body: str, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,7 @@ def _compiled(sources: tuple[str, ...], architecture: str) -> CompiledSource:
     """The kernels of some sources as `k0`, `k1`, ..., each with its own functions and types."""
     included = dict.fromkeys(line for text in sources for line in _INCLUDES.findall(text))
     parts = (
-        f"namespace n{n} {{\n{_NAME.sub(f'k{n}(', _INCLUDES.sub('', text))}\n}}"
+        f"namespace n{n} {{\n#line 1\n{_NAME.sub(f'k{n}(', _INCLUDES.sub('', text))}\n}}"
         for n, text in enumerate(sources)
     )
     text = "\n".join((*included, *parts))
@@ -59,6 +59,23 @@ def kernels(
     source: str, architecture: str, name: str = "", extra: Sequence[str] = ()
 ) -> tuple[Kernel, Kernel]:
     """The kernel as PTX and as machine code; `name` where the source holds several."""
+    compiled, mangled = _chosen(source, architecture, name, extra)
+    return compiled.kernel(mangled), compiled.machine_kernel(mangled, CACHE)
+
+
+def kernel_in(source: str, isa: str, *defines: str) -> Kernel:
+    """The kernel as PTX, for an `isa` like `ptx of sm_90`, or as machine code: `sass of sm_90`."""
+    language, _, architecture = isa.partition(" of ")
+    compiled, mangled = _chosen(source, architecture, "", defines)
+    if language == "ptx":
+        return compiled.kernel(mangled)
+    return compiled.machine_kernel(mangled, CACHE)
+
+
+def _chosen(
+    source: str, architecture: str, name: str, extra: Sequence[str]
+) -> tuple[CompiledSource, str]:
+    """The compiled source, and the mangled name of the kernel."""
     if not extra and (group := _together.get((architecture, source))):
         compiled, name = _compiled(group, architecture), f"k{group.index(source)}"
     else:
@@ -70,8 +87,7 @@ def kernels(
             options=CompileOptions(extra=tuple(extra)),
             cache=CACHE,
         )
-    mangled = next(m for m, label in compiled.labels.items() if not name or label == name)
-    return compiled.kernel(mangled), compiled.machine_kernel(mangled, CACHE)
+    return compiled, next(m for m, label in compiled.labels.items() if not name or label == name)
 
 
 def image(

@@ -18,7 +18,7 @@ from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Kernel, OpClass, Space
 from kernelcast.toolchain.wheels import find_in_wheels
 from tests.execution.bulk_kernels import HEAD, HINTS, LIBRARY, MANY_LANES, PIPELINE, TILES
-from tests.execution.machine_code import kernels
+from tests.execution.machine_code import compile_together, kernel_in
 from tests.tracing import Trace, by_warp, traced
 
 ARCHITECTURES = ("sm_90", "sm_100", "sm_120")
@@ -26,11 +26,16 @@ EXECUTORS = ("engine", "reference")
 ISAS = ["ptx of sm_90", *(f"sass of {a}" for a in ARCHITECTURES)]
 
 
+def tiles_of(rank: int) -> str:
+    return f"#undef RANK\n#undef AT\n#define RANK {rank}\n{TILES}"
+
+
+compile_together((PIPELINE, MANY_LANES, HINTS, *map(tiles_of, range(1, 6))), *ARCHITECTURES)
+
+
 @lru_cache(maxsize=32)
-def kernel(source: str, isa: str, *defines: str) -> Kernel:
-    """The kernel as `ptx of sm_90` or `sass of sm_90`."""
-    name, _, architecture = isa.partition(" of ")
-    return kernels(source, architecture, extra=defines)[name == "sass"]
+def kernel(source: str, isa: str) -> Kernel:
+    return kernel_in(source, isa)
 
 
 def run(
@@ -209,7 +214,7 @@ def test_tiles(
     isa: str, array: str, box: tuple[int, ...], corner: tuple[int, ...], swizzle: int
 ) -> None:
     """Wrong if a box lies elsewhere, in another order, or reaches out of the tensor."""
-    code = kernel(TILES, isa, f"-DRANK={len(box)}")
+    code = kernel(tiles_of(len(box)), isa)
     args, size_bytes = tile_launch(array, box, corner, swizzle)
     traces = []
     for executor in EXECUTORS:
@@ -233,7 +238,7 @@ def test_tiles(
 @pytest.mark.parametrize("isa", ISAS)
 def test_the_trace_of_a_tile_needs_no_data(isa: str) -> None:
     """Wrong if the trace differs, or tiles are copied where only it counts."""
-    code = kernel(TILES, isa, "-DRANK=2")
+    code = kernel(tiles_of(2), isa)
     args, size_bytes = tile_launch("f16[40, 72]", (16, 64), (30, 20), 128)
     _, trace = run(code, "1", "32", args, "engine", smem=size_bytes)
     other = sliced(trace)
@@ -249,7 +254,7 @@ def test_the_trace_of_a_tile_needs_no_data(isa: str) -> None:
 @pytest.mark.parametrize("isa", ["ptx of sm_90", "sass of sm_90", "sass of sm_120"])
 def test_a_tile_reads_the_sectors_that_hold_it(isa: str) -> None:
     """Wrong if the trace does not show where in global memory a tile lies."""
-    code = kernel(TILES, isa, "-DRANK=2")
+    code = kernel(tiles_of(2), isa)
     args, size_bytes = tile_launch("u8[40, 64]", (8, 32), (36, 9), 0)
     memory, trace = run(code, "1", "32", args, "engine", smem=size_bytes)
     start = next(r.address for r in memory.regions if r.label == "from")
@@ -273,7 +278,7 @@ def test_copies_by_the_cuda_library(isa: str) -> None:
 
 def test_a_map_goes_by_its_order_of_dimensions() -> None:
     """Wrong if the strides do not follow the order."""
-    code = kernel(TILES, "sass of sm_90", "-DRANK=3")
+    code = kernel(tiles_of(3), "sass of sm_90")
     args, size_bytes = tile_launch("u32[6, 4, 16]", (3, 5, 8), (0, 0, 4), 0)
     args[0] = "from=u32[6, 4, 16] arange box[3, 5, 8] order[1, 0, 2]"
     memory, _ = run(code, "1", "32", args, "engine", smem=size_bytes)
@@ -314,7 +319,7 @@ def test_a_copy_that_may_not_be(body: str, what: str, executor: str) -> None:
 def test_a_copy_needs_a_tensor_map(isa: str, executor: str) -> None:
     """Wrong if any 128 bytes are taken for a tensor map, or one for a tensor of another rank."""
     args, size_bytes = tile_launch("u8[40, 64]", (8, 32), (0, 0), 0)
-    code = kernel(TILES, isa, "-DRANK=2")
+    code = kernel(tiles_of(2), isa)
     with pytest.raises(ExecutionError, match="no tensor map at"):
         run(code, "1", "32", ["from=b8[128] ones", *args[1:]], executor, smem=size_bytes)
     with pytest.raises(ExecutionError, match="a copy in 2 dimensions of a tensor of 1"):

@@ -10,7 +10,7 @@ from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.ir import Kernel
-from tests.execution.machine_code import kernels
+from tests.execution.machine_code import kernel_in
 
 EXECUTORS = ("engine", "reference")
 ISAS = ("ptx of sm_90", "sass of sm_90", "sass of sm_100", "sass of sm_120")
@@ -45,11 +45,6 @@ extern "C" __global__ void CLUSTER k(const unsigned* in, unsigned* out, int othe
 """
 
 
-def kernel(isa: str, *defines: str) -> Kernel:
-    name, _, architecture = isa.partition(" of ")
-    return kernels(SOURCE, architecture, extra=defines)[name == "sass"]
-
-
 def run(code: Kernel, executor: str, other: int = 0) -> Memory:
     args = ["in=u32[192] randint(0, 1 << 28, 1)", "out=u32[192]", f"other={other}"]
     launch = launch_from_flags("2", "96", 0, args)
@@ -63,7 +58,7 @@ def run(code: Kernel, executor: str, other: int = 0) -> Memory:
 @pytest.mark.parametrize("defines", [(), ("-DBLOCKS=1",)], ids=["no cluster", "of one block"])
 def test_a_block_is_a_cluster_of_its_own(isa: str, executor: str, defines: tuple[str, ...]) -> None:
     """Wrong if warps pass a cluster's barrier early, or an address of the own block is another."""
-    memory = run(kernel(isa, *defines), executor)
+    memory = run(kernel_in(SOURCE, isa, *defines), executor)
     given = memory.array("in").reshape(2, 96)
     lanes = np.arange(96)
     expected = given[:, 95 - lanes] + 2 * given[:, (lanes + 50) % 96]
@@ -75,7 +70,7 @@ def test_the_memory_of_another_block_is_out_of_reach(isa: str) -> None:
     """Wrong if the memory of another block is taken for that of the own one."""
     for executor in EXECUTORS:
         with pytest.raises(MemoryFaultError, match="is outside"):
-            run(kernel(isa), executor, other=1)
+            run(kernel_in(SOURCE, isa), executor, other=1)
 
 
 @pytest.mark.parametrize("isa", ISAS[:2])
@@ -83,4 +78,4 @@ def test_the_memory_of_another_block_is_out_of_reach(isa: str) -> None:
 def test_clusters_of_several_blocks_are_refused(isa: str, executor: str) -> None:
     """Wrong if their blocks are executed as though each was alone."""
     with pytest.raises(UnsupportedError, match="clusters of 2 blocks are not supported"):
-        run(kernel(isa, "-DBLOCKS=2"), executor)
+        run(kernel_in(SOURCE, isa, "-DBLOCKS=2"), executor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.execution.machine_code import ARCHITECTURES, disagreements, kernels
+from tests.execution.machine_code import ARCHITECTURES, compile_together, disagreements, kernels
 from tests.isas.sass.integer_kernels import executors_on, fill, launch, source
 from tests.isas.sass.integer_statements import (
     COMPARISONS,
@@ -24,17 +24,17 @@ from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.kernel import UNKNOWN, meaning_of
 from kernelcast.isas.sass.meaning.lift import LiftContext
 
+STATEMENTS = {
+    "logic": (LOGIC, ()),
+    "shifts": (SHIFTS, WIDE_SHIFTS),
+    "fields": (FIELDS, WIDE_FIELDS),
+    "comparisons": (COMPARISONS, WIDE_COMPARISONS),
+}
+compile_together((source(*both) for both in STATEMENTS.values()), *ARCHITECTURES)
 
+
+@pytest.mark.parametrize(("narrow", "wide"), STATEMENTS.values(), ids=STATEMENTS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(
-    ("narrow", "wide"),
-    [
-        pytest.param(LOGIC, (), id="logic"),
-        pytest.param(SHIFTS, WIDE_SHIFTS, id="shifts"),
-        pytest.param(FIELDS, WIDE_FIELDS, id="fields"),
-        pytest.param(COMPARISONS, WIDE_COMPARISONS, id="comparisons"),
-    ],
-)
 def test_bits_and_predicates_are_those_of_ptx(architecture, narrow, wide):
     assert not disagreements(
         source(narrow, wide),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.execution.machine_code import kernels
+from tests.execution.machine_code import compile_together, kernel_in
 from tests.tracing import Trace, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
@@ -25,6 +25,9 @@ Words = NDArray[np.uint32]
 EXECUTORS = ("engine", "reference")
 COPYING = ("sm_80", "sm_90", "sm_120")
 """A chip of every generation that has `cp.async`."""
+STORING = ("sm_90", "sm_100", "sm_120")
+"""Chips that have `stmatrix`."""
+ISAS = ("ptx of sm_80", *(f"sass of {a}" for a in COPYING))
 COPIES = ("cp", "LDGSTS")
 """What PTX and machine code call it."""
 
@@ -103,22 +106,57 @@ def start_of(trace: Trace, name: str) -> int:
     return next(r.address for r in trace.memory.regions if r.label == name)
 
 
-def machine(source: str, architecture: str) -> Kernel:
-    """The kernel as machine code for `sm_90`, as PTX for `ptx of sm_90`."""
-    ptx, machine_code = kernels(source, architecture.removeprefix("ptx of "))
-    return ptx if architecture.startswith("ptx") else machine_code
-
+BODIES = {
+    "whole": 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"'
+    ' :: "r"(to), "l"(in + 4 * t));',
+    "size": 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" '
+    ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t] < whole ? 16 : 0));',
+    "ignore": 'asm volatile("{.reg .pred p; setp.ge.s32 p, %2, %3; '
+    'cp.async.cg.shared.global [%0], [%1], 16, p;}" '
+    ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t]), "r"(whole));',
+    **{
+        f"part of {n}": f'asm volatile("cp.async.ca.shared.global [%0], [%1], {n}, %2;" '
+        ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t]));'
+        for n in (4, 8, 16)
+    },
+}
+COPIES_OF = {name: COPY.replace("BODY", body) for name, body in BODIES.items()}
+LOADS = {
+    transposed: MATRICES.replace(
+        "BODY",
+        f'asm volatile("ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%0,%1,%2,%3}}, [%4];" '
+        ': "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3) : "r"(at));',
+    )
+    for transposed, trans in ((False, ""), (True, ".trans"))
+}
+STORES = {
+    transposed: MATRICES.replace(
+        "BODY",
+        f'asm volatile("stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%0], {{%1,%2,%3,%4}};" '
+        ':: "r"(at), "r"(in[t]), "r"(in[32 + t]), "r"(in[64 + t]), "r"(in[96 + t]));'
+        "__syncthreads(); unsigned* row = (unsigned*)(s + t * row_bytes);"
+        "for (int i = 0; i < 4; i++) out[4 * t + i] = row[i]; return;",
+    )
+    for transposed, trans in ((False, ""), (True, ".trans"))
+}
+TRANSPOSITION = MATRICES.replace(
+    "BODY",
+    'asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r0) : "r"(in[t]));',
+)
+OF_MATRICES = (*LOADS.values(), TRANSPOSITION)
+compile_together(OF_MATRICES, "sm_75")
+compile_together((*COPIES_OF.values(), *OF_MATRICES), "sm_80")
+compile_together((*COPIES_OF.values(), *OF_MATRICES, *STORES.values()), *STORING)
 
 NUMBERS = np.arange(1, 129, dtype=np.uint32) * np.uint32(0x01010101)
 SIZES = np.arange(32, dtype=np.int32)
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_copy_is_a_load_and_a_store(architecture: str, executor: str) -> None:
+def test_a_copy_is_a_load_and_a_store(isa: str, executor: str) -> None:
     """Wrong if bytes move elsewhere, or the trace tells another width, space or address."""
-    body = 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"(in + 4 * t));'
-    kernel = machine(COPY.replace("BODY", body), architecture)
+    kernel = kernel_in(COPIES_OF["whole"], isa)
     arrays = {"in": NUMBERS, "out": np.zeros(128, np.uint32), "sizes": SIZES}
     out, trace = launched(kernel, executor, arrays, whole=0)
     assert np.array_equal(out, NUMBERS)
@@ -129,21 +167,14 @@ def test_a_copy_is_a_load_and_a_store(architecture: str, executor: str) -> None:
     assert np.diff(store[3]).tolist() == [16] * 31
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("form", ["size", "ignore"])
 def test_a_copy_of_nothing_writes_zeros_and_reads_nothing(
-    architecture: str, executor: str, form: str
+    isa: str, executor: str, form: str
 ) -> None:
     """Wrong if the predicate is taken the other way round, or needless in the trace."""
-    body = {
-        "size": 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" '
-        ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t] < whole ? 16 : 0));',
-        "ignore": 'asm volatile("{.reg .pred p; setp.ge.s32 p, %2, %3; '
-        'cp.async.cg.shared.global [%0], [%1], 16, p;}" '
-        ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t]), "r"(whole));',
-    }[form]
-    kernel = machine(COPY.replace("BODY", body), architecture)
+    kernel = kernel_in(COPIES_OF[form], isa)
     arrays = {"in": NUMBERS[:40], "out": np.zeros(128, np.uint32), "sizes": SIZES}
     for sliced in (False, True):
         if sliced and executor == "reference":
@@ -155,15 +186,11 @@ def test_a_copy_of_nothing_writes_zeros_and_reads_nothing(
             assert np.array_equal(out, np.pad(NUMBERS[:40], (0, 88)))
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_80", *COPYING])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("size_bytes", [4, 8, 16])
-def test_a_copy_of_a_part_fills_up_with_zeros(architecture: str, size_bytes: int) -> None:
+def test_a_copy_of_a_part_fills_up_with_zeros(isa: str, size_bytes: int) -> None:
     """Wrong if the size in the address is misread; a fault if bytes behind the array are read."""
-    body = (
-        f'asm volatile("cp.async.ca.shared.global [%0], [%1], {size_bytes}, %2;" '
-        ':: "r"(to), "l"(in + 4 * t), "r"(sizes[t]));'
-    )
-    kernel = machine(COPY.replace("BODY", body), architecture)
+    kernel = kernel_in(COPIES_OF[f"part of {size_bytes}"], isa)
     sizes = np.array([min((5 * n + size_bytes) % 17, size_bytes) for n in range(32)], np.int32)
     sizes[31] = size_bytes // 4
     inside = NUMBERS[: 4 * 31 + -(-int(sizes[31]) // 4)]
@@ -194,12 +221,7 @@ def fragments(matrices: NDArray[np.uint16]) -> Words:
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matrices_are_loaded(architecture: str, executor: str, transposed: bool) -> None:
     """Wrong if a half reaches another lane; the trace has the bytes of the rows, once each."""
-    trans = ".trans" if transposed else ""
-    body = (
-        f'asm volatile("ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%0,%1,%2,%3}}, [%4];" '
-        ': "=r"(r0), "=r"(r1), "=r"(r2), "=r"(r3) : "r"(at));'
-    )
-    kernel = machine(MATRICES.replace("BODY", body), architecture)
+    kernel = kernel_in(LOADS[transposed], f"sass of {architecture}")
     arrays = {"in": NUMBERS * np.uint32(77), "out": np.zeros(128, np.uint32)}
     out, trace = launched(kernel, executor, arrays, smem=32 * 48, row_bytes=48)
     matrices = arrays["in"].view(np.uint16).reshape(4, 8, 8)
@@ -212,19 +234,12 @@ def test_matrices_are_loaded(architecture: str, executor: str, transposed: bool)
     assert [address - first for a in found for address in a[3]] == rows
 
 
-@pytest.mark.parametrize("architecture", ["sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("architecture", STORING)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matrices_are_stored(architecture: str, executor: str, transposed: bool) -> None:
     """Wrong if a half lands in another place than `ldmatrix` takes it from."""
-    trans = ".trans" if transposed else ""
-    body = (
-        f'asm volatile("stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%0], {{%1,%2,%3,%4}};" '
-        ':: "r"(at), "r"(in[t]), "r"(in[32 + t]), "r"(in[64 + t]), "r"(in[96 + t]));'
-        "__syncthreads(); unsigned* row = (unsigned*)(s + t * row_bytes);"
-        "for (int i = 0; i < 4; i++) out[4 * t + i] = row[i]; return;"
-    )
-    kernel = machine(MATRICES.replace("BODY", body), architecture)
+    kernel = kernel_in(STORES[transposed], f"sass of {architecture}")
     arrays = {"in": NUMBERS * np.uint32(77), "out": np.zeros(128, np.uint32)}
     out, _ = launched(kernel, executor, arrays, smem=32 * 48, row_bytes=48)
     matrices = arrays["in"].view(np.uint16).reshape(4, 8, 8)
@@ -235,8 +250,7 @@ def test_matrices_are_stored(architecture: str, executor: str, transposed: bool)
 @pytest.mark.parametrize("architecture", ["sm_75", *COPYING])
 def test_a_matrix_in_registers_is_transposed(architecture: str) -> None:
     """Wrong if a half reaches another lane."""
-    body = 'asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r0) : "r"(in[t]));'
-    kernel = machine(MATRICES.replace("BODY", body), architecture)
+    kernel = kernel_in(TRANSPOSITION, f"sass of {architecture}")
     arrays = {"in": NUMBERS * np.uint32(77), "out": np.zeros(128, np.uint32)}
     expected = arrays["in"][:32].view(np.uint16).reshape(8, 8).T
     for executor in EXECUTORS:
@@ -262,7 +276,7 @@ extern "C" __global__ void k(unsigned* in, unsigned* out, int* sizes, int whole)
 @pytest.mark.parametrize("sliced", [False, True])
 def test_a_bulk_reduction_is_refused(sliced: bool) -> None:
     """Wrong if its traffic is missing from a trace without a word."""
-    kernel = machine(BULK_REDUCTION, "sm_90")
+    kernel = kernel_in(BULK_REDUCTION, "sass of sm_90")
     arrays = {"in": NUMBERS, "out": np.zeros(128, np.uint32), "sizes": SIZES}
     with pytest.raises(UnsupportedError, match="UBLKRED"):
         launched(kernel, "engine", arrays, sliced=sliced, whole=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.execution.machine_code import kernels
+from tests.execution.machine_code import compile_together, kernel_in
 from tests.tracing import Trace, by_warp, traced
 
 from kernelcast.analysis.slicing import needed_for_trace
@@ -14,6 +14,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.ir import Array, Kernel, Launch
 
 WITH_MBARRIERS = ("sm_90", "sm_100", "sm_120")
+ISAS = ("ptx of sm_90", *(f"sass of {a}" for a in WITH_MBARRIERS))
 EXECUTORS = ("engine", "reference")
 ROUNDS, THREADS = 5, 96
 
@@ -206,42 +207,40 @@ def run(
     return memory.array("in").copy(), memory.array("out").copy(), trace
 
 
-def machine(source: str, architecture: str) -> Kernel:
-    return kernels(source, architecture)[1]
+def apart(odd: bool) -> str:
+    return APART.replace("CONDITION", "(t & 1)" if odd else "!(t & 1)")
 
 
-def in_isa(source: str, architecture: str) -> Kernel:
-    """The kernel as machine code for `sm_90`, as PTX for `ptx of sm_90`."""
-    ptx, machine_code = kernels(source, architecture.removeprefix("ptx of "))
-    return ptx if architecture.startswith("ptx") else machine_code
+compile_together(
+    (PIPELINE, BYTES, DROPS, TOKENS, FLAGS, apart(True), apart(False), ENDLESS), *WITH_MBARRIERS
+)
+compile_together((FLAGS, apart(True), apart(False)), "sm_75")
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_90", *WITH_MBARRIERS])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_pipeline_of_warps_keeps_its_order(architecture: str, executor: str) -> None:
+def test_a_pipeline_of_warps_keeps_its_order(isa: str, executor: str) -> None:
     """Wrong if a wait ends early, or a phase is never over: then the budget is."""
-    given, out, trace = run(in_isa(PIPELINE, architecture), executor)
+    given, out, trace = run(kernel_in(PIPELINE, isa), executor)
     assert np.array_equal(out, given * np.uint32(3))
     _, _, sliced = run(trace.kernel, sliced=True)
     assert by_warp(sliced.records()) == by_warp(trace.records())
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_90", *WITH_MBARRIERS])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_phase_is_not_over_before_all_bytes_have_come(architecture: str, executor: str) -> None:
+def test_a_phase_is_not_over_before_all_bytes_have_come(isa: str, executor: str) -> None:
     """Wrong if arrivals alone end a phase for which bytes are expected."""
-    given, out, _ = run(in_isa(BYTES, architecture), executor)
+    given, out, _ = run(kernel_in(BYTES, isa), executor)
     expected = given[3] + np.arange(THREADS, dtype=np.uint32)
     assert np.array_equal(out[:THREADS], expected)
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_90", *WITH_MBARRIERS])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_later_phases_do_without_arrivals_that_were_dropped(
-    architecture: str, executor: str
-) -> None:
+def test_later_phases_do_without_arrivals_that_were_dropped(isa: str, executor: str) -> None:
     """Wrong if a dropped arrival is missed in its own phase, or waited for in a later one."""
-    given, out, _ = run(in_isa(DROPS, architecture), executor)
+    given, out, _ = run(kernel_in(DROPS, isa), executor)
     rows = given.reshape(ROUNDS, 256)
     third = np.where(np.arange(ROUNDS) % 2 == 0, given[64], given[99])
     total = (rows[:, 0] + rows[:, 32] + third).sum(dtype=np.uint32)
@@ -249,11 +248,11 @@ def test_later_phases_do_without_arrivals_that_were_dropped(
     assert out[[0, 32, 64]].tolist() == [total, total, first]
 
 
-@pytest.mark.parametrize("architecture", ["ptx of sm_90", *WITH_MBARRIERS])
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("executor", EXECUTORS)
-def test_an_arrival_tells_how_many_were_missing(architecture: str, executor: str) -> None:
+def test_an_arrival_tells_how_many_were_missing(isa: str, executor: str) -> None:
     """Wrong if the word of a barrier is laid out in another way than the compiler knows."""
-    given, out, _ = run(in_isa(TOKENS, architecture), executor)
+    given, out, _ = run(kernel_in(TOKENS, isa), executor)
     lanes = np.arange(THREADS)
     sums = given.reshape(ROUNDS, 256)[:, (lanes + 50) % THREADS].sum(axis=0, dtype=np.uint32)
     missing = out[:THREADS] - sums
@@ -265,7 +264,7 @@ def test_an_arrival_tells_how_many_were_missing(architecture: str, executor: str
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_warps_that_wait_for_flags_go_on(architecture: str, executor: str) -> None:
     """Wrong if a warp that spins never lets the others run."""
-    given, out, trace = run(machine(FLAGS, architecture), executor)
+    given, out, trace = run(kernel_in(FLAGS, f"sass of {architecture}"), executor)
     lanes = np.arange(THREADS, dtype=np.uint32) % 32
     sums = given[:THREADS].copy()
     for _ in range(ROUNDS):
@@ -287,8 +286,7 @@ def test_lanes_at_a_barrier_stay_while_others_of_their_warp_pause(
     architecture: str, executor: str, odd: bool
 ) -> None:
     """Wrong if a pause lets lanes go on from a barrier, or a warp arrives before all its lanes."""
-    source = APART.replace("CONDITION", "(t & 1)" if odd else "!(t & 1)")
-    given, out, _ = run(machine(source, architecture), executor)
+    given, out, _ = run(kernel_in(apart(odd), f"sass of {architecture}"), executor)
     lanes = np.arange(THREADS)
     pausing = (lanes < 32) & (lanes % 2 == int(odd))
     after = np.where(pausing, 8, given[:THREADS])
@@ -297,7 +295,7 @@ def test_lanes_at_a_barrier_stay_while_others_of_their_warp_pause(
 
 def test_a_loop_that_nobody_ends_runs_out_of_its_budget() -> None:
     """Wrong if warps that let each other run do so for ever."""
-    kernel = machine(ENDLESS, "sm_90")
+    kernel = kernel_in(ENDLESS, "sass of sm_90")
     for executor in EXECUTORS:
         with pytest.raises(BudgetError):
             run(kernel, executor, budget=2000)
@@ -313,4 +311,4 @@ def test_what_is_not_known_is_refused() -> None:
         "out[threadIdx.x] = token; }"
     )
     with pytest.raises(UnsupportedError, match="SYNCS"):
-        run(machine(source, "sm_90"))
+        run(kernel_in(source, "sass of sm_90"))
