@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
 from kernelcast.ir.kernel import Resources
@@ -58,6 +59,9 @@ class _Op:
     access_bytes: int = 4
     access: Mapping[str, float] = field(default_factory=dict)
 
+
+settings.register_profile("any speed", deadline=None)
+settings.load_profile("any speed")
 
 MakeCase = Callable[..., Case]
 pytest_plugins = ["tests.selection"]

@@ -7,11 +7,13 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from tests.kept import CACHE
 from tests.measuring.executing_gpu import (
     CLOCK_HZ,
     COLD_S,
@@ -46,8 +48,9 @@ LONG = 2 * PIECE_ELEMENTS + 12345
 """Elements that make several pieces, the last one partial."""
 
 
+@cache
 def compiled(path: Path, kernels: tuple[str, ...] = ()) -> CompiledSource:
-    return gp.compiled(path.name, path.read_text(), TARGET, kernels, None)
+    return gp.compiled(path.name, path.read_text(), TARGET, kernels, CACHE)
 
 
 def written_pack(folder: Path, contents: dict[str, bytes]) -> Archive:
@@ -59,7 +62,7 @@ def written_pack(folder: Path, contents: dict[str, bytes]) -> Archive:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[Archive, dict[bytes, CompiledSource]]:
     """A pack of some families, and what its cubins were compiled from."""
-    part = gp.ground_truth_part([TARGET], only=FAMILIES)
+    part = gp.ground_truth_part([TARGET], CACHE, only=FAMILIES)
     assert not part.left_out
     code = {}
     sources = {family: families()[family] for family in FAMILIES}

@@ -6,6 +6,7 @@ import gzip
 import json
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.errors import InputError, KernelcastError, ToolError
 from kernelcast.measuring import keep as kept
@@ -33,7 +34,7 @@ def cache(tmp_path) -> Cache:
 def document() -> dict:
     """A raw file of one benchmark's code."""
     file = next(f for f in source_files() if f.stem == "launch")
-    code = CompiledCode("sm_90", {"launch": compile_benchmark(file, "sm_90").cubin})
+    code = CompiledCode("sm_90", {"launch": compile_benchmark(file, "sm_90", CACHE).cubin})
     return {
         "schema": measure.SCHEMA,
         "suite": measure.SUITE,

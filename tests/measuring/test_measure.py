@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.kept import CACHE
 from tests.measuring.fake_gpu import CTYPE, CUDA_H, EMPTY_CODE, SIGNATURE_OF, FakeGpu, known_chip
 
 from kernelcast.frontends.cubin import read_cubin
@@ -103,7 +104,7 @@ def compiled_kernels():
         kernel
         for file in source_files()
         for kernel in read_cubin(
-            compile_benchmark(file, "sm_80").cubin, name=file.name
+            compile_benchmark(file, "sm_80", CACHE).cubin, name=file.name
         ).kernels.values()
     ]
 

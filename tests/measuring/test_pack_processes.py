@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.measuring import ground_truth_pack
 from kernelcast.measuring.pack import make_pack, source_files
@@ -37,7 +38,7 @@ def libraries(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory) -> Path:
     """The pack, with code that only begins like code."""
-    part = ground_truth_pack.ground_truth_part(["sm_90"], only=("stream",))
+    part = ground_truth_pack.ground_truth_part(["sm_90"], CACHE, only=("stream",))
     cubins = {f"microbenchmarks/sm_90/{f.stem}.cubin": b"\x7fELF" for f in source_files()}
     return make_pack(tmp_path_factory.mktemp("pack"), (), more={**part.contents, **cubins})
 
