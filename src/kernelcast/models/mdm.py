@@ -135,6 +135,7 @@ class Mdm:
     def predict_many(self, case: Case, numbers: Mapping[str, Floats]) -> Floats:
         """Seconds for many chips that differ from the case's in some numbers of `swept`.
 
+        Sweeps of a design space call it; `terms.memory_divergence.solve` is what they end up in.
         Arrays have one number for each chip. What the caches count is that of the case.
         """
         study = _CaseIntervals.of(self, case)

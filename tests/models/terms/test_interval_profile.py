@@ -218,7 +218,8 @@ def by_hand(case: Case, timed) -> Counter[tuple[float, ...]]:
 
 def test_rows_that_are_alike_are_summed():
     kinds, times = module._alike(
-        np.array([[1, 2.0], [3, 4], [1, 2 + 1e-9], [1, 4]]), np.array([1.0, 2, 3, 4])
+        np.array([[1, 2.0] + 5 * [0], [3, 4] + 5 * [0], [1, 2 + 1e-9] + 5 * [0], [1, 4] + 5 * [0]]),
+        np.array([1.0, 2, 3, 4]),
     )
-    found = {tuple(kind): often for kind, often in zip(kinds.tolist(), times, strict=True)}
+    found = {tuple(kind[:2]): often for kind, often in zip(kinds.tolist(), times, strict=True)}
     assert found == {(1, 2): 4, (3, 4): 2, (1, 4): 4}

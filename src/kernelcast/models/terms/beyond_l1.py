@@ -15,7 +15,7 @@ import numpy as np
 from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Case, kept
 from kernelcast.models.terms.memory_divergence import BLOCK_BYTES
 from kernelcast.profiling.profile import AccessProfile, Floats
 
@@ -50,6 +50,7 @@ class _Asked:
     sectors_per_line: float
 
 
+@kept
 def requests_beyond_l1(case: Case) -> RequestsBeyondL1:
     """What leaves the SM; stores and atomics pass the L1 cache and take none of its registers."""
     counts = case.cache_counts

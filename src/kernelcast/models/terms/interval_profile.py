@@ -26,8 +26,12 @@ from kernelcast.profiling.critical_path import IssueOrder
 from kernelcast.profiling.profile import Floats, RepresentativeWarp
 
 _COLUMNS = ("insts", "issue_cycles", "stall_cycles", "reads", "writes", "llc_misses", "blocks")
-_DECIMALS = 6
-"""Cycles and requests that agree to so many decimals are alike."""
+_STEPS = 1e6
+"""Cycles and requests are alike in so many steps of a unit."""
+_MULTIPLIERS = np.array(
+    [pow(0x9E3779B97F4A7C15, 1 + column, 1 << 64) for column in range(len(_COLUMNS))], np.uint64
+)
+"""Powers of 2**64 over the golden ratio, rounded to an odd number."""
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,11 @@ def _owners(
 
 
 def _alike(rows: Floats, times: Floats) -> tuple[Floats, Floats]:
-    """Different rows, and how often each occurs."""
-    rounded = np.round(rows, _DECIMALS)
-    number = np.zeros(len(rows), np.int64)
-    for column in rounded.T:
-        values, place = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * len(values) + place, return_inverse=True)
-    _, first = np.unique(number, return_index=True)
-    return rounded[first], np.bincount(number, times, len(first)).astype(np.float64)
+    """Different rows, and how often each occurs.
+
+    Rows are compared by a sum of 64 bits that two different ones share once in 2**64.
+    """
+    whole = np.rint(rows * _STEPS).astype(np.int64)
+    keys = (whole.view(np.uint64) * _MULTIPLIERS).sum(axis=1)
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return whole[first] / _STEPS, np.bincount(number, times, len(first)).astype(np.float64)
