@@ -228,7 +228,7 @@ def test_the_estimates_of_traffic_are_ordered(build):
 
 def test_the_example_of_the_documentation_is_a_model(make_case):
     page = Path(__file__).parents[2] / "docs" / "how-to-add-a-model.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     scope: dict[str, Any] = {"__name__": "my_model"}
     exec(compile(code, str(page), "exec", dont_inherit=True), scope)
     example = scope["MyModel"](scale=2.0)
