@@ -5,6 +5,7 @@ case, cases       they, and GPUs       -> Profile -> Case       forecasting
 predict, explain  a case               -> Forecast, Explanation models, reporting
 occupancy_curve   a case               -> Curve                 exploration, reporting
 explore           cases, numbers       -> Explored              exploration, reporting
+dvfs              a case, clocks       -> Clocks                exploration, reporting
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.exploration.dask_workers import DaskWorkers
 from kernelcast.exploration.design_space import design_space, read_axis
+from kernelcast.exploration.dvfs import clock_curve, usual_clocks
 from kernelcast.exploration.executors import local_workers
 from kernelcast.exploration.explore import explore as _explore
 from kernelcast.exploration.occupancy_curve import occupancy_curve as _occupancy_curve
@@ -41,7 +43,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models import default_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
-from kernelcast.reporting.printed import Curve, Explanation, Explored, Forecast
+from kernelcast.reporting.printed import Clocks, Curve, Explanation, Explored, Forecast
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "Array",
     "Build",
     "Case",
+    "Clocks",
     "CompileOptions",
     "Curve",
     "Explanation",
@@ -200,8 +203,7 @@ def predict(case: Case, model: str | Model = "") -> Forecast:
     `model` is a name, with parameters set as in `mwp-cwp:comp_over_mem_equation=23`, or a model
     itself. MissingNumberError where the model needs a number that the machine lacks.
     """
-    chosen = read_model(model or default_model_name()) if isinstance(model, str) else model
-    return Forecast.of(chosen.predict(case))
+    return Forecast.of(_model(model).predict(case))
 
 
 def predict_all(case: Case) -> tuple[Forecast, ...]:
@@ -265,6 +267,26 @@ def explore(
 def _labels(cases: Sequence[Case]) -> str:
     """The names of their kernels."""
     return ", ".join(dict.fromkeys(case.kernel.label or case.kernel.name for case in cases))
+
+
+def dvfs(
+    case: Case,
+    model: str | Model = "",
+    *,
+    sm_hz: Sequence[float] = (),
+    memory_hz: Sequence[float] = (),
+) -> Clocks:
+    """The time at every clock of the SMs with every one of the memory, in Hz, by a model.
+
+    Without `sm_hz` from half of the machine's to all, in tenths. Raises InputError for clocks that
+    no machine has, or where the machine does not know the memory's own, and as `predict` does.
+    """
+    clocks = sm_hz or usual_clocks(case.machine)
+    return Clocks.of(clock_curve(case, _model(model), clocks, memory_hz))
+
+
+def _model(model: str | Model) -> Model:
+    return read_model(model or default_model_name()) if isinstance(model, str) else model
 
 
 def _arrays_of(type_name: str) -> Callable[..., Array]:

@@ -18,10 +18,12 @@ def command(name: str, output: Output) -> None:
     kernelcast schema occupancy-curve     occupancy-curve FILE --json
     kernelcast schema occupancy-cusp      occupancy-curve --cusp --json
     kernelcast schema explore             explore --json
+    kernelcast schema dvfs                dvfs --json
     """
     import json
 
     from kernelcast.errors import NotFoundError
+    from kernelcast.reporting.documents.dvfs import dvfs_schema
     from kernelcast.reporting.documents.explore import explore_schema
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
@@ -32,6 +34,7 @@ def command(name: str, output: Output) -> None:
         "occupancy-curve": curve_schema,
         "occupancy-cusp": cusp_schema,
         "explore": explore_schema,
+        "dvfs": dvfs_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

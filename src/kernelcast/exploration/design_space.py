@@ -43,12 +43,7 @@ class Axis:
 def read_axis(text: str) -> Axis:
     """The axis of `PATH=START:STOP:STEP`, both ends included, or of `PATH=VALUE,VALUE...`.
 
-    Raises
-    ------
-    NotFoundError
-        If a path is not in the schema; carries the nearest ones.
-    InputError
-        If a text or value cannot be read, or a value is out of range.
+    Raises as `axis_of` does, and InputError where there are no values.
     """
     path, equals, given = (part.strip() for part in text.partition("="))
     where = f"--sweep {text}"
@@ -56,6 +51,19 @@ def read_axis(text: str) -> Axis:
         raise InputError(
             "no values", where=where, hint="write PATH=START:STOP:STEP or PATH=VALUE,VALUE"
         )
+    return axis_of(path, given, where)
+
+
+def axis_of(path: str, given: str, where: str) -> Axis:
+    """The axis of a number that takes the values of `START:STOP:STEP` or `VALUE,VALUE...`.
+
+    Raises
+    ------
+    NotFoundError
+        If a path is not in the schema; carries the nearest ones.
+    InputError
+        If a text or value cannot be read, or a value is out of range.
+    """
     entry = ENTRIES.get(path)
     if entry is None:
         raise NotFoundError("machine number", path, ENTRIES, where=where)

@@ -22,7 +22,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.exploration.design_space import DesignSpace
 from kernelcast.exploration.executors import Executor, Serial
 from kernelcast.exploration.results_file import ResultsFile
-from kernelcast.exploration.sweep import Chunk, Program, DesignSweep, sweep_of
+from kernelcast.exploration.sweep import Chunk, DesignSweep, Program, sweep_of
 from kernelcast.models.terms.base import Model
 from kernelcast.profiling.profile import Floats
 

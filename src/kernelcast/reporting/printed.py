@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kernelcast.exploration.dvfs import ClockCurve
 from kernelcast.exploration.explore import Exploration
 from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.dvfs import clock_result, dvfs_document
 from kernelcast.reporting.documents.explain import explain_document
 from kernelcast.reporting.documents.explore import explore_document
 from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
@@ -87,3 +89,20 @@ class Explored(Exploration):
     def as_dict(self, top: int = _SHOWN) -> dict[str, Any]:
         """The result as `explore --json` gives it."""
         return as_json(explore_document(self, top))
+
+
+@dataclass(frozen=True)
+class Clocks(ClockCurve):
+    """A curve over clocks whose text is the full report and which turns into a dictionary."""
+
+    @classmethod
+    def of(cls, curve: ClockCurve) -> Clocks:
+        """The same curve, ready to be printed."""
+        return cls(**{f.name: getattr(curve, f.name) for f in fields(ClockCurve)})
+
+    def __str__(self) -> str:
+        return plain_text(view(dvfs_document([self])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `dvfs --json` gives it."""
+        return as_json(clock_result(self))
