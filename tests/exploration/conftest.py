@@ -11,6 +11,7 @@ from kernelcast.exploration.design_space import DesignSpace, design_space, read_
 from kernelcast.exploration.sweep import Program
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
+from kernelcast.profiling.profile import Footprint
 
 CHIP = load_machine("h100-sxm")
 OPS = [
@@ -20,6 +21,10 @@ OPS = [
 ]
 
 
+SHARED = Footprint("x", 96_000_000, True, False, 3e6, 3.3e7, 3.3e7)
+"""An array that all blocks share and the L2 cache cannot hold: SMs decide what it reads again."""
+
+
 def space(*sweeps: str) -> DesignSpace:
     return design_space(CHIP, [read_axis(text) for text in sweeps])
 
@@ -27,7 +32,7 @@ def space(*sweeps: str) -> DesignSpace:
 @pytest.fixture
 def program(make_case) -> Callable[..., Program]:
     def make(name: str = "program", repeats: tuple[int, ...] = (1,)) -> Program:
-        case = make_case(CHIP, OPS, blocks=1000)
+        case = make_case(CHIP, OPS, blocks=1 << 20, footprints=[SHARED])
         cases = tuple(
             replace(case, launch=replace(case.launch, repeat=repeat)) for repeat in repeats
         )

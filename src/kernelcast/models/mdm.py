@@ -73,8 +73,9 @@ class Mdm:
         "barriers, bank conflicts of other warps, and warps that wait for slower ones",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
+    # Not sm.count: how many blocks run at once decides what they find in the L2 cache.
     swept: ClassVar[frozenset[str]] = frozenset(
-        {"sm.count", "l1.miss_registers", "noc.bandwidth", "noc.queue", "dram.bandwidth"}
+        {"l1.miss_registers", "noc.bandwidth", "noc.queue", "dram.bandwidth"}
     )
 
     queue: str = "mdm"
