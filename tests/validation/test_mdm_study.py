@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError
+from kernelcast.exploration.dvfs import StallScaling
 from kernelcast.machines.schema import ENTRIES
 from kernelcast.reporting.documents.mdm import mdm_document
 from kernelcast.validation.mdm.applications import (
@@ -24,7 +25,7 @@ from kernelcast.validation.mdm.points import (
     needed_points,
     stack_settings,
 )
-from kernelcast.validation.mdm.printed import MD_ERRORS, NMD_ERRORS
+from kernelcast.validation.mdm.printed import MD_ERRORS, NMD_ERRORS, STALLS_SCALED
 from kernelcast.validation.mdm.schemes import GPUMECH, MDM
 from kernelcast.validation.mdm.study import ApplicationForecast, MdmStudy
 from kernelcast.validation.mdm.trends import trends
@@ -55,7 +56,9 @@ def study(*only: str, forecast=made_up, observed=None) -> MdmStudy:
     applications = chosen_applications(only)
     points = needed_points(applications, tuple(OFF))
     dpki = {a.name: 50.0 if a.is_divergent else 0.0 for a in applications}
-    return MdmStudy(applications, dpki, {p: forecast(p) for p in points}, observed)
+    half = StallScaling(0.0, 1.0, 0.0, 0.0, 1.0)
+    stalls = {a.name: (half,) for a in applications if a.is_divergent}
+    return MdmStudy(applications, dpki, {p: forecast(p) for p in points}, observed, stalls)
 
 
 def test_the_machines_of_the_figures_can_be_made():
@@ -189,3 +192,12 @@ def test_an_unknown_application_is_answered_with_the_nearest():
     assert [a.name for a in chosen_applications(("BFS", "HS"))] == ["HS", "BFS"]
     with pytest.raises(NotFoundError, match="KMEANS"):
         chosen_applications(("KMEAN",))
+
+
+def test_figure_13_scales_the_stalls_of_the_fast_run_beside_the_models():
+    """A second of loads, which stays, and one of computation, which grows with the cycle."""
+    made = study("BFS")
+    clocks = mdm_document(made, trends(made), "a machine", None).clocks
+    assert clocks is not None
+    (row,) = clocks.applications
+    assert row.slowdown[STALLS_SCALED] == pytest.approx((1 + 2.0 / 1.4) / 2)

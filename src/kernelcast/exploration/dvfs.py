@@ -17,7 +17,7 @@ that is used up. The memory's clock is the nominal one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 
 from kernelcast.ir import OpClass, Space
@@ -55,6 +55,10 @@ class StallScaling:
     under_loads_s: float
     store_path_s: float
     computation_s: float
+
+    def repeated(self, times: float) -> StallScaling:
+        """So many such runs, one after the other."""
+        return StallScaling(*(times * getattr(self, part.name) for part in fields(self)))
 
     def time_s(self, slower: float) -> float:
         """The run at a clock that is the nominal one divided by `slower`."""

@@ -112,6 +112,8 @@ def _clocks(clocks: ClocksPart) -> RenderableType:
     for row in clocks.applications:
         table.add_row(row.application, *_times(row.slowdown, schemes))
     table.add_row("mean", *_times(clocks.mean, schemes))
+    for words, errors in (("error", clocks.mean_error), ("of the paper", clocks.stated_error)):
+        table.add_row(words, *(_error(errors[s]) for s in schemes))
     slow, fast = (scaled(hz, "Hz") for hz in (clocks.slow_hz, clocks.fast_hz))
     return section(f"Time at {slow} over that at {fast}, Figure 13", table)
 

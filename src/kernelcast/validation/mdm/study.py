@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernelcast.execution.trace import Progress
+from kernelcast.exploration.dvfs import SM_CLOCK, StallScaling, stall_scaling
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.machines.loader import apply_overrides
@@ -20,7 +21,14 @@ from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.profile import MOST_DPKI
 from kernelcast.validation.mdm.applications import Application, paper_machine
 from kernelcast.validation.mdm.observed import ObservedIpc
-from kernelcast.validation.mdm.points import TABLE_III, Point, Settings, needed_points
+from kernelcast.validation.mdm.points import (
+    FAST_CLOCK,
+    SLOW_HZ,
+    TABLE_III,
+    Point,
+    Settings,
+    needed_points,
+)
 from kernelcast.validation.mdm.schemes import MDM, TableFive, table_v
 
 _EXECUTING = 0.5
@@ -48,6 +56,7 @@ class MdmStudy:
     dpki: Mapping[str, float]
     forecasts: Mapping[Point, ApplicationForecast] = field(repr=False)
     observed: ObservedIpc | None = None
+    stalls: Mapping[str, tuple[StallScaling, ...]] = field(default_factory=dict, repr=False)
 
     def divergent(self, is_divergent: bool = True) -> tuple[str, ...]:
         """Names of the applications that the paper calls so."""
@@ -81,6 +90,19 @@ class MdmStudy:
         slow = self.forecasts[Point(scheme, application)]
         return slow.time_s / self.forecasts[Point(scheme, application, fast)].time_s
 
+    def slowdown_of_stalls(self, application: str, slower: float) -> float:
+        """The same by scaling the stalls that MDM sees at a clock `slower` times as fast."""
+        runs = self.stalls[application]
+        return sum(run.time_s(slower) for run in runs) / sum(run.time_s(1.0) for run in runs)
+
+    def slowdown_error(self, application: str, slowdown: float, fast: Settings) -> float | None:
+        """How far a slowdown is from that of the reference; None where that was not observed."""
+        slow_ipc, fast_ipc = (self.reference(application, s) for s in (TABLE_III, fast))
+        if slow_ipc is None or fast_ipc is None:
+            return None
+        observed = fast_ipc / slow_ipc * dict(fast)[SM_CLOCK] / SLOW_HZ
+        return abs(slowdown / observed - 1)
+
 
 def mean(values: Sequence[float | None]) -> float | None:
     """The arithmetic mean; None where a value is missing or there is none."""
@@ -107,12 +129,27 @@ def study_mdm(
     for at, application in enumerate(applications, 1):
         cases[application.name] = cases_of_workload(application.workload(), [chip], build=build)
         _tell(progress, _EXECUTING * at / len(applications))
+    divergent = {a.name: cases[a.name] for a in applications if a.is_divergent}
     return MdmStudy(
         tuple(applications),
         {name: _dpki(own) for name, own in cases.items()},
         _forecasts(needed_points(applications, tuple(chosen)), cases, chosen, chip, progress),
         observed,
+        {name: _stalls(own, chosen[MDM], chip) for name, own in divergent.items()},
     )
+
+
+def _stalls(cases: Sequence[Case], model: Model, chip: Machine) -> tuple[StallScaling, ...]:
+    """What a model sees of every kernel at the fast clock, to be scaled to the slow one."""
+    fast = _moved(chip, FAST_CLOCK)
+    return tuple(
+        stall_scaling(model.predict(replace(case, machine=fast))).repeated(case.launch.repeat)
+        for case in cases
+    )
+
+
+def _moved(chip: Machine, settings: Settings) -> Machine:
+    return apply_overrides(chip, [f"{path}={value:.17g}" for path, value in settings])
 
 
 def _forecasts(
@@ -125,7 +162,7 @@ def _forecasts(
     """Machine by machine, so that what a case finds out on one serves all models."""
     found = {}
     for at, settings in enumerate(machines := dict.fromkeys(p.settings for p in points), 1):
-        here = apply_overrides(chip, [f"{path}={value:.17g}" for path, value in settings])
+        here = _moved(chip, settings)
         moved = {name: [replace(case, machine=here) for case in own] for name, own in cases.items()}
         for point in points:
             if point.settings == settings:
