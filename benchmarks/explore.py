@@ -1,0 +1,61 @@
+"""Design spaces: every model one configuration after another, the 17 applications, a million."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.measured import Measured
+from kernelcast import api
+from kernelcast.exploration.dask_workers import DaskWorkers
+from kernelcast.exploration.design_space import DesignSpace, design_space, read_axis
+from kernelcast.exploration.executors import Executor, Serial
+from kernelcast.exploration.explore import explore
+from kernelcast.exploration.sweep import Program
+from kernelcast.forecasting.cases import cases_of_workload
+from kernelcast.models import read_model
+from kernelcast.validation.mdm.applications import APPLICATIONS, paper_machine
+
+ROOT = Path(__file__).parents[1]
+GRID = ("sm.count=20:110:10", "dram.bandwidth=3e11:12e11:1e11", "latency.dram=400:850:50")
+THOUSAND = ("sm.count=8:80:8", "noc.bandwidth=3e11:21e11:2e11", "dram.bandwidth=1e11:10e11:1e11")
+MILLION = (
+    "sm.count=10:80:5",
+    "l1.miss_registers=32:256:8",
+    "noc.bandwidth=3e11:22e11:0.4e11",
+    "dram.bandwidth=2e11:12e11:0.2e11",
+)
+
+
+def measure() -> Iterator[Measured]:
+    machine = paper_machine()
+    (tiled,) = api.cases(api.workload(ROOT / "examples" / "matmul_tiled.cu"), [machine])
+    for model in api.model_names():
+        each = seconds(space(GRID), [Program("matmul_tiled", (tiled,))], model) / 1000
+        yield Measured(f"explore matmul_tiled.cu, {model}", 1e3 * each, "ms", 1.0, True)
+    programs = [Program(a.name, cases_of_workload(a.workload(), [machine])) for a in APPLICATIONS]
+    for model in ("mdm", "volkov"):
+        name = f"17 applications x 1000 configurations, {model}"
+        yield Measured(name, seconds(space(THOUSAND), programs, model), "s", 60.0, True)
+    spmv = [program for program in programs if program.name == "SPMV"]
+    million = space(MILLION)
+    for executor, where in ((Serial(), "one process"), (DaskWorkers(workers=2), "Dask, 2 workers")):
+        name = f"a million configurations, mdm, SQLite, {where}"
+        yield Measured(name, seconds(million, spmv, "mdm", executor), "s")
+
+
+def space(sweeps: Sequence[str]) -> DesignSpace:
+    return design_space(paper_machine(), [read_axis(text) for text in sweeps])
+
+
+def seconds(
+    of: DesignSpace, programs: Sequence[Program], model: str, executor: Executor | None = None
+) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        explore(
+            of, programs, [read_model(model)], results=Path(folder) / "out.db", executor=executor
+        )
+        return time.perf_counter() - start
