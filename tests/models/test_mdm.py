@@ -204,3 +204,13 @@ def test_listing_1_loads_one_line_or_all_32():
     assert sum(a.lines for a in together) == (1 + 7 * 2) / 8 * sum(a.requests for a in apart)
     assert sum(a.lines for a in apart) == 32 * sum(a.requests for a in apart)
     assert all(a.sectors == a.lines for a in apart)
+
+
+def test_a_bound_that_the_model_does_not_know_is_flagged(make_case):
+    double = {**ADD, "op_class": OpClass.FP64, "times": 1000}
+    slow = Mdm().predict(make_case(PASCAL, [double, EXIT]))
+    (pipe,) = (bound for bound in slow.bounds if bound.name == "fp64 pipe")
+    assert pipe.cycles > 1.05 * slow.cycles
+    assert any("fp64 pipe alone takes" in warning for warning in slow.warnings)
+    fast = Mdm().predict(make_case(PASCAL, [{**ADD, "times": 1000}, EXIT]))
+    assert not any("alone takes" in warning for warning in fast.warnings)

@@ -42,6 +42,7 @@ from kernelcast.models.terms.memory_divergence import (
     solve,
 )
 from kernelcast.models.terms.multithreading import GREEDY_THEN_OLDEST, check_policy
+from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import Floats
 
 _ENOUGH = float(1 << 30)
@@ -70,7 +71,7 @@ class Mdm:
     )
     not_modelled: ClassVar[tuple[str, ...]] = (
         "limits of throughput: of pipes, of shared memory and, where latency hides it, of memory",
-        "barriers, bank conflicts of other warps, and warps that wait for slower ones",
+        "atomics that follow each other, barriers, and warps that wait for slower ones",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
     # Not sm.count: how many blocks run at once decides what they find in the L2 cache.
@@ -97,7 +98,7 @@ class Mdm:
         Raises
         ------
         MissingNumberError
-            If the machine lacks `sm.issue_per_cycle`, what `latency.timing` needs or, where the
+            If the machine lacks what `latency.timing` or `throughput.worksheet` need or, where the
             launch uses global or local memory, `latency.dram`, `dram.bandwidth`,
             `l1.miss_registers` (`noc.queue` where lines are allocated on fill) or `noc.bandwidth`.
         """
@@ -116,6 +117,8 @@ class Mdm:
         }
         parts = tuple(Part(name, float(cycles[0]) * rounds) for name, cycles in spent.items())
         cycles = sum(part.cycles for part in (*parts, start))
+        sheet = worksheet(case, Estimate.CENTRAL, study.needed_by)
+        bounds = tuple(Part(str(use.resource), sheet.even_cycles(use)) for use in sheet.uses)
         return Prediction(
             model=self,
             case=case,
@@ -123,6 +126,7 @@ class Mdm:
             time_s=in_seconds(case, cycles),
             bottleneck=_bottleneck(study.profile, (*parts, start)),
             breakdown=(*parts, start),
+            bounds=bounds,
             terms=study.terms(chip, stack),
             assumptions=(
                 *case.occupancy.assumptions,
@@ -130,7 +134,7 @@ class Mdm:
                 *study.notes,
                 "blocks are spread evenly over the SMs that have work",
             ),
-            warnings=(*study.warnings(chip, stack), *missing),
+            warnings=(*study.warnings(chip, stack), *_exceeded(bounds, cycles), *missing),
         )
 
     def predict_many(self, case: Case, numbers: Mapping[str, Floats]) -> Floats:
@@ -145,6 +149,20 @@ class Mdm:
         cycles = study.stack(chips).cycles * study.rounds(chips) + start.cycles
         return np.asarray(cycles / case.machine.number("clock.sm", study.needed_by), np.float64)
 
+
+def _exceeded(bounds: tuple[Part, ...], cycles: float) -> tuple[str, ...]:
+    """A warning where a resource that the model does not know takes longer than it says."""
+    longest = max(bounds, key=lambda bound: bound.cycles)
+    if longest.cycles <= _NOTED * cycles:
+        return ()
+    return (
+        f"{longest.name} alone takes {longest.cycles / cycles:.2g} times as long: this model knows "
+        "no limit of throughput",
+    )
+
+
+_NOTED = 1.05
+"""From so many times the predicted cycles on, a bound that exceeds them is worth a warning."""
 
 _BOTTLENECKS = {
     "base": Bottleneck.ISSUE,
