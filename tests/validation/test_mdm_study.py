@@ -48,7 +48,7 @@ def made_up(point: Point) -> ApplicationForecast:
     ipc = (chip["noc.bandwidth"] / CHIP["noc.bandwidth"]) ** (0.4 if is_mdm else 0.1)
     if is_md:
         ipc *= 1 + (OFF[point.scheme] - 1) * strain
-    faster = 1.0 if is_mdm else chip["clock.sm"] / CHIP["clock.sm"]
+    faster = (chip["clock.sm"] / CHIP["clock.sm"]) ** (0.5 if is_mdm else 1)
     return ApplicationForecast(ipc, 1 / faster, {"base": 1 / ipc})
 
 

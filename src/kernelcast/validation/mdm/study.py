@@ -9,7 +9,7 @@ Where nothing was observed, MDM stands in its place, and the error is how far a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kernelcast.execution.trace import Progress
 from kernelcast.exploration.dvfs import SM_CLOCK, StallScaling, stall_scaling
@@ -143,8 +143,7 @@ def _stalls(cases: Sequence[Case], model: Model, chip: Machine) -> tuple[StallSc
     """What a model sees of every kernel at the fast clock, to be scaled to the slow one."""
     fast = _moved(chip, FAST_CLOCK)
     return tuple(
-        stall_scaling(model.predict(replace(case, machine=fast))).repeated(case.launch.repeat)
-        for case in cases
+        stall_scaling(model.predict(case.on(fast))).repeated(case.launch.repeat) for case in cases
     )
 
 
@@ -163,7 +162,7 @@ def _forecasts(
     found = {}
     for at, settings in enumerate(machines := dict.fromkeys(p.settings for p in points), 1):
         here = _moved(chip, settings)
-        moved = {name: [replace(case, machine=here) for case in own] for name, own in cases.items()}
+        moved = {name: [case.on(here) for case in own] for name, own in cases.items()}
         for point in points:
             if point.settings == settings:
                 found[point] = _forecast(moved[point.application], models[point.scheme], here)

@@ -14,9 +14,11 @@ from kernelcast.profiling.profile import MOST_DPKI
 from kernelcast.validation.mdm.applications import APPLICATIONS
 from kernelcast.validation.mdm.points import (
     FAST_CLOCK,
+    FAST_HZ,
     GRID_BANDWIDTHS,
     GRID_SMS,
     GRIDS,
+    SLOW_HZ,
     STACK_SCALES,
     STACKED,
     STREAMING_L1,
@@ -146,8 +148,15 @@ def _of_means(study: MdmStudy) -> Iterator[_Found]:
     md = study.divergent()
     slower = [mean([study.slowdown(s, n, FAST_CLOCK) for n in md]) for s in (GPUMECH, MDM)]
     yield "Figure 13", "gain of a faster clock: GPUMech, MDM", slower
+    off = [mean([_from_stalls(study, s, n) for n in md]) for s in (GPUMECH, MDM)]
+    yield "Figure 13", "how far from scaled stalls: GPUMech, MDM", off
     ratios = [_ratio(study, name) for name in md]
     yield "Figure 15", "IPC of GPUMech over that of MDM, over 1", [mean(ratios), 1.0]
+
+
+def _from_stalls(study: MdmStudy, scheme: str, application: str) -> float:
+    scaled = study.slowdown_of_stalls(application, FAST_HZ / SLOW_HZ)
+    return abs(study.slowdown(scheme, application, FAST_CLOCK) / scaled - 1)
 
 
 def _of_single(study: MdmStudy) -> Iterator[_Found]:
