@@ -9,12 +9,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 from kernelcast.errors import InputError
 from kernelcast.frontends.cubin_data import CubinData
-from kernelcast.frontends.elf import Elf, ElfSection, read_elf
 from kernelcast.ir import Kernel, Parameter, Resources, Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 _SIZED_FORMAT = 4
 _REGISTERS = 0x2F  # the attribute numbers, as nvdisasm and cuobjdump show them
@@ -53,24 +57,33 @@ def read_cubin(data: bytes, *, name: str, maker: str = "") -> Cubin:
 
     `maker` says who compiled it, for `Resources.source`. InputError where the file is damaged.
     """
+    from elftools.common.exceptions import ELFError
+    from elftools.construct.core import ConstructError
+    from elftools.elf.elffile import ELFFile
+
     try:
-        return _read(read_elf(data), name, maker)
-    except (struct.error, ValueError, LookupError, OverflowError, MemoryError) as error:
+        return _read(ELFFile(BytesIO(data)), name, maker)
+    except (
+        *(ELFError, ConstructError, struct.error, ValueError, LookupError, TypeError),
+        *(AttributeError, AssertionError, OverflowError, MemoryError, UnicodeError, OSError),
+    ) as error:
         raise InputError(
             "the cubin is damaged or cut short", where=name, hint="compile it again"
         ) from error
 
 
-def _read(elf: Elf, name: str, maker: str) -> Cubin:
+def _read(elf: ELFFile, name: str, maker: str) -> Cubin:
     architecture = _architecture(elf)
-    sections = elf.sections
+    sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
+    _check_extents(elf)
     data = CubinData(elf)
+    symbols = data.symbol_names
     module: dict[int, dict[str, int]] = {}
     if ".nv.info" in sections:
-        for attribute, value in _attributes(sections[".nv.info"].data):
+        for attribute, value in _attributes(sections[".nv.info"].data()):
             if len(value) == 8:
                 index, number = struct.unpack("<II", value)
-                module.setdefault(attribute, {})[elf.symbols[index].name] = number
+                module.setdefault(attribute, {})[symbols[index]] = number
     # Functions that kernels share have sections of code too, but no parameters from the driver.
     kernels = {
         kernel: _kernel(kernel, architecture, sections, module, data.variables, name, maker)
@@ -81,22 +94,36 @@ def _read(elf: Elf, name: str, maker: str) -> Cubin:
     return Cubin(f"sm_{architecture}", kernels, banks)
 
 
-def _architecture(elf: Elf) -> int:
+def _check_extents(elf: ELFFile) -> None:
+    """ValueError where a section or the program headers reach past the end of the file."""
+    header = elf.header
+    ends = [header["e_phoff"] + header["e_phnum"] * header["e_phentsize"]]
+    ends += [
+        section["sh_offset"] + section["sh_size"]
+        for section in elf.iter_sections()
+        if section["sh_type"] != "SHT_NOBITS"
+    ]
+    if max(ends) > elf.stream_len:
+        raise ValueError("the file ends too early")
+
+
+def _architecture(elf: ELFFile) -> int:
     """Compute capability * 10 out of the header's flags, whose layout changed with ABI 8."""
-    is_new = elf.abi_version >= _NEW_LAYOUT_ABI
-    return elf.flags >> 8 & 0xFF if is_new else elf.flags & 0xFF
+    flags = int(elf.header["e_flags"])
+    is_new = elf.header["e_ident"]["EI_ABIVERSION"] >= _NEW_LAYOUT_ABI
+    return flags >> 8 & 0xFF if is_new else flags & 0xFF
 
 
 def _kernel(
     kernel: str,
     architecture: int,
-    sections: Mapping[str, ElfSection],
+    sections: Mapping[str, Any],
     module: Mapping[int, Mapping[str, int]],
     variables: tuple[Variable, ...],
     name: str,
     maker: str,
 ) -> Kernel:
-    attributes = list(_attributes(sections[f".nv.info.{kernel}"].data))
+    attributes = list(_attributes(sections[f".nv.info.{kernel}"].data()))
     by_kind = dict(attributes)
     threads = by_kind.get(_REQUIRED_THREADS) or by_kind.get(_MAX_THREADS)
     # The first KiB is the system's on sm_90 and later; the section counts it.
@@ -175,11 +202,11 @@ def _parameters(kernel: str, attributes: list[tuple[int, bytes]]) -> tuple[Param
     )
 
 
-def _barriers(by_kind: Mapping[int, bytes], text: ElfSection) -> int:
+def _barriers(by_kind: Mapping[int, bytes], text: Any) -> int:
     """Barriers used: an attribute in new cubins, bits of the section's flags in old ones."""
     if _BARRIERS in by_kind:
         return by_kind[_BARRIERS][0]
-    return text.flags >> 20 & 0x7F
+    return int(text["sh_flags"]) >> 20 & 0x7F
 
 
 def _product(dimensions: bytes) -> int:
@@ -187,5 +214,5 @@ def _product(dimensions: bytes) -> int:
     return int(x * y * z)
 
 
-def _size(sections: Mapping[str, ElfSection], name: str) -> int:
-    return sections[name].size_bytes if name in sections else 0
+def _size(sections: Mapping[str, Any], name: str) -> int:
+    return int(sections[name]["sh_size"]) if name in sections else 0

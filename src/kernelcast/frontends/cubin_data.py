@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from kernelcast.frontends.elf import Elf
 from kernelcast.ir import Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 _GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
 _ALIGN_BYTES = 256
 _BANKS_OF_MODULE = (3, 4)
 _BANK_OF_KERNEL = 2
-_OBJECTS = (1, 13)  # STT_OBJECT; STT_LOPROC is how relocatable code marks variables
-_FUNCTION = 2  # STT_FUNC
+_OBJECTS = ("STT_OBJECT", "STT_LOPROC")  # the second is how relocatable code marks variables
 
 
 class CubinData:
-    """What a cubin holds besides code."""
+    """What a cubin holds besides code; its table of symbols is read once."""
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self, elf: ELFFile) -> None:
         self._elf = elf
+        table: Any = elf.get_section_by_name(".symtab")
+        self._symbols = tuple(table.iter_symbols())
         self.variables = tuple(self._global_variables())
         self._known = frozenset(v.name for v in self.variables)
         self._of_module = [self._bank(n, f".nv.constant{n}") for n in _BANKS_OF_MODULE]
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """Names in the order of the table."""
+        return tuple(symbol.name for symbol in self._symbols)
 
     def constant_banks(self, kernel: str) -> CodeBanks:
         """What a kernel reads from the banks behind its parameters."""
@@ -38,24 +47,37 @@ class CubinData:
     def _global_variables(self) -> Iterator[Variable]:
         """The `__device__` variables of the module."""
         for name in _GLOBAL_SECTIONS:
-            section = self._elf.sections.get(name)
+            section = self._elf.get_section_by_name(name)
             if section is None:
                 continue
-            for symbol in self._elf.symbols:
-                size = symbol.size_bytes
-                if symbol.kind in _OBJECTS and symbol.section == section.number and size:
-                    initial = section.data[symbol.value : symbol.value + size]
+            index = self._elf.get_section_index(name)
+            content = section.data() if section["sh_type"] != "SHT_NOBITS" else b""
+            for symbol in self._symbols:
+                is_object = symbol["st_info"]["type"] in _OBJECTS
+                if is_object and symbol["st_shndx"] == index and symbol["st_size"]:
+                    start, size = symbol["st_value"], symbol["st_size"]
+                    initial = content[start : start + size]
                     yield Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial)
 
     def _bank(self, number: int, section_name: str) -> CodeBanks | None:
         """One bank; None where there is no such section."""
-        section = self._elf.sections.get(section_name)
+        section = self._elf.get_section_by_name(section_name)
         if section is None:
             return None
         addresses, functions = [], []
-        for offset, symbol, addend in self._elf.relocations(section_name):
+        for offset, symbol, addend in self._relocations(section_name):
             if symbol.name in self._known:
                 addresses.append((number, offset, symbol.name, addend))
-            elif symbol.kind == _FUNCTION:
+            elif symbol["st_info"]["type"] == "STT_FUNC":
                 functions.append((number, offset, symbol.name))
-        return CodeBanks({number: section.data}, tuple(addresses), tuple(functions))
+        return CodeBanks({number: section.data()}, tuple(addresses), tuple(functions))
+
+    def _relocations(self, section_name: str) -> Iterator[tuple[int, Any, int]]:
+        """Offset, symbol and addend of the addresses that stand in a section."""
+        for prefix in (".rel", ".rela"):
+            section: Any = self._elf.get_section_by_name(prefix + section_name)
+            if section is None:
+                continue
+            for relocation in section.iter_relocations():
+                addend = relocation["r_addend"] if relocation.is_RELA() else 0
+                yield relocation["r_offset"], self._symbols[relocation["r_info_sym"]], addend
