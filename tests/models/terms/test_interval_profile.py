@@ -142,6 +142,34 @@ def test_what_caches_count_is_taken_by_instruction(make_case, counted):
     assert not any("no caches were simulated" in note for note in profile.notes)
 
 
+def test_a_load_takes_as_long_as_its_own_hits(make_case, counted):
+    # One load hits the L1 cache, the other misses in every cache; the stall is each one's own.
+    ops = [LOAD, ADD, {**SECOND, "reads": ("x",)}, {**ADD, "reads": ("y",)}]
+    kinds = {"requests": 1, "lines": 1}
+    hit = access(
+        0,
+        OpClass.LOAD,
+        **kinds,
+        missed_lines=0,
+        l1=Lookups(4, 4),
+        l2=Lookups(),
+        dram_sectors=0,
+    )
+    miss = access(
+        2,
+        OpClass.LOAD,
+        **kinds,
+        missed_lines=1,
+        l1=Lookups(4, 0),
+        l2=Lookups(4, 0),
+        dram_sectors=4,
+    )
+    l1, dram = (PASCAL.number(f"latency.{level}") for level in ("l1", "dram"))
+    stalls = {row[2] for row in rows(cut(counted(one_warp(make_case, ops), hit, miss)))}
+    assert {l1 - 1, dram - 1} <= stalls
+    assert MEMORY - 1 not in stalls
+
+
 def test_a_load_that_passes_the_l1_cache_by_asks_for_all_its_lines(make_case, counted):
     load = access(
         0,

@@ -8,7 +8,7 @@ both are then those of every load alike.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.latency import InstructionTiming, l2_latency
 from kernelcast.models.terms.memory_divergence import BLOCK_BYTES
 from kernelcast.profiling.profile import AccessProfile, Floats
 
@@ -60,6 +61,27 @@ def requests_beyond_l1(case: Case) -> RequestsBeyondL1:
     notes = (_ESTIMATED,) if counts is None and rows.any() else ()
     reads, writes, llc_misses, blocks = rows / executed
     return RequestsBeyondL1(reads, writes, llc_misses, blocks, notes)
+
+
+def with_own_latencies(case: Case, timed: InstructionTiming, memory: float) -> InstructionTiming:
+    """The timing with every load's own hits, where caches were simulated.
+
+    In `timed` all loads from global memory take `memory` cycles, the mean of all, and what divides
+    their lanes. A level whose latency is unknown answers like the next one.
+    """
+    if case.cache_counts is None:
+        return timed
+    dram = case.machine.get("latency.dram") or memory
+    l2 = l2_latency(case.machine) or dram
+    l1 = case.machine.get("latency.l1") or l2
+    latency = list(timed.latency)
+    for access in case.cache_counts.accesses:
+        served = access.l1.hits + access.l2.sectors
+        if access.op_class is OpClass.LOAD and access.space is Space.GLOBAL and served:
+            cycles = access.l1.hits * l1 + access.l2.hits * l2 + access.l2.misses * dram
+            beside_memory = max(0.0, latency[access.instruction] - memory)
+            latency[access.instruction] = cycles / served + beside_memory
+    return replace(timed, latency=tuple(latency))
 
 
 def _by_instruction(case: Case, asked: Iterable[_Asked]) -> Floats:

@@ -18,7 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.models.terms.base import Case, kept
-from kernelcast.models.terms.beyond_l1 import RequestsBeyondL1, requests_beyond_l1
+from kernelcast.models.terms.beyond_l1 import (
+    RequestsBeyondL1,
+    requests_beyond_l1,
+    with_own_latencies,
+)
 from kernelcast.models.terms.latency import InstructionTiming, timing
 from kernelcast.models.terms.memory_divergence import IntervalMisses, WarpIntervals
 from kernelcast.models.terms.single_warp import single_warp_issue
@@ -96,7 +100,8 @@ def interval_profile(case: Case, memory: float, needed_by: str) -> IntervalProfi
 
     Instructions are scaled to those of the mean warp of the launch. Raises as `latency.timing`.
     """
-    profile, timed = case.profile, timing(case, memory, needed_by)
+    profile = case.profile
+    timed = with_own_latencies(case, timing(case, memory, needed_by), memory)
     beyond = requests_beyond_l1(case)
     warps = profile.representatives or (RepresentativeWarp(profile.warp, 1.0),)
     held = sum(warp.share * warp.path.instructions for warp in warps)
