@@ -93,7 +93,9 @@ def test_models_say_of_a_configuration_what_they_say_of_the_machine(name, progra
     for at in range(len(found.space)):
         settings = [f"{path}={values[at]}" for path, values in found.numbers.items()]
         case = given.cases[0].on(api.machine(CHIP, *settings))
-        assert found.times_s[0, at] == pytest.approx(model.predict(case).time_s, rel=1e-9)
+        predicted = model.predict(case)
+        assert found.times_s[0, at] == pytest.approx(predicted.time_s, rel=1e-9)
+        assert found.sweep.bottleneck(0, at) == predicted.bottleneck
 
 
 def test_launches_of_a_program_add_up_as_often_as_they_repeat(program):

@@ -206,6 +206,13 @@ class Volkov:
             needed_warps=waves.needed_warps,
         )
 
+    def predict_time(self, case: Case) -> tuple[float, Bottleneck]:
+        """Seconds and bottleneck alone, as `predict` gives them, in a third of the time."""
+        view = self.view(case)
+        start, _ = launch_overhead(case)
+        cycles = view.waves.cycles + start.cycles
+        return in_seconds(case, cycles), view.bottleneck(start.cycles)
+
     def view(self, case: Case, estimate: Estimate = Estimate.CENTRAL) -> CaseEstimate:
         """The bounds of a case, before they become a time; raises as `predict` does."""
         by = f"model {self.name}"
