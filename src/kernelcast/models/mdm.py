@@ -107,16 +107,11 @@ class Mdm:
         stack = study.stack(chip)
         start, missing = launch_overhead(case)
         rounds = float(study.rounds(chip)[0])
-        names = (Bottleneck.MISS_REGISTERS, Bottleneck.NOC_BANDWIDTH, Bottleneck.DRAM_BANDWIDTH)
-        spent = {
-            "base": stack.base,
-            "dependence": stack.dependence,
-            **dict(
-                zip(map(str, names), (stack.miss_registers, stack.noc, stack.dram), strict=True)
-            ),
-        }
-        parts = tuple(Part(name, float(cycles[0]) * rounds) for name, cycles in spent.items())
-        cycles = sum(part.cycles for part in (*parts, start))
+        parts = tuple(
+            Part(name, float(getattr(stack, f)[0]) * rounds) for name, f in _PARTS.items()
+        )
+        parts = (*parts, start)
+        cycles = sum(part.cycles for part in parts)
         sheet = worksheet(case, Estimate.CENTRAL, study.needed_by)
         bounds = tuple(Part(str(use.resource), sheet.even_cycles(use)) for use in sheet.uses)
         return Prediction(
@@ -124,8 +119,8 @@ class Mdm:
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),
-            bottleneck=_bottleneck(study.profile, (*parts, start)),
-            breakdown=(*parts, start),
+            bottleneck=_bottleneck(study.profile, parts),
+            breakdown=parts,
             bounds=bounds,
             terms=study.terms(chip, stack),
             assumptions=(
@@ -164,20 +159,25 @@ def _exceeded(bounds: tuple[Part, ...], cycles: float) -> tuple[str, ...]:
 _NOTED = 1.05
 """From so many times the predicted cycles on, a bound that exceeds them is worth a warning."""
 
-_BOTTLENECKS = {
-    "base": Bottleneck.ISSUE,
-    str(Bottleneck.MISS_REGISTERS): Bottleneck.MISS_REGISTERS,
-    str(Bottleneck.NOC_BANDWIDTH): Bottleneck.NOC_BANDWIDTH,
-    str(Bottleneck.DRAM_BANDWIDTH): Bottleneck.DRAM_BANDWIDTH,
-    str(Bottleneck.LAUNCH_OVERHEAD): Bottleneck.LAUNCH_OVERHEAD,
+_PARTS = {
+    "base": "base",
+    "dependence": "dependence",
+    str(Bottleneck.MISS_REGISTERS): "miss_registers",
+    str(Bottleneck.NOC_BANDWIDTH): "noc",
+    str(Bottleneck.DRAM_BANDWIDTH): "dram",
 }
+"""Parts of the breakdown, and the fields of `CpiStack` that they are."""
 
 
 def _bottleneck(profile: IntervalProfile, parts: tuple[Part, ...]) -> Bottleneck:
     """What the largest part of the time stands for."""
-    largest = max(parts, key=lambda part: part.cycles)
-    waits = Bottleneck.MEMORY_LATENCY if profile.waits_for_memory else Bottleneck.ARITHMETIC_LATENCY
-    return _BOTTLENECKS.get(largest.name, waits)
+    largest = max(parts, key=lambda part: part.cycles).name
+    if largest == "base":
+        return Bottleneck.ISSUE
+    if largest != "dependence":
+        return Bottleneck(largest)
+    is_memory = profile.waits_for_memory
+    return Bottleneck.MEMORY_LATENCY if is_memory else Bottleneck.ARITHMETIC_LATENCY
 
 
 @dataclass(frozen=True)
