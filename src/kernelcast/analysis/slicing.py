@@ -325,6 +325,18 @@ def may_write(instruction: Instruction) -> bool:
     return _is_access(instruction) and (instruction.op_class in _MODIFYING or not is_load)
 
 
+def reads_arrays(kernel: Kernel, needed: Needed) -> bool:
+    """Whether what is needed of a kernel may read global memory: else it does not depend on what
+    the arrays of a launch hold."""
+    return any(
+        _is_access(step)
+        and step.op_class is not OpClass.STORE
+        and step.space in (None, Space.GLOBAL, Space.GENERIC)
+        for index in needed.in_full
+        for step in (kernel.instructions[index], *kernel.steps(index))
+    )
+
+
 def reachable_spaces(instruction: Instruction) -> tuple[Space, ...]:
     """The state spaces, of those that are written, to which its address may lead."""
     space = instruction.space

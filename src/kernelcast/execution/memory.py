@@ -111,12 +111,14 @@ class Memory:
         *,
         base_dir: Path | None = None,
         earlier: Memory | None = None,
+        is_read: bool = True,
     ) -> Memory:
         """Lay out and fill the memory of a launch.
 
         `base_dir` is where the paths of file fills start. `earlier` is the memory of the launch
         before in a workload: arrays and variables named as there are the same memory and keep
-        what was written to them.
+        what was written to them. Where nobody asks what arrays hold (`is_read` is false), those
+        that start random are left zero, which takes no time.
 
         Raises `LaunchError` where arguments do not fit the kernel or a file cannot be read.
         """
@@ -131,7 +133,7 @@ class Memory:
         packed: list[tuple[Parameter, bytes]] = []
         for parameter, label, value in matched:
             if isinstance(value, TensorMap):
-                region = reservation.place_array(value.of or label, value.array, base_dir)
+                region = reservation.place_array(value.of or label, value.array, base_dir, is_read)
                 regions.append(region)
                 packed.append((parameter, value.layout(region.address).pack()))
             elif not isinstance(value, Array):
@@ -139,7 +141,7 @@ class Memory:
             elif is_by_value(parameter):
                 packed.append((parameter, _filled(value, base_dir)))
             else:
-                region = reservation.place_array(label, value, base_dir)
+                region = reservation.place_array(label, value, base_dir, is_read)
                 regions.append(region)
                 packed.append((parameter, region.address.to_bytes(8, "little")))
         placed = {v.name: reservation.place_variable(v) for v in variables}
@@ -245,10 +247,12 @@ class _Reservation:
         offset = address - GLOBAL_BASE
         return self._bytes[offset : offset + size_bytes]
 
-    def place_array(self, label: str, array: Array, base_dir: Path | None) -> Region:
+    def place_array(self, label: str, array: Array, base_dir: Path | None, is_read: bool) -> Region:
         known = self._placed.get((label, True))
         if known is None:
             region = self._place(label, array.size_bytes, array.type, True, True)
+            if array.fill.kind == "random" and not is_read:
+                return region
             elements = self.view(region.address, region.size_bytes)
             if array.fill.kind != "zeros":
                 self._expect_writes(region)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
 from kernelcast.forecasting.build import (
@@ -167,8 +168,9 @@ def _execute(
     profiles: list[Profile] = []
     memory: Memory | None = None
     for number, (kernel, launch) in enumerate(runs, 1):
-        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
         is_last = number == len(runs)
+        is_read = not is_last or number > 1 or reads_arrays(kernel, needed_for_trace(kernel))
+        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
         profiles.append(
             profile_launch(
                 kernel,
