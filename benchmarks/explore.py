@@ -33,8 +33,10 @@ def measure() -> Iterator[Measured]:
     machine = paper_machine()
     (tiled,) = api.cases(api.workload(ROOT / "examples" / "matmul_tiled.cu"), [machine])
     for model in api.model_names():
-        each = seconds(space(GRID), [Program("matmul_tiled", (tiled,))], model) / 1000
-        yield Measured(f"explore matmul_tiled.cu, {model}", 1e3 * each, "ms", 1.0, True)
+        start = time.process_time()
+        seconds(space(GRID), [Program("matmul_tiled", (tiled,))], model)
+        each = (time.process_time() - start) / 1000
+        yield Measured(f"explore matmul_tiled.cu, {model}, of a core", 1e3 * each, "ms", 1.0, True)
     programs = [Program(a.name, cases_of_workload(a.workload(), [machine])) for a in APPLICATIONS]
     for model in ("mdm", "volkov"):
         name = f"17 applications x 1000 configurations, {model}"

@@ -6,6 +6,7 @@ was killed; the scheduler hands the chunks of that one out again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -51,7 +52,12 @@ class DaskWorkers:
         except ImportError:
             raise ToolError("Dask is not installed", hint="install kernelcast[dask]") from None
         if not self.address:
-            return Client(n_workers=self.workers, threads_per_worker=1, dashboard_address=None)
+            return Client(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,
+            )
         try:
             return Client(self.address, timeout=_PATIENCE_S)
         except (OSError, ValueError) as error:
