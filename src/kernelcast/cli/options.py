@@ -407,3 +407,15 @@ output_options = _gathered(
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )
 """`--json --quiet --debug`, as `output: Output`; every command takes it."""
+
+
+configurations_option = click.option(
+    "--configurations",
+    "count",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Predict so many of every set, drawn at random, the same in every run.",
+)
+"""How many of a set of measured launches are predicted."""

@@ -68,7 +68,7 @@ def cases_of_workload(
     """
     rules = tuple(access_rules(chip) for chip in machines)
     study = _Study(work, rules, build or Build(), sampling, progress)
-    rows = [study.cases_on(chip) for chip in machines]
+    rows = [study.cases_on(chip, own) for chip, own in zip(machines, rules, strict=True)]
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
 
 
@@ -84,12 +84,12 @@ class _Study:
     _modules: dict[tuple[int, int], LoadedModule] = field(default_factory=dict)
     _executed: dict[tuple[object, ...], list[Profile]] = field(default_factory=dict)
 
-    def cases_on(self, chip: Machine) -> list[Case]:
-        """The case of every launch on one GPU."""
+    def cases_on(self, chip: Machine, own: AccessRules) -> list[Case]:
+        """The case of every launch on one GPU, whose own rules of accesses these are."""
         module = self._module(chip)
         isa = chosen_isa(module, chip, self.build)
         (runs, profiles), reason = with_fallback(
-            lambda isa: self._profiled(module, chip, isa), isa, self.build
+            lambda isa: self._profiled(module, chip, own, isa), isa, self.build
         )
         if reason:
             runs = [(warned(kernel, ptx_because(reason)), launch) for kernel, launch in runs]
@@ -108,14 +108,14 @@ class _Study:
         return module
 
     def _profiled(
-        self, module: LoadedModule, chip: Machine, isa: str
+        self, module: LoadedModule, chip: Machine, own: AccessRules, isa: str
     ) -> tuple[_Runs, list[Profile]]:
         runs = [
             _fitted(executable_kernel(module, launch.kernel, isa), launch, chip)
             for launch in self.work.launches
         ]
         code = tuple(_code(kernel) for kernel, _ in runs)
-        rules = access_rules(chip).with_those_of(self.rules)
+        rules = own.with_those_of(self.rules)
         if (code, rules) not in self._executed:
             self._executed[code, rules] = _execute(
                 runs, rules, self.work.base_dir, self.sampling, self.build.cache, self.progress

@@ -32,8 +32,8 @@ def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
     asked = tuple(access_rules(chip) for chip in machines)
     counted: dict[AccessRules, Profile] = {}
     launch = trace.head.launch
-    for chip in machines:
-        rules = access_rules(chip).with_those_of(asked)
+    for chip, own in zip(machines, asked, strict=True):
+        rules = own.with_those_of(asked)
         if rules not in counted:
             counted[rules] = profile_of(trace, rules)
         kernel = _fitted(trace, chip)

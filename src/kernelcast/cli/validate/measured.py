@@ -10,6 +10,7 @@ from kernelcast.cli.options import (
     Output,
     SamplingFlags,
     SourceFlags,
+    configurations_option,
     gpu_options,
     model_options,
     output_options,
@@ -29,15 +30,7 @@ from kernelcast.cli.options import (
 )
 @gpu_options(required=True)
 @model_options()
-@click.option(
-    "--configurations",
-    "count",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Predict so many, drawn at random, the same in every run.",
-)
+@configurations_option
 @click.option(
     "--longer-than",
     "least_us",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kernelcast.cli.options import Output, output_options
+from kernelcast.cli.options import Output, configurations_option, output_options
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -27,15 +27,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     type=_FOLDER,
     help="The folder that holds the sources of their kernels.",
 )
-@click.option(
-    "--configurations",
-    "count",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Predict so many of every set, drawn at random, the same in every run.",
-)
+@configurations_option
 @output_options
 def command(file: Path, data: Path, sources: Path, count: int, output: Output) -> None:
     """Measured accuracy of the default model: a row for every set that SETS.toml lists.
