@@ -79,6 +79,12 @@ def test_nothing_swept_and_a_number_swept_twice_are_refused():
         space("sm.count=1,2", "sm.count=3")
 
 
+def test_more_configurations_than_can_be_held_are_refused():
+    axes = ("dram.bandwidth=1e9:1e12:1e6", "l2.bandwidth=1e9:1e10:1e7")
+    with pytest.raises(InputError, match=r"9e\+08 configurations, .* take wider steps"):
+        space(*axes)
+
+
 def test_a_capacity_that_its_ways_do_not_divide_is_refused(set_numbers):
     chip = set_numbers(CHIP, {"l1.size": 6 * 128 * 64, "l1.ways": 6, "l1.line": 128})
 

@@ -7,11 +7,12 @@ import os
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.exploration.conftest import space
+from tests.exploration.conftest import SHARED, space
 from tests.exploration.stub_models import Slow, Stub
 
 from kernelcast.errors import InputError
@@ -136,6 +137,12 @@ def test_a_full_disk_loses_nothing_and_says_how_to_go_on(program, tmp_path):
     assert_complete(file, program())
 
 
+def with_more_traffic(program: Program) -> Program:
+    (case,) = program.cases
+    profile = replace(case.profile, footprints=(*case.profile.footprints, SHARED))
+    return Program(program.name, (replace(case, profile=profile),))
+
+
 def test_another_sweep_is_refused(program, tmp_path):
     file = tmp_path / "results.db"
     explore(WIDE, [program()], [Stub()], results=file)
@@ -144,6 +151,7 @@ def test_another_sweep_is_refused(program, tmp_path):
         (WIDE, [program("other")], [Stub()]),
         (WIDE, [program(repeats=(2,))], [Stub()]),
         (WIDE, [program()], [Stub(factor=2.0)]),
+        (WIDE, [with_more_traffic(program())], [Stub()]),
     ):
         with pytest.raises(InputError, match="holds the results of another sweep"):
             explore(*others, results=file)

@@ -23,6 +23,8 @@ Indices = NDArray[np.int64]
 
 _MOST_VALUES = 1_000_000
 """Of one axis: more are a mistyped step."""
+_MOST_CONFIGURATIONS = 100_000_000
+"""Whose times a computer holds."""
 _ROUNDING = 1e-9
 _LINES = {"l1": "l1.line", "l2": "l2.line"}
 
@@ -155,14 +157,21 @@ def design_space(machine: Machine, axes: Sequence[Axis]) -> DesignSpace:
     Raises
     ------
     InputError
-        If there is no axis, or two are of one number, or ways do not divide the capacity of their
-        cache in some configuration.
+        If there is no axis, or two are of one number, or there are too many configurations, or
+        ways do not divide the capacity of their cache in some configuration.
     """
     if not axes:
         raise InputError("nothing is swept", hint="give --sweep PATH=START:STOP:STEP")
     paths = [axis.path for axis in axes]
     if twice := sorted({path for path in paths if paths.count(path) > 1}):
         raise InputError(f"{twice[0]} is swept twice", hint="give all of its values at once")
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > _MOST_CONFIGURATIONS:
+        raise InputError(
+            f"{count:.3g} configurations, more than {_MOST_CONFIGURATIONS:.0e}",
+            where="--sweep",
+            hint="take wider steps",
+        )
     for cache, line in _LINES.items():
         _check_ways(machine, axes, cache, line)
     return DesignSpace(machine, tuple(axes))

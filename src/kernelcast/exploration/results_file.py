@@ -18,7 +18,7 @@ from types import TracebackType
 
 import numpy as np
 
-from kernelcast.errors import InputError
+from kernelcast.errors import InputError, KernelcastError
 from kernelcast.exploration.sweep import Chunk, ChunkTimes, DesignSweep, SweepRow
 from kernelcast.profiling.profile import Floats
 
@@ -214,11 +214,18 @@ def _about(row: SweepRow) -> tuple[str, str, str, int, str]:
 
 
 def _counted(row: SweepRow) -> str:
-    """What the launch was seen to do."""
+    """What the launch was seen to do, and what it moves on the machine as it is."""
     profile = row.case.profile
     counts = np.concatenate([profile.instruction_warps, profile.instruction_threads])
     accesses = repr([(a.instruction, a.requests, a.sectors, a.passes) for a in profile.accesses])
-    return sha256(counts.tobytes() + accesses.encode()).hexdigest()
+    return sha256(counts.tobytes() + f"{accesses} {_moved(row)}".encode()).hexdigest()
+
+
+def _moved(row: SweepRow) -> str:
+    try:
+        return repr(row.case.traffic)
+    except KernelcastError:
+        return "unknown: numbers that are swept are not there yet"
 
 
 def _records(times: ChunkTimes) -> Iterator[tuple[int, int, float | None, str, str]]:
