@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.exploration.conftest import CHIP, space
 
 from kernelcast.errors import InputError, NotFoundError
-from kernelcast.exploration.design_space import design_space, read_axis
+from kernelcast.exploration.design_space import _CHOOSE_COUNTS, design_space, read_axis
+from kernelcast.hierarchy.rules import access_rules
+from kernelcast.machines.kept import _NotedNumbers
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,16 @@ def test_more_configurations_than_can_be_held_are_refused():
     axes = ("dram.bandwidth=1e9:1e12:1e6", "l2.bandwidth=1e9:1e10:1e7")
     with pytest.raises(InputError, match=r"9e\+08 configurations, .* take wider steps"):
         space(*axes)
+
+
+def test_numbers_that_ask_for_another_execution_are_refused(set_numbers):
+    chip = set_numbers(CHIP, {"coalescing.lanes": 32})
+    assert len(design_space(chip, [read_axis("coalescing.lanes=32")])) == 1
+    with pytest.raises(InputError, match=r"at coalescing.lanes 16 other things are counted"):
+        design_space(chip, [read_axis("coalescing.lanes=32,16")])
+    numbers = _NotedNumbers(CHIP.quantities)
+    access_rules(replace(CHIP, quantities=numbers))
+    assert set(numbers.paths) <= {*_CHOOSE_COUNTS, "l1.tag_bank_bits"}
 
 
 def test_a_capacity_that_its_ways_do_not_divide_is_refused(set_numbers):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import InputError, NotFoundError
+from kernelcast.hierarchy.rules import access_rules
 from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.machines.schema import ENTRIES, QuantityRule
 from kernelcast.profiling.profile import Floats
@@ -26,6 +27,8 @@ _MOST_VALUES = 1_000_000
 _MOST_CONFIGURATIONS = 100_000_000
 """Whose times a computer holds."""
 _ROUNDING = 1e-9
+_CHOOSE_COUNTS = ("coalescing.lanes", "shared.lanes_per_request", "l1.tags")
+"""Numbers that `access_rules` reads: by them an execution chooses what it counts."""
 _LINES = {"l1": "l1.line", "l2": "l2.line"}
 
 
@@ -158,7 +161,7 @@ def design_space(machine: Machine, axes: Sequence[Axis]) -> DesignSpace:
     ------
     InputError
         If there is no axis, or two are of one number, or there are too many configurations, or
-        ways do not divide the capacity of their cache in some configuration.
+        launches are counted otherwise in some, or ways do not divide the capacity of their cache.
     """
     if not axes:
         raise InputError("nothing is swept", hint="give --sweep PATH=START:STOP:STEP")
@@ -172,9 +175,26 @@ def design_space(machine: Machine, axes: Sequence[Axis]) -> DesignSpace:
             where="--sweep",
             hint="take wider steps",
         )
+    for axis in axes:
+        _check_counts(machine, axis)
     for cache, line in _LINES.items():
         _check_ways(machine, axes, cache, line)
     return DesignSpace(machine, tuple(axes))
+
+
+def _check_counts(machine: Machine, axis: Axis) -> None:
+    """Refuse a number at some value of which another execution would be needed."""
+    if axis.path not in _CHOOSE_COUNTS:
+        return
+    for value in axis.values:
+        quantity = Quantity(value, axis.unit, Provenance.ASSUMED, "swept")
+        if access_rules(machine.with_quantities({axis.path: quantity})) != access_rules(machine):
+            raise InputError(
+                f"at {axis.path} {value:g} other things are counted of a launch than on "
+                f"{machine.name}",
+                where=f"--sweep {axis.path}",
+                hint="set it with --set, for one value at a time",
+            )
 
 
 def _check_ways(machine: Machine, axes: Iterable[Axis], cache: str, line: str) -> None:
