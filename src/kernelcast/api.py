@@ -17,13 +17,8 @@ from kernelcast.errors import InputError, KernelcastError
 from kernelcast.execution.blocks import Blocks
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
-from kernelcast.exploration.dask_workers import DaskWorkers
-from kernelcast.exploration.design_space import design_space, read_axis
 from kernelcast.exploration.dvfs import clock_curve, usual_clocks
-from kernelcast.exploration.executors import local_workers
-from kernelcast.exploration.explore import explore as _explore
 from kernelcast.exploration.occupancy_curve import occupancy_curve as _occupancy_curve
-from kernelcast.exploration.sweep import Program
 from kernelcast.forecasting.build import (
     Build,
     chosen_isa,
@@ -245,6 +240,13 @@ def explore(
     Raises NotFoundError and InputError for what cannot be swept, before anything is computed, and
     MissingNumberError where the machine lacks a number that a model needs.
     """
+    # What a plain forecast does without.
+    from kernelcast.exploration.dask_workers import DaskWorkers
+    from kernelcast.exploration.design_space import design_space, read_axis
+    from kernelcast.exploration.executors import local_workers
+    from kernelcast.exploration.explore import explore as explored
+    from kernelcast.exploration.sweep import Program
+
     named = cases if isinstance(cases, Mapping) else {_labels(cases): cases}
     programs = [Program(name, tuple(each)) for name, each in named.items()]
     machines = [case.machine for program in programs for case in program.cases]
@@ -253,7 +255,7 @@ def explore(
     space = design_space(machines[0], [read_axis(text) for text in sweeps])
     names = models or (default_model_name(),)
     return Explored.of(
-        _explore(
+        explored(
             space,
             programs,
             [read_model(model) if isinstance(model, str) else model for model in names],

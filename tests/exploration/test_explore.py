@@ -15,7 +15,8 @@ from tests.exploration.stub_models import Stub, StubOfArrays
 from kernelcast import api
 from kernelcast.errors import InputError, MissingNumberError
 from kernelcast.exploration.design_space import DesignSpace, read_axis
-from kernelcast.exploration.explore import ExploredModel, explore
+from kernelcast.exploration.explore import explore
+from kernelcast.exploration.explored import ExploredModel
 from kernelcast.exploration.sweep import Chunk, sweep_of
 from kernelcast.machines.schema import ENTRIES
 from kernelcast.models import load_model, model_names

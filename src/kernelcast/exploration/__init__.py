@@ -1,7 +1,9 @@
-"""From one case to many: every occupancy, every intensity, every configuration of a chip.
+"""From one case to many: every occupancy, every intensity, every clock, every configuration.
 
-occupancy_curve, cusp  a launch at every occupancy, Volkov's workload at every intensity
-design_space, sweep    what is predicted of a chip whose numbers vary, and in which parts
-executors, dask_workers, results_file  who computes the parts, and where they are kept
-explore, parquet       all of it, what it tells, and a table of it
+occupancy_curve, cusp     a launch at every occupancy, Volkov's workload at every intensity
+dvfs                      a launch at every clock
+design_space, sweep       what is predicted of a chip whose numbers vary, and in which parts
+executors, dask_workers   who computes the parts
+results_file, parquet     where they are kept
+explore, explored         all of it, and what it tells
 """

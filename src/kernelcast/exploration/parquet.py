@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcast.errors import ToolError
-from kernelcast.exploration.explore import Exploration
+from kernelcast.exploration.explored import Exploration
 from kernelcast.files import whole_file
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kernelcast.exploration.dvfs import ClockCurve
-from kernelcast.exploration.explore import Exploration
+from kernelcast.exploration.explored import Exploration
 from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from kernelcast.exploration.explore import Exploration, ExploredModel
+from kernelcast.exploration.explored import Exploration, ExploredModel
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share, json_schema
 
 _SCHEMA: Literal["kernelcast/explore/1"] = "kernelcast/explore/1"
