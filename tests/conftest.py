@@ -184,5 +184,5 @@ def quick_code() -> Iterator[None]:
     The default is left to the tests of the engine, and to PTX beside the CPU's own compiler.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        patch.setattr("kernelcast.execution.engine.jit._LARGE_IR_BYTES", 0)
         yield

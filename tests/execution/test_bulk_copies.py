@@ -94,7 +94,7 @@ def test_the_log_is_the_same_however_short_it_is(
     """Wrong if records of copies are lost, or get ahead of those in the log."""
     args = ["in=u32[1848] arange", "out=u32[1848]", "n=7"]
     _, whole = run(kernel(PIPELINE, "ptx of sm_90"), "1", "96", args, "engine")
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", log_bytes)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", log_bytes)
     _, pieces = run(kernel(PIPELINE, "ptx of sm_90"), "1", "96", args, "engine")
     assert np.array_equal(pieces.words, whole.words)
 
@@ -104,7 +104,7 @@ def test_endless_copying_ends_with_its_budget(
     executor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wrong if copies keep the engine from looking at the budget."""
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", 5000)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", 5000)
     source = HEAD + (
         'extern "C" __global__ void k(unsigned* in, volatile unsigned* out, int n) {'
         "__shared__ __align__(128) unsigned s[64]; __shared__ u64 b; begin(&b, 1);"

@@ -50,7 +50,7 @@ def prepared(family: str, isa: str) -> tuple[Kernel, Launch]:
 def _quick_code():
     """Let LLVM compile fast rather than well: compiling is much of the time these tests take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        patch.setattr("kernelcast.execution.engine.jit._LARGE_IR_BYTES", 0)
         yield
 
 

@@ -381,14 +381,14 @@ def test_the_log_is_the_same_however_often_it_is_drained(monkeypatch: pytest.Mon
         st.global.u32 [%rd2], %r1;"""
     )
     _, whole = run(kernel, threads=64, blocks=3)
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", 256)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", 256)
     _, pieces = run(kernel, threads=64, blocks=3)
     assert whole.words.size > 1000
     assert np.array_equal(whole.words, pieces.words)
 
 
 def test_progress_is_told_as_blocks_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_worker, "UNLOGGED_INSTRUCTIONS", 64)
+    monkeypatch.setattr(engine_worker, "_UNLOGGED_INSTRUCTIONS", 64)
     kernel = kernel_of("st.global.u32 [%rd2], %r0;")
     launch = Launch((50, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
     told: list[float] = []
@@ -401,7 +401,7 @@ def test_progress_is_told_as_blocks_complete(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_error_of_a_consumer_ends_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", 64)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", 64)
     kernel = kernel_of("LOOP: add.u32 %r1, %r1, 1; bra LOOP;")
     launch = Launch((1, 1, 1), (32, 1, 1), {"out": Array("u32", (32,))})
 

@@ -234,7 +234,7 @@ def test_who_waits_for_others_lets_them_run(
         traces.append(by_warp(trace.records()))
     assert traces[0] == traces[1]
     if architecture == "sm_90":
-        monkeypatch.setattr("kernelcast.execution.engine.worker.LOG_BYTES", 64)
+        monkeypatch.setattr("kernelcast.execution.engine.worker._LOG_BYTES", 64)
         memory, needed = Memory.build(kernel, launch), needed_for_trace(kernel)
         trace = traced(kernel, launch, memory, budget=BUDGET, needed=needed)
         assert by_warp(trace.records()) == traces[1], "where only the trace counts, drained often"

@@ -38,7 +38,7 @@ ld.param.u64 %rd0, [out]; ld.param.u64 %rd2, [data]; add.s64 %rd3, %rd2, %rd1;
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All threads begin with the first."""
-    monkeypatch.setattr(engine_run, "ALONE_SECONDS", 0)
+    monkeypatch.setattr(engine_run, "_ALONE_SECONDS", 0)
     yield
     assert not [t for t in threading.enumerate() if t.name == "kernelcast engine" and t.is_alive()]
 
@@ -206,7 +206,7 @@ def test_what_is_left_and_what_is_seen_does_not_depend_on_threads(
 def test_each_thread_is_given_whole_blocks_in_ascending_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", 1024)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", 1024)
     parts: list[Part] = []
     all_begin = threading.Barrier(3, timeout=60)
 
@@ -240,7 +240,7 @@ def test_each_thread_is_given_whole_blocks_in_ascending_order(
 
 
 def test_all_consumers_are_given_the_same_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_worker, "LOG_BYTES", 2048)
+    monkeypatch.setattr(engine_worker, "_LOG_BYTES", 2048)
     kernel, launch = kernel_of(LOOP.format(ADDED)), launch_of(20)
     kept = [Keep(), Keep()]
     left(kernel, launch, consumers=kept, threads=4)

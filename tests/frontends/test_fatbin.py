@@ -177,7 +177,7 @@ def zstandard_frame(content: bytes) -> bytes:
 
 
 def test_zstandard_without_a_decompressor_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(fatbin, "ZSTD_MODULES", ("no_such_module",))
+    monkeypatch.setattr(fatbin, "_ZSTD_MODULES", ("no_such_module",))
     frame = zstandard_frame(b"cubin of 16 byte")
     found = read_fat_binary(fat_binary(Part(frame, 90, ELF, ZSTD, 16)), name="f")
     with pytest.raises(ToolError, match=r"kernelcast\[zstd\]"):
@@ -185,7 +185,7 @@ def test_zstandard_without_a_decompressor_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.skipif(
-    not any(importlib.util.find_spec(m.partition(".")[0]) for m in fatbin.ZSTD_MODULES),
+    not any(importlib.util.find_spec(m.partition(".")[0]) for m in fatbin._ZSTD_MODULES),
     reason="no Zstandard decompressor is installed",
 )
 def test_zstandard_is_decompressed():

@@ -133,7 +133,7 @@ def generate_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def choose(code: str) -> None:
         if code != "ptx":
-            monkeypatch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+            monkeypatch.setattr("kernelcast.execution.engine.jit._LARGE_IR_BYTES", 0)
 
     return choose
 

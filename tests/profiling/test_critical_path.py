@@ -108,7 +108,7 @@ def test_under_a_guard_the_old_value_is_waited_for():
 
 
 def test_a_path_cut_short_is_scaled_to_the_whole_warp(monkeypatch):
-    monkeypatch.setattr(critical_path, "WALKED_INSTRUCTIONS", 1000)
+    monkeypatch.setattr(critical_path, "_WALKED_INSTRUCTIONS", 1000)
     looped = kernel([instruction(0, reads="a", writes="a")])
     time = walk_warp(looped, path_of(looped, [0] * 4000), lambda i: 10.0, lambda i: 1.0)
     assert time.cycles == 4 * 999 * 10

@@ -107,6 +107,6 @@ def test_the_number_of_blocks_stays_within_its_bounds(per_block):
 
 
 def test_a_pilot_with_a_long_trace_ends_in_the_smallest_sample(kernel, launch, monkeypatch):
-    monkeypatch.setattr(run, "PILOT_BYTES", 0)
+    monkeypatch.setattr(run, "_PILOT_BYTES", 0)
     profile, visits = visited(kernel, launch)
     assert profile.sample.blocks == visits.sum() == run.FEWEST_BLOCKS

@@ -96,7 +96,7 @@ def checked(
     """What came of the programs of one number, each on its own architecture."""
     if executors and "engine" in executors:
         # Let LLVM compile fast rather than well: compiling is nearly all the time it takes.
-        jit.LARGE_IR_BYTES = 0
+        jit._LARGE_IR_BYTES = 0
     return {
         a: agree(program_of(number, seed, a), [a], executors=executors or ["reference"])
         for a in architectures

@@ -50,7 +50,7 @@ def test_what_cannot_be_told_is_not_cached(tmp_path: Path, monkeypatch) -> None:
     assert fingerprint("#include HEADER\n", tmp_path) is None
     (tmp_path / "a.h").write_text("#include HEADER\n")
     assert fingerprint('#include "a.h"\n', tmp_path) is None
-    monkeypatch.setattr(includes, "MAX_FILES", 1)
+    monkeypatch.setattr(includes, "_MAX_FILES", 1)
     for name, text in {"b.h": '#include "c.h"', "c.h": '#include "d.h"', "d.h": ""}.items():
         (tmp_path / name).write_text(text)
     assert fingerprint('#include "d.h"\n', tmp_path) is not None

@@ -27,7 +27,7 @@ Buffer = bytes | mmap.mmap
 
 _SECTIONS = (b".nv_fatbin", b"__nv_relfatbin")
 """Sections of host files that hold fat binaries; the first one that is there counts."""
-ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
+_ZSTD_MODULES = ("compression.zstd", "backports.zstd", "zstandard")
 _ZSTD_INSTALL = "install a decompressor with: pip install 'kernelcast[zstd]'"
 _MAX_MEMBER_BYTES = 1 << 31
 
@@ -233,7 +233,7 @@ def _elf_regions(buffer: Buffer, name: str) -> list[tuple[int, int]]:
 def _zstd(stored: bytes, size_bytes: int) -> bytes:
     if _zstd_content_bytes(stored) != size_bytes:
         raise CompressedDataError("not of the size announced")
-    for name in ZSTD_MODULES:
+    for name in _ZSTD_MODULES:
         try:
             module: Any = import_module(name)
         except ImportError:

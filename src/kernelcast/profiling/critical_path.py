@@ -13,7 +13,7 @@ from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
 from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.profile import WarpPath
 
-WALKED_INSTRUCTIONS = 1 << 21
+_WALKED_INSTRUCTIONS = 1 << 21
 """Longer paths are walked as far as this and scaled: by then a kernel is in its steady state."""
 
 
@@ -71,7 +71,7 @@ def walk_warp(
 
     The guard of an instruction is among what it reads, and so is, under a guard, what it writes,
     since the old value may stay. Dependences through memory are not followed. Where the path is
-    cut short or longer than `WALKED_INSTRUCTIONS`, all results are scaled to the whole warp.
+    cut short or longer than `_WALKED_INSTRUCTIONS`, all results are scaled to the whole warp.
     """
     latency_cycles = np.array([latency(i) for i in kernel.instructions], np.float64)
     interval_cycles = np.array([issue(i) for i in kernel.instructions], np.float64)
@@ -150,7 +150,7 @@ def _walk(
 
     flow = _data_flow(kernel)
     held = int(flow.lengths[path.blocks].sum())
-    walked = min(held, WALKED_INSTRUCTIONS)
+    walked = min(held, _WALKED_INSTRUCTIONS)
     issued = IssueOrder(
         executed=np.empty(walked, np.int32),
         producers=np.empty(walked, np.int32),

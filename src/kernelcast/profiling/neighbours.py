@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 AXES = 3
 SETS = 1 << AXES
 
-FEWEST_GROUPS, MOST_GROUPS = 2, 16
+_FEWEST_GROUPS, MOST_GROUPS = 2, 16
 """Blocks whose neighbours are executed with them."""
 
 _SAMPLE_SHARE = 1 / 8
@@ -71,7 +71,7 @@ def choose_groups(grid: Dim3, sampled: int) -> tuple[Group, ...]:
     """Blocks that have others before them along all axes; a larger sample pays for more of them."""
     extents = [max(1, n - 1) for n in grid]
     size = len(_group(grid, (1, 1, 1)).along(SETS - 1)) + 1
-    wanted = max(FEWEST_GROUPS, min(MOST_GROUPS, int(sampled * _SAMPLE_SHARE / size)))
+    wanted = max(_FEWEST_GROUPS, min(MOST_GROUPS, int(sampled * _SAMPLE_SHARE / size)))
     groups = []
     for inner in sample_blocks(math.prod(extents), wanted):
         x, rest = inner % extents[0], inner // extents[0]

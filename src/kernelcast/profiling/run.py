@@ -30,7 +30,7 @@ THREAD_INSTRUCTIONS = 80_000_000
 _PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
 
-PILOT_BYTES = 64 << 20
+_PILOT_BYTES = 64 << 20
 """Most words of a pilot's trace to keep; beyond, its blocks are expensive whatever follows."""
 
 
@@ -140,7 +140,7 @@ class _SampleConsumer:
             return
         self._kept.append(words.copy())
         self._kept_bytes += words.nbytes
-        if self._kept_bytes > PILOT_BYTES:
+        if self._kept_bytes > _PILOT_BYTES:
             self.choose(FEWEST_BLOCKS)
 
     def choose(self, size: int) -> ProfileBuilder:

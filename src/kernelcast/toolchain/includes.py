@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelcast.toolchain.cache import content_key
 from kernelcast.toolchain.wheels import site_packages, wheel_versions
 
-MAX_FILES = 2000
+_MAX_FILES = 2000
 """Included files beyond which a source is not cached."""
 
 _DIRECTIVE = re.compile(rb"^[ \t]*#(?>[ \t]|/\*.*?\*/)*+include(?:_next)?\b(.*)$", re.MULTILINE)
@@ -35,7 +35,7 @@ def include_fingerprint(
     while pending:
         text, directory = pending.pop()
         for match in _requests(text):
-            if match is None or len(seen) > MAX_FILES:
+            if match is None or len(seen) > _MAX_FILES:
                 return None
             header, quoted = match
             if header in supplied:

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"{opcode} is no opcode with a meaning; give one without modifiers: IMAD")
     with pytest.MonkeyPatch.context() as patch:
         # Compiling is nearly all of the time: fast rather than well.
-        patch.setattr("kernelcast.execution.engine.jit.LARGE_IR_BYTES", 0)
+        patch.setattr("kernelcast.execution.engine.jit._LARGE_IR_BYTES", 0)
         return max([_try_all(a, options) for a in options.arch or ARCHITECTURES])
 
 

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from kernelcast.toolchain.cache import Cache, content_key
 
-LARGE_IR_BYTES = 400_000
+_LARGE_IR_BYTES = 400_000
 """IR (some 300 instructions) above which code is generated fast rather than well: the generator's
 time grows faster than the code, and a sample of blocks would not pay it back."""
 
@@ -30,7 +30,7 @@ _LOADED_MODULES = 16
 
 
 def _level(ir: str) -> int:
-    return 1 if len(ir) <= LARGE_IR_BYTES else 0
+    return 1 if len(ir) <= _LARGE_IR_BYTES else 0
 
 
 def _target_machine(level: int) -> Any:

@@ -21,7 +21,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
-ALONE_SECONDS = 0.003
+_ALONE_SECONDS = 0.003
 """How long one thread executes before others join it: a launch that is over by then is not worth
 their buffers."""
 
@@ -87,7 +87,7 @@ def _execute(work: WorkQueue, consumers: Sequence[Consumer], threads: int) -> li
     workers = [Worker(work, consumers)]
     workers[0].start()
     try:
-        if threads > 1 and are_splittable(consumers) and not workers[0].join(ALONE_SECONDS):
+        if threads > 1 and are_splittable(consumers) and not workers[0].join(_ALONE_SECONDS):
             for _ in range(min(threads - 1, work.unclaimed)):
                 workers.append(Worker(work, [consumer.split() for consumer in consumers]))
                 workers[-1].start()

@@ -23,11 +23,11 @@ from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
 
-LOG_BYTES = 1 << 20
+_LOG_BYTES = 1 << 20
 """Size of the log buffer: what is written is read again by who follows, from the core's own
 second-level cache."""
 
-UNLOGGED_INSTRUCTIONS = 1 << 20
+_UNLOGGED_INSTRUCTIONS = 1 << 20
 """Warp instructions between two looks at the budget where nobody follows: some milliseconds."""
 
 _STACK_BYTES = 1 << 30
@@ -202,11 +202,11 @@ class Worker:
     def _set_log(self) -> None:
         """Where nobody follows, there is no log; its position counts instructions instead."""
         if not self.consumers:
-            self.set(Slot.LOG_LIMIT, UNLOGGED_INSTRUCTIONS)
+            self.set(Slot.LOG_LIMIT, _UNLOGGED_INSTRUCTIONS)
             return
-        self.log = np.zeros((LOG_BYTES + self.work.lowered.headroom_bytes) // 8, np.uint64)
+        self.log = np.zeros((_LOG_BYTES + self.work.lowered.headroom_bytes) // 8, np.uint64)
         self.set(Slot.LOG, self.log.ctypes.data)
-        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + LOG_BYTES)
+        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + _LOG_BYTES)
 
     def _set_callbacks(self) -> None:
         for slot, callback in zip((Slot.DRAIN, Slot.BULK), self._callbacks, strict=True):
@@ -261,10 +261,10 @@ class Worker:
             return
         start = self.log.ctypes.data
         end = (self.get(Slot.LOG) - start) // 8 + records.size
-        if 8 * end > LOG_BYTES:
+        if 8 * end > _LOG_BYTES:
             self._flush()
             end = records.size
-        if 8 * end > LOG_BYTES:
+        if 8 * end > _LOG_BYTES:
             self._hand_out(records)
             return
         self.log[end - records.size : end] = records
