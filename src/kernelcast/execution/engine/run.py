@@ -54,13 +54,20 @@ def run_engine(
 
     `budget` limits the warp instructions of a block. More than one of `threads` takes part only
     where all consumers can be split. Where only the trace counts, `needed` says what has to be
-    computed for it. `progress` is told the share of blocks done now and then. `check` is called
-    before the kernel is compiled, not where its machine code is there already. Raises
-    UnsupportedError where the engine cannot lower an instruction, and the subclasses of
-    ExecutionError where the kernel goes wrong: in the lowest of the blocks in which it does.
+    computed for it. `progress` is told the share of blocks done now and then. `check` says
+    whether all instructions are defined, before the kernel is compiled; it is not asked where its
+    machine code is there already. Raises UnsupportedError where the engine cannot lower an
+    instruction, and the subclasses of ExecutionError where the kernel goes wrong: in the lowest of
+    the blocks in which it does.
     """
     started = time.perf_counter()
-    lowered = lower(kernel, needed, logs=bool(consumers), is_shared=threads > 1)
+    try:
+        lowered = lower(kernel, needed, logs=bool(consumers), is_shared=threads > 1)
+    except Exception:
+        # An instruction of which nobody knows what it does may be one that cannot even be read.
+        if check is not None:
+            check()
+        raise
     code = machine_code(lowered.ir, cache, check)
     ready = time.perf_counter()
     chosen = np.array(blocks, np.uint64)
