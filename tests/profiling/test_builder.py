@@ -390,7 +390,9 @@ def test_notes_of_requests_are_cleared_when_their_numbers_start_anew():
 
     fresh, old = builder(), builder()
     old._states["request"] = (1 << layout.REQUEST_BITS) - 1
-    old._marks["asked"] = 5 << layout.ASKED_BITS | (1 << layout.ASKED_BITS) - 1
+    lines = np.arange(layout.ASKED_ENTRIES) + GLOBAL_BASE // layout.LINE_BYTES
+    old._states["asked"][0, ::2, 0] = 5 << layout.ASKED_LINE_BITS | lines[::2]
+    old._states["asked"][0, :, 1] = -1
     for one in (fresh, old):
         one.consume(words(warp(0, 0), *records))
     assert old.finish().accesses == fresh.finish().accesses

@@ -23,8 +23,8 @@ from kernelcast.profiling.profile import BlockSample, Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 _BITS_SET = np.bitwise_count(np.arange(16))
-_MERGED_ROWS = 1 << 16
-"""Marks merged at once."""
+_MERGED_PAGES = 1 << 12
+"""Pages of marks merged at once."""
 
 
 class ProfileBuilder:
@@ -64,9 +64,10 @@ class ProfileBuilder:
             kernel, lanes_reconverge=is_observed or not is_machine_code(kernel)
         )
         self._executed = tables.executed_table(blocks)
-        self._regions, lines = tables.region_table(memory)
+        self._regions, pages = tables.region_table(memory)
         self._accesses = np.zeros(len(self._rows), layout.ACCESS)
-        self._marks = tables.line_marks(lines)
+        self._pages, self._marks = tables.line_marks(pages)
+        self._memo = np.zeros(layout.MEMO_ENTRIES, layout.MEMO)
         self._warp_instructions = np.zeros((len(blocks), launch.warps_per_block), np.int64)
         self._states = tables.initial_states(self._executed, launch.warps_per_block, rules)
         self._log = PathLog(self._states[0])
@@ -78,7 +79,9 @@ class ProfileBuilder:
                 self._executed,
                 self._regions,
                 self._accesses,
+                self._pages,
                 self._marks,
+                self._memo,
                 self._warp_instructions,
                 self._log.entries,
                 np.zeros(3 * WARP_LANES, np.int64),
@@ -100,7 +103,7 @@ class ProfileBuilder:
     def merge(self, other: ProfileBuilder) -> None:
         """Take over what another part has counted; how the blocks were split changes nothing."""
         other._flush()
-        for name in ("arrivals", "warps", "threads", "divergent", "passed"):
+        for name in ("whole", "arrivals", "warps", "threads", "divergent", "passed"):
             self._blocks[name] += other._blocks[name]
         for name in ("counts", "tag_passes"):
             self._accesses[name] += other._accesses[name]
@@ -113,20 +116,31 @@ class ProfileBuilder:
             self._regions[name] |= other._regions[name]
         for mine, theirs in zip(self._regions, other._regions, strict=True):
             if theirs["requested"]:
-                self._merge_marks(mine, other._marks["stamp"])
+                self._merge_marks(mine, other)
 
-    def _merge_marks(self, region: np.void, theirs: NDArray[np.int64]) -> None:
+    def _merge_marks(self, region: np.void, other: ProfileBuilder) -> None:
         """Add the sectors of an array that only another part has touched or written."""
-        lines = int(region["end_line"] - region["first_line"])
-        for start in range(0, lines, _MERGED_ROWS):
-            first = int(region["first_mark"]) + start
-            rows = slice(first, first + min(_MERGED_ROWS, lines - start))
-            mine = self._marks["stamp"][rows]
-            new = (theirs[rows] & ~mine) >> layout.BLOCK_BITS & (1 << layout.EVER_BITS) - 1
-            at = np.flatnonzero(new)
-            mine[at] |= new[at] << layout.BLOCK_BITS
-            region["distinct"] += _BITS_SET[new[at] & 15].sum()
-            region["written"] += _BITS_SET[new[at] >> 4].sum()
+        first = int(region["first_page"])
+        theirs = other._pages[first : first + tables.page_count(region)]
+        touched = first + np.flatnonzero(theirs)
+        for start in range(0, len(touched), _MERGED_PAGES):
+            places = touched[start : start + _MERGED_PAGES]
+            their_rows = other._marks.reshape(-1, layout.PAGE_LINES)[other._pages[places]]
+            my_marks, mine = self._marks.reshape(-1, layout.PAGE_LINES), self._use_pages(places)
+            my_rows = my_marks[mine]
+            ever = (1 << layout.EVER_BITS) - 1
+            new = (their_rows & ~my_rows) >> layout.BLOCK_BITS & ever
+            my_marks[mine] = my_rows | new << layout.BLOCK_BITS
+            region["distinct"] += _BITS_SET[new & 15].sum()
+            region["written"] += _BITS_SET[new >> 4].sum()
+
+    def _use_pages(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The numbers of pages, which are in use from now on."""
+        unused = places[self._pages[places] == 0]
+        state = self._states[0]
+        self._pages[unused] = state["pages"] + 1 + np.arange(len(unused))
+        state["pages"] += len(unused)
+        return self._pages[places]
 
     def consume(self, words: Words) -> None:
         """Count the next part of the stream, which ends where a record ends.
@@ -181,7 +195,8 @@ class ProfileBuilder:
             instruction_active=active_threads(
                 kernel, threads, accesses, (self._blocks["passed"] * scale).tolist()
             ),
-            branches=float(self._blocks["warps"][is_branch].sum()) * scale,
+            branches=float((self._blocks["whole"] + self._blocks["warps"])[is_branch].sum())
+            * scale,
             divergent_branches=float(self._blocks["divergent"].sum()) * scale,
             flops=summaries.flops(kernel, threads),
             chain_instructions=chain.instructions,
@@ -198,12 +213,10 @@ class ProfileBuilder:
 
     def _flush(self) -> None:
         """Give the counts that the memo holds to their instructions."""
-        state = self._states[0]
-        met = np.flatnonzero(state["memo_hits"])
-        rows = state["memo_key"][met, 0] >> layout.MEMO_ROW_BITS
-        counts = state["memo_hits"][met, np.newaxis] * state["memo_counts"][met]
-        np.add.at(self._accesses["counts"], rows, counts)
-        state["memo_hits"] = 0
+        met = self._memo[self._memo["hits"] > 0]
+        counts = met["hits"][:, np.newaxis] * met["counts"]
+        np.add.at(self._accesses["counts"], met["shape"] >> layout.SHAPE_ROW_BITS, counts)
+        self._memo["hits"] = 0
 
     def _most_added(self, row: int) -> float:
         return float(self._states[0]["added"][row].max())
@@ -213,7 +226,7 @@ class ProfileBuilder:
         threads = np.zeros(len(self._kernel.instructions))
         for block, row in zip(self._kernel.blocks, self._blocks, strict=True):
             together = block.end if row["reconvergence"] < 0 else block.start + row["reconvergence"]
-            warps[block.start : together] = row["arrivals"]
-            warps[together : block.end] = row["warps"]
+            warps[block.start : together] = row["whole"] + row["arrivals"]
+            warps[together : block.end] = row["whole"] + row["warps"]
             threads[block.start : block.end] = row["threads"]
         return warps, threads

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RecordKind
 from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.groups import enter_block, enter_warp
-from kernelcast.profiling.loops import array, popcount
-from kernelcast.profiling.requests import record_access
+from kernelcast.profiling.groups import begin_turn, end_turn, enter_block, enter_warp
+from kernelcast.profiling.loops import array, inlined, popcount
+from kernelcast.profiling.requests import record_lanes, record_rows
 
 NOT_A_TRACE, OUT_OF_ARRAY = -1, -2
 """What `count_records` returns instead of a position where the stream is broken."""
@@ -21,7 +21,23 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _HALVES = int(RecordKind.HALVES)
-_WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_HALVES + 1))  # type: ignore[call-overload]
+
+
+@inlined
+def _is_access(ident, instructions):
+    """Whether there is such an instruction, and it accesses memory."""
+    if ident >= len(instructions):
+        return False
+    instruction = instructions[np.uint64(ident)]
+    return instruction.is_plain or instruction.bytes
+
+
+@inlined
+def _log_path(block, mask, log, state):
+    """Note in the path log that a warp enters a block."""
+    entry = log[state.logged]
+    entry.slot, entry.block, entry.lanes = state.slot, block, popcount(mask)
+    state.logged += 1
 
 
 @compiled(
@@ -33,7 +49,9 @@ _WORDS = tuple(RECORD_WORDS.get(kind, 1) for kind in range(_HALVES + 1))  # type
     array(layout.EXECUTED),
     array(layout.REGION),
     array(layout.ACCESS),
-    array(layout.MARK),
+    array(np.int32),
+    array(np.int64),
+    array(layout.MEMO),
     array(np.int64, 2),
     array(layout.LOG_ENTRY),
     array(np.int64),
@@ -47,7 +65,9 @@ def count_records(
     executed,
     regions,
     accesses,
+    pages,
     marks,
+    memo,
     warp_instructions,
     log,
     scratch,
@@ -59,46 +79,55 @@ def count_records(
     the path log is full; NOT_A_TRACE or OUT_OF_ARRAY where the stream is broken.
     """
     state = states[0]
-    warps = warp_instructions.shape[1]
-    while at < len(words):
-        header = words[at]
+    end = np.int64(len(words))
+    # What a warp does block by block is held here, not in memory, until another one follows.
+    warp, issued = state.warp, np.int64(0)
+    together, last_block, was_left = begin_turn(warp, state)
+    while at < end:
+        header = words[np.uint64(at)]
         kind = header >> KIND_SHIFT
         ident = header >> ID_SHIFT & ID_MASK
         mask = header & FULL_MASK
         if state.ordinal < 0 and kind != _WARP:
             return NOT_A_TRACE
-        if kind in (_AFFINE, _ADDRESSES, _HALVES):
-            is_affine = kind == _AFFINE
-            following = at + _WORDS[kind]
-            if following > len(words) or ident >= len(instructions):
+        if kind in (_AFFINE, _HALVES):
+            following = at + (3 if kind == _AFFINE else 4)
+            if following > end or not _is_access(ident, instructions):
                 return NOT_A_TRACE
-            instruction = instructions[np.uint64(ident)]
-            if instruction.bytes == 0:
-                return NOT_A_TRACE
-            base = np.int64(0)
-            stride = np.int64(0)
-            lanes = scratch
-            if is_affine:
-                base = words[at + 1]
-                stride = words[at + 2]
-            elif kind == _ADDRESSES:
-                lanes = words[at + 1 : at + 1 + WARP_LANES]
-            else:
-                lanes = scratch[2 * WARP_LANES :]
-                for lane in range(HALF_WARP_LANES):
-                    lanes[lane] = words[at + 1] + lane * words[at + 2]
-                    lanes[lane + HALF_WARP_LANES] = words[at + 3] + lane * words[at + 2]
-            if not record_access(
-                instruction,
+            base, stride = words[np.uint64(at + 1)], words[np.uint64(at + 2)]
+            apart = HALF_WARP_LANES * stride
+            if kind == _HALVES:
+                apart = words[np.uint64(at + 3)] - base
+            if not record_rows(
+                instructions[np.uint64(ident)],
                 mask,
-                is_affine,
                 base,
                 stride,
-                lanes,
+                apart,
                 scratch,
                 accesses,
                 regions,
+                pages,
                 marks,
+                memo,
+                state,
+            ):
+                return OUT_OF_ARRAY
+            at = following
+        elif kind == _ADDRESSES:
+            following = at + 1 + WARP_LANES
+            if following > end or not _is_access(ident, instructions):
+                return NOT_A_TRACE
+            if not record_lanes(
+                instructions[np.uint64(ident)],
+                mask,
+                words[at + 1 : following],
+                scratch,
+                accesses,
+                regions,
+                pages,
+                marks,
+                memo,
                 state,
             ):
                 return OUT_OF_ARRAY
@@ -107,19 +136,23 @@ def count_records(
             if ident >= len(blocks):
                 return NOT_A_TRACE
             if state.slot >= 0:
-                logged = state.logged
-                if logged == len(log):
-                    return at
-                log[logged].slot = state.slot
-                log[logged].block = ident
-                log[logged].lanes = popcount(mask)
-                state.logged = logged + 1
-            enter_block(ident, mask, blocks, warp_instructions, state)
+                if state.logged == len(log):
+                    break
+                _log_path(ident, mask, log, state)
+            together, last_block, was_left, executes = enter_block(
+                ident, mask, together, last_block, was_left, blocks, state
+            )
+            issued += executes
             at += 1
         elif kind == _WARP:
-            if at + 2 > len(words) or not enter_warp(ident, words[at + 1], executed, warps, state):
+            end_turn(warp, together, last_block, was_left, issued, warp_instructions, state)
+            warps = warp_instructions.shape[1]
+            if at + 2 > end or not enter_warp(ident, words[at + 1], executed, warps, state):
                 return NOT_A_TRACE
+            warp, issued = state.warp, np.int64(0)
+            together, last_block, was_left = begin_turn(warp, state)
             at += 2
         else:
             return NOT_A_TRACE
+    end_turn(warp, together, last_block, was_left, issued, warp_instructions, state)
     return at

@@ -19,9 +19,60 @@ def _take(group, came, block, masks, last, diverged, blocks):
     masks[group] &= ~came
 
 
+@inlined
+def begin_turn(warp, state):
+    """What is known of the lanes of a warp that goes on: those that it executes together, 0 before
+    the first and -1 where they have parted, the block that they were last in, and whether others
+    left them there."""
+    return state.together[warp], state.last_block[warp], state.was_left[warp]
+
+
+@inlined
+def end_turn(warp, together, last_block, was_left, issued, warp_instructions, state):
+    """Keep what is known of the lanes of a warp, and what it executed, until it goes on."""
+    state.together[warp], state.last_block[warp] = together, last_block
+    state.was_left[warp] = was_left
+    if issued:
+        warp_instructions[state.ordinal, warp] += issued
+
+
+@inlined
+def enter_block(block, mask, together, last_block, was_left, blocks, state):
+    """Count one BLOCK record; returns what is then known of the lanes of the warp, and how many
+    instructions it executes."""
+    entered = blocks[np.uint64(block)]
+    if mask == together or (together == 0 and mask):
+        threads = popcount(mask)
+        if together:
+            left = blocks[np.uint64(last_block)]
+            left.passed += threads * (left.next == block)
+        entered.whole += 1
+        entered.threads += threads
+        return mask, block, np.int64(0), entered.length
+    if together >= 0:
+        _part(together, last_block, was_left, state)
+    issued = _regroup(block, mask, blocks, state)
+    warp = state.warp
+    if state.group_count[warp] != 1:
+        return np.int64(-1), block, np.int64(0), issued
+    together, last_block = state.group_mask[warp, 0], state.group_block[warp, 0]
+    return together, last_block, state.group_diverged[warp, 0], issued
+
+
+@inner
+def _part(together, last_block, was_left, state):
+    """Turn the lanes that a warp executes together into its only group, or none at first."""
+    warp = state.warp
+    state.group_count[warp] = together != 0
+    state.group_mask[warp, 0] = together
+    state.group_block[warp, 0] = last_block
+    state.group_diverged[warp, 0] = was_left
+
+
 @inner
 def _regroup(block, mask, blocks, state):
-    """Lanes of several groups, or some of one, come to a block; return how many groups they are.
+    """Lanes of several groups, or some of one, come to a block: count them, and return how many
+    instructions the warp executes for them.
 
     Where they reconverge in the block they are one group from then on, else they stay what they
     are.
@@ -43,7 +94,10 @@ def _regroup(block, mask, blocks, state):
         masks[count], last[count], diverged[count] = unseen, block, 0
         count += 1
     arrivals = count - known
-    if blocks[block].reconvergence >= 0:
+    entered = blocks[block]
+    apart, together = entered.length, arrivals
+    if entered.reconvergence >= 0:
+        apart, together = entered.reconvergence, np.int64(1)
         count = known + 1
         masks[known] = mask
     kept = 0
@@ -52,30 +106,10 @@ def _regroup(block, mask, blocks, state):
             masks[kept], last[kept], diverged[kept] = masks[group], last[group], diverged[group]
             kept += 1
     state.group_count[warp] = kept
-    return arrivals
-
-
-@inlined
-def enter_block(block, mask, blocks, warp_instructions, state):
-    """Count one BLOCK record."""
-    warp, entered = state.warp, blocks[np.uint64(block)]
-    threads = popcount(mask)
-    arrivals, together, executed = np.int64(1), np.int64(1), entered.length
-    if state.group_count[warp] == 1 and state.group_mask[warp, 0] == mask:
-        left = blocks[np.uint64(state.group_block[warp, 0])]
-        left.passed += threads * (left.next == block)
-        state.group_block[warp, 0] = block
-        state.group_diverged[warp, 0] = 0
-    else:
-        arrivals = _regroup(block, mask, blocks, state)
-        reconvergence = entered.reconvergence
-        apart = reconvergence if reconvergence >= 0 else entered.length
-        together = np.int64(1) if reconvergence >= 0 else arrivals
-        executed = apart * arrivals + (entered.length - apart) * together
     entered.arrivals += arrivals
     entered.warps += together
-    entered.threads += threads
-    warp_instructions[state.ordinal, warp] += executed
+    entered.threads += popcount(mask)
+    return apart * arrivals + (entered.length - apart) * together
 
 
 @inlined
@@ -104,7 +138,7 @@ def enter_warp(warp, index, executed, warps, state):
             return False
         state.ordinal = found
         for i in range(warps):
-            state.group_count[i] = 0
+            state.together[i] = 0
     state.warp = warp
     slot = executed[state.ordinal].path_slot + warp
     state.slot = slot if slot >= warp and state.is_logged[slot] else -1

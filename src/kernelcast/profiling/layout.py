@@ -28,6 +28,7 @@ INSTRUCTION = np.dtype(
         ("shift", np.int64),  # two to this many words of 4 B are a lane's
         ("effect", np.int64),
         ("row", np.int64),
+        ("is_plain", np.int64),  # its lanes are in one space, and do not add to global memory
     ]
 )
 
@@ -40,7 +41,8 @@ BLOCK = np.dtype(
         # How many instructions come before lanes that arrived one by one go on together: 0 where
         # they reconverge at the start, -1 where they do not.
         ("reconvergence", np.int64),
-        ("arrivals", np.int64),  # groups of lanes that came to it
+        ("whole", np.int64),  # times that all lanes of a warp that are left came to it together
+        ("arrivals", np.int64),  # besides, groups of lanes that came to it
         ("warps", np.int64),  # groups that went on after reconvergence
         ("threads", np.int64),
         ("divergent", np.int64),  # groups that diverged at its end
@@ -56,7 +58,7 @@ REGION = np.dtype(
     [
         ("first_line", np.int64),
         ("end_line", np.int64),
-        ("first_mark", np.int64),
+        ("first_page", np.int64),
         ("requested", np.int64),
         ("block_distinct", np.int64),
         ("distinct", np.int64),
@@ -81,41 +83,63 @@ ACCESS = np.dtype(
         ("counts", np.int64, COUNTS),
         ("tag_passes", np.int64),
         ("misses", np.int64),  # requests since one whose pattern was remembered
+        # The array that was touched last: its number, its lines, and from the number of a page to
+        # where it stands in the table of pages.
+        ("region", np.int64),
+        ("first_line", np.int64),
+        ("end_line", np.int64),
+        ("to_page", np.int64),
     ]
 )
 
-# A line of an array, or a scratch row that no array has.
-MARK = np.dtype(
-    [
-        # Four times a bit for every sector: touched by the block, written by it, and both by any
-        # block so far; above them the ordinal of the block, from 1 on.
-        ("stamp", np.int64),
-        # Of the last request that was counted here: a bit for every unit asked for, above them one
-        # for every sector, and above these the request's number.
-        ("asked", np.int64),
-    ]
-)
 BLOCK_BITS, EVER_BITS, STAMP_BITS = 8, 8, 16
-UNIT_BITS, ASKED_BITS, REQUEST_BITS = 32, 36, 27
-SCRATCH_ROWS = 1 << 17
-"""Rows of banks of shared memory, or words of local memory, that a request can tell apart: a thread
-has at most 512 KiB of local memory (CUDA C++ Programming Guide, technical specifications)."""
+"""A mark of a line has four times a bit for every sector: touched by the block, written by it, and
+both by any block so far; above them stands the ordinal of the block, from 1 on."""
+PAGE_BITS = 4
+PAGE_LINES = 1 << PAGE_BITS
+"""Marks are kept by pages of so many lines, in the order in which these are first touched: a sample
+touches arrays here and there."""
+
+_MAX_LINES = 256
+"""Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
+ASKED_ENTRIES = 4 * _MAX_LINES
+"""Places for the lines of a request, by a hash of the line."""
+UNIT_BITS = 32
+"""What is asked for of a line: a bit for every unit, above them one for every sector."""
+ASKED_LINE_BITS, REQUEST_BITS = 42, 20
+"""Of the key of a place: the line, above it the number of the request."""
 
 # An entry of the path log: a logged warp enters a basic block.
 LOG_ENTRY = np.dtype([("slot", np.int32), ("block", np.int32), ("lanes", np.int32)])
 
 MAX_WARPS = 32
 _MAX_SLOTS = 8 * MAX_WARPS
+
+# A request that was counted before. Its pattern is a shape and two numbers: of lanes in two rows
+# the stride and the distance of lane 16 from lane 0, of others a hash of how the lanes lie.
+MEMO = np.dtype(
+    [
+        ("shape", np.int64),  # 0 where the entry is empty
+        ("stride", np.int64),
+        ("apart", np.int64),
+        ("hits", np.int64),  # how often it was met since it stands here
+        # Lines of arrays, and each line: its distance from the line of the base, above four bits
+        # for its sectors.
+        ("lines", np.int64),
+        ("line", np.int32, WARP_LANES),
+        ("counts", np.int64, COUNTS),
+        ("delta", np.int32, WARP_LANES),  # distances of the active lanes from the base
+        ("unused", np.int64, 6),  # an entry begins where a line of a CPU's cache does
+    ]
+)
 MEMO_ENTRIES = 1024
-MEMO_BASE_BITS, MEMO_AFFINE_BIT, MEMO_ROW_BITS = 32, 40, 41
-"""Of the first half of a memo's key: above the mask stand the place of the base in its period,
-whether the request is affine, and the row of `ACCESS`."""
+SHAPE_BASE_BITS, SHAPE_LISTED_BIT, SHAPE_ROW_BITS = 32, 40, 41
+"""Of a shape: above the mask stand the place of the base in its period, whether the lanes are
+listed one by one, and the row of `ACCESS`."""
 ADDED_WORDS = 1 << 14
 """Counters of atomics by their word; words this many apart share one."""
 LANES_ADDED, MERGED = range(2)
 """Rows of `added`: every lane counts, or those of a request once that all go to one word."""
-_MAX_LINES = 256
-"""Most lines one request can touch: 32 lanes of 32 B of local memory, each word a line apart."""
 
 STATE = np.dtype(
     [
@@ -130,27 +154,25 @@ STATE = np.dtype(
         ("window", np.int64, (GENERIC_SPACES, 3)),  # start, end, what to subtract
         ("counts_half_warps", np.int64),
         ("tag_bank_bits", np.int64, MOST_TAG_BITS),  # 0 where nobody asks for passes of tags
-        # Lanes that a warp executes together, the basic block that they were last in, and whether
-        # some of them have gone on from there.
+        # Of every warp, the lanes that go through the block together: 0 before the first, -1 where
+        # they have parted; the basic block that they were last in, and whether others left them
+        # there.
+        ("together", np.int64, MAX_WARPS),
+        ("last_block", np.int64, MAX_WARPS),
+        ("was_left", np.int64, MAX_WARPS),
+        # Where they have parted, the same of every group of lanes.
         ("group_count", np.int64, MAX_WARPS),
         ("group_mask", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("group_diverged", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
-        # Requests seen before: shape and pattern, -1 at first; how often each was met since it
-        # stands here, the distances of its lanes from the base, its counts, and its lines of global
-        # memory: their distances from the line of the base, above four bits for their sectors.
-        ("memo_key", np.int64, (MEMO_ENTRIES, 2)),
-        ("memo_hits", np.int64, MEMO_ENTRIES),
-        ("memo_lines", np.int64, MEMO_ENTRIES),
-        ("memo_delta", np.int32, (MEMO_ENTRIES, WARP_LANES)),
-        ("memo_line", np.int32, (MEMO_ENTRIES, WARP_LANES)),
-        ("memo_counts", np.int64, (MEMO_ENTRIES, COUNTS)),
+        ("pages", np.int64),  # of marks that are in use; their numbers start at 1
         ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
         # The request being counted: its number, from 1 on and then anew, and what it asks for.
         ("request", np.int64),
         ("counts", np.int64, COUNTS),
+        ("asked", np.int64, (ASKED_ENTRIES, 2)),  # by line: key, and what is asked for
         ("line", np.int64, _MAX_LINES),
-        ("line_mark", np.int64, _MAX_LINES),
+        ("line_place", np.int64, _MAX_LINES),
         ("line_sectors", np.int64, _MAX_LINES),
         ("load", np.int64, WARP_LANES),  # units asked for, by group of lanes and bank
         ("part", np.int64, WARP_LANES),  # addresses of one word of every lane

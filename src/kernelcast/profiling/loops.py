@@ -12,6 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 Scalar = np.dtype[Any]
 
+HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
+"""Products with this number have high bits that depend on all bits of the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf:

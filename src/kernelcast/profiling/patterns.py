@@ -8,7 +8,8 @@ import numpy as np
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (
-    ASKED_BITS,
+    ASKED_ENTRIES,
+    ASKED_LINE_BITS,
     COUNTS,
     DIVERGENT,
     GLOBAL,
@@ -21,42 +22,52 @@ from kernelcast.profiling.layout import (
     READS,
     REQUEST_BITS,
     REQUESTS,
-    SCRATCH_ROWS,
     SECTORS,
     SHARED,
     UNIT_BITS,
 )
-from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
-from kernelcast.profiling.touches import region_of
+from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, lowest_bit, popcount
 
 _BANKS_MASK = 31
 _FEWEST_LANES = 8
 """Wide accesses are served by groups of lanes, of no fewer than these."""
 SECTOR = 1 << UNIT_BITS
+_LINE_MASK = (1 << ASKED_LINE_BITS) - 1
+_PLACE_SHIFT = 64 - ASKED_ENTRIES.bit_length() + 1
 
 
 @inlined
-def next_request(state, marks):
-    """A number for the request being counted, above the units and sectors in `asked`."""
+def next_request(state):
+    """A number for the request being counted, above the line in the keys of `asked`."""
     state.request += 1
     if state.request >> REQUEST_BITS:
-        for i in range(len(marks)):
-            if marks[i].asked:
-                marks[i].asked = 0
+        state.asked[:] = 0
         state.request = 1
-    return state.request << ASKED_BITS
+    return state.request << ASKED_LINE_BITS
 
 
 @inlined
-def _ask(line, mark, unit, sector, lines, request, state, marks):
+def place_of(line, request, state):
+    """Where in `asked` a line of a request stands, and whether it does already."""
+    key = request | line & _LINE_MASK
+    place = np.uint64(line * HASH_FACTOR) >> np.uint64(_PLACE_SHIFT)
+    known = state.asked[place, 0]
+    while known != key and (known ^ key) >> ASKED_LINE_BITS == 0:
+        place = (place + np.uint64(1)) & np.uint64(ASKED_ENTRIES - 1)
+        known = state.asked[place, 0]
+    state.asked[place, 0] = key
+    return place, known == key
+
+
+@inlined
+def _ask(line, unit, sector, lines, request, state):
     """Note that a lane asks for a unit of a line; return how many lines are asked for then."""
-    row = marks[np.uint64(mark)]
-    asked = row.asked ^ request
-    asked = asked if asked >> ASKED_BITS == 0 else np.int64(0)
+    place, is_known = place_of(line, request, state)
+    asked = state.asked[place, 1] if is_known else np.int64(0)
     state.line[np.uint64(lines)] = line
-    state.line_mark[np.uint64(lines)] = mark
+    state.line_place[np.uint64(lines)] = place
     state.load[np.uint64(unit)] += ~(asked >> unit) & 1
-    row.asked = request | asked | np.int64(1) << unit | SECTOR << sector
+    state.asked[place, 1] = asked | np.int64(1) << unit | SECTOR << sector
     return lines + (asked == 0)
 
 
@@ -73,54 +84,27 @@ def lanes_of_group(shift):
 
 
 @inner
-def _ask_global(mask, shift, lanes, request, regions, state, marks):
-    """Ask for words of arrays; return how many lines, or -1 outside every array."""
+def _ask_lines(mask, shift, has_sectors, lanes, request, state):
+    """Ask for words of arrays or of shared memory; return how many lines, or rows of banks."""
     group = -lanes_of_group(shift)
-    lines, first, end, to_mark = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    rest = mask
-    while rest:
-        lane = lowest_bit(rest)
-        rest &= rest - 1
-        address = lanes[np.uint64(lane)]
-        line = address >> LINE_SHIFT
-        if line < first or line >= end:
-            number = region_of(line, regions)
-            if number < 0:
-                return number
-            region = regions[number]
-            first, end = region.first_line, region.end_line
-            to_mark = region.first_mark - first
-        unit = unit_of(lane, address, shift, group)
-        lines = _ask(line, to_mark + line, unit, address >> 5 & 3, lines, request, state, marks)
-    return lines
-
-
-@inner
-def _ask_shared(mask, shift, lanes, request, state, marks):
-    """Ask for words of shared memory; return how many rows of banks."""
-    group = -lanes_of_group(shift)
-    scratch = len(marks) - SCRATCH_ROWS
     lines = np.int64(0)
     rest = mask
     while rest:
         lane = lowest_bit(rest)
         rest &= rest - 1
         address = lanes[np.uint64(lane)]
-        line = address >> LINE_SHIFT
-        mark = scratch + (line & (SCRATCH_ROWS - 1))
-        lines = _ask(
-            line, mark, unit_of(lane, address, shift, group), 0, lines, request, state, marks
-        )
+        sector = address >> 5 & 3 if has_sectors else np.int64(0)
+        unit = unit_of(lane, address, shift, group)
+        lines = _ask(address >> LINE_SHIFT, unit, sector, lines, request, state)
     return lines
 
 
 @inner
-def _ask_local(mask, shift, lanes, request, state, marks):
+def _ask_local(mask, shift, lanes, request, state):
     """Ask for words of local memory; return how many lines.
 
     The hardware lays the local memories of a warp's lanes side by side, word by word.
     """
-    scratch = len(marks) - SCRATCH_ROWS
     lines = np.int64(0)
     for j in range(np.int64(1) << shift):
         rest = mask
@@ -128,8 +112,7 @@ def _ask_local(mask, shift, lanes, request, state, marks):
             lane = lowest_bit(rest)
             rest &= rest - 1
             word = (lanes[np.uint64(lane)] >> 2) + j
-            mark = scratch + (word & (SCRATCH_ROWS - 1))
-            lines = _ask(word, mark, lane, lane >> 3, lines, request, state, marks)
+            lines = _ask(word, lane, lane >> 3, lines, request, state)
     return lines
 
 
@@ -150,19 +133,18 @@ def count_passes(mask, shift, state):
 
 
 @inlined
-def _take_sectors(lines, state, marks):
+def _take_sectors(lines, state):
     """Fill `line_sectors` with what was asked for; return all sectors."""
     sectors = np.int64(0)
     for i in range(lines):
-        row = marks[np.uint64(state.line_mark[i])]
-        state.line_sectors[i] = row.asked >> UNIT_BITS & 15
+        state.line_sectors[i] = state.asked[np.uint64(state.line_place[i]), 1] >> UNIT_BITS & 15
         sectors += popcount(state.line_sectors[i])
     return sectors
 
 
 @inner
-def count_pattern(mask, instruction, space, lanes, regions, state, marks):
-    """Fill `counts`, `line` and `line_sectors`; return how many lines of arrays, or -1 outside."""
+def count_pattern(mask, instruction, space, lanes, state):
+    """Fill `counts`, `line` and `line_sectors`; return how many lines of arrays."""
     counts, shift = state.counts, instruction.shift
     for column in range(COUNTS):
         counts[column] = 0
@@ -170,18 +152,14 @@ def count_pattern(mask, instruction, space, lanes, regions, state, marks):
     counts[LANES] = popcount(mask)
     for unit in range(WARP_LANES):
         state.load[unit] = 0
-    lines, request = np.int64(0), next_request(state, marks)
-    if space == GLOBAL:
-        lines = _ask_global(mask, shift, lanes, request, regions, state, marks)
-        if lines < 0:
-            return lines
-    elif space == SHARED:
-        lines = _ask_shared(mask, shift, lanes, request, state, marks)
+    lines, request = np.int64(0), next_request(state)
+    if space in (GLOBAL, SHARED):
+        lines = _ask_lines(mask, shift, space == GLOBAL, lanes, request, state)
     elif space == LOCAL:
-        lines = _ask_local(mask, shift, lanes, request, state, marks)
+        lines = _ask_local(mask, shift, lanes, request, state)
     if space == SHARED or (space == GLOBAL and instruction.effect == READS):
         counts[PASSES], counts[IDEAL_PASSES] = count_passes(mask, shift, state)
-    sectors = _take_sectors(lines, state, marks)
+    sectors = _take_sectors(lines, state)
     if space in (GLOBAL, LOCAL):
         counts[SECTORS], counts[LINES], counts[DIVERGENT] = sectors, lines, lines > 1
     if state.counts_half_warps:

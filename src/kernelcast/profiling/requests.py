@@ -4,13 +4,16 @@
 The pattern of a request, how its lanes lie to each other, decides nearly all that is counted of it.
 A loop repeats few patterns, so each is counted once and remembered; where an instruction's differ
 from time to time its requests are counted one by one.
+
+The lanes of a request are two rows, of lanes 0 to 15 and 16 to 31, with one stride and `apart` from
+each other, or listed one by one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling.layout import (
     ADDED_WORDS,
     COUNTS,
@@ -18,22 +21,37 @@ from kernelcast.profiling.layout import (
     GENERIC_SPACES,
     GLOBAL,
     LANES_ADDED,
-    MEMO_AFFINE_BIT,
-    MEMO_BASE_BITS,
-    MEMO_ROW_BITS,
     MERGED,
     READS,
+    SHAPE_BASE_BITS,
+    SHAPE_LISTED_BIT,
+    SHAPE_ROW_BITS,
     SHARED,
     WRITES,
 )
 from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
-from kernelcast.profiling.memo import lookup, remember
+from kernelcast.profiling.memo import (
+    beside,
+    hash_of_lanes,
+    lie_alike,
+    place_of_pattern,
+    remember,
+    stands_at,
+)
 from kernelcast.profiling.patterns import count_pattern
 from kernelcast.profiling.scattered import count_scattered
-from kernelcast.profiling.touches import PERIOD, count_tag_passes, first_line_of, touch
+from kernelcast.profiling.touches import (
+    PERIOD,
+    count_known_tag_passes,
+    count_tag_passes,
+    first_line_of,
+    touch_counted,
+    touch_known,
+)
 
 _SHARED_PERIOD = 16
-"""The same of shared memory: a shift by the widest access goes on to other banks, all alike."""
+"""What `PERIOD` is in shared memory: a shift by the widest access goes on to other banks, all
+alike."""
 _MISSES = 16
 """Requests in a row of unknown patterns after which those of an instruction are not looked up."""
 _RETRY = 64
@@ -41,7 +59,7 @@ _RETRY = 64
 
 
 @inner
-def _count_added(mask, is_affine, base, stride, lanes, state):
+def _count_added(mask, lanes, state):
     """Count the lanes of an atomic by the word that each goes to, and once where that is one."""
     first = np.int64(-1)
     is_one = True
@@ -49,8 +67,7 @@ def _count_added(mask, is_affine, base, stride, lanes, state):
     while rest:
         lane = lowest_bit(rest)
         rest &= rest - 1
-        address = base + lane * stride if is_affine else lanes[lane]
-        word = address >> 2 & (ADDED_WORDS - 1)
+        word = lanes[lane] >> 2 & (ADDED_WORDS - 1)
         first = word if first < 0 else first
         is_one = is_one and word == first
         state.added[LANES_ADDED, word] += 1
@@ -59,136 +76,204 @@ def _count_added(mask, is_affine, base, stride, lanes, state):
         state.added[MERGED, first] -= popcount(mask) - 1
 
 
-@inner
-def _count_unknown(
-    instruction,
-    row,
-    space,
-    mask,
-    lanes,
-    base,
-    entry,
-    shape,
-    stride,
-    accesses,
-    regions,
-    marks,
-    state,
-):
-    """Count a request of an unknown pattern, and remember it where it has an entry.
-
-    Returns how many lines of arrays it has, or -1 outside every array.
-    """
-    lines = count_pattern(mask, instruction, space, lanes, regions, state, marks)
-    if lines < 0:
-        return lines
-    if entry >= 0:
-        remember(entry, shape, stride, mask, lanes, base, lines, accesses, state)
-    counts = accesses[row].counts
-    for column in range(COUNTS):
-        counts[column] += state.counts[column]
-    return lines
+@inlined
+def _count_known(entry, base, instruction, access, regions, pages, marks, state):
+    """Count a request of a known pattern; False where it leaves every array."""
+    access.misses = 0
+    entry.hits += 1
+    if entry.lines == 0:
+        return True
+    base_line = first_line_of(base)
+    if instruction.effect == READS and state.tag_bank_bits[0]:
+        access.tag_passes += count_known_tag_passes(entry, base_line, state)
+    return touch_known(entry, base_line, instruction.effect, access, regions, pages, marks, state)
 
 
 @inlined
-def _record_request(
+def _is_looked_up(access):
+    """Whether a request is worth looking up, by those of its instruction before."""
+    return access.misses < _MISSES or access.misses & (_RETRY - 1) == 0
+
+
+@inner
+def _count_other(
     instruction,
     row,
     space,
     mask,
-    is_affine,
+    lanes,
+    base,
+    shape,
+    stride,
+    apart,
+    accesses,
+    regions,
+    pages,
+    marks,
+    memo,
+    state,
+):
+    """Count a request whose pattern does not stand where it was looked up first.
+
+    One that is unknown is remembered unless that is the rule.
+    """
+    access = accesses[row]
+    is_remembered = _is_looked_up(access)
+    if is_remembered:
+        older = memo[beside(place_of_pattern(shape, stride, apart))]
+        is_known = stands_at(older, shape, stride, apart)
+        if is_known and lie_alike(older, mask, lanes, base, state):
+            return _count_known(older, base, instruction, access, regions, pages, marks, state)
+    access.misses += 1
+    if not is_remembered and space == GLOBAL and not state.counts_half_warps:
+        return count_scattered(mask, instruction, access, lanes, regions, pages, marks, state)
+    lines = count_pattern(mask, instruction, space, lanes, state)
+    if is_remembered:
+        remember(memo, shape, stride, apart, mask, lanes, base, lines, accesses, state)
+    for column in range(COUNTS):
+        access.counts[column] += state.counts[column]
+    if lines and instruction.effect == READS and state.tag_bank_bits[0]:
+        access.tag_passes += count_tag_passes(lines, state)
+    return touch_counted(lines, instruction.effect, access, regions, pages, marks, state)
+
+
+@inlined
+def _shape(row, space, mask, base):
+    """What two requests of one pattern have alike, besides how the lanes lie to each other."""
+    period = _SHARED_PERIOD if space == SHARED else PERIOD
+    return row << SHAPE_ROW_BITS | (base & (period - 1)) << SHAPE_BASE_BITS | mask
+
+
+@inlined
+def _list_rows(base, stride, apart, lanes):
+    """Write the addresses of two rows lane by lane."""
+    for lane in range(HALF_WARP_LANES):
+        lanes[lane] = base + lane * stride
+        lanes[lane + HALF_WARP_LANES] = base + apart + lane * stride
+
+
+@inlined
+def record_rows(
+    instruction,
+    mask,
     base,
     stride,
-    lanes,
+    apart,
     scratch,
     accesses,
     regions,
+    pages,
     marks,
+    memo,
     state,
 ):
-    """Count one request in one space; False where it leaves every array.
+    """Count a request of two rows; False where it leaves every array.
 
-    Affine requests are `base + lane * stride`; the addresses of others stand in `lanes`.
+    `scratch` has room for the addresses of two requests.
     """
-    effect = instruction.effect
-    if effect == READS | WRITES and space == GLOBAL:
-        _count_added(mask, is_affine, base, stride, lanes, state)
-    if not is_affine:
-        base = lanes[np.uint64(lowest_bit(mask))]
-    access = accesses[np.uint64(row)]
-    shape, entry, is_known = np.int64(0), np.int64(-1), False
-    if access.misses < _MISSES or access.misses & (_RETRY - 1) == 0:
-        period = _SHARED_PERIOD if space == SHARED else PERIOD
-        shape = mask | (base & (period - 1)) << MEMO_BASE_BITS
-        shape |= np.int64(is_affine) << MEMO_AFFINE_BIT | row << MEMO_ROW_BITS
-        entry, is_known = lookup(shape, mask, is_affine, base, stride, lanes, state)
-    if is_known:
-        access.misses = 0
-        state.memo_hits[np.uint64(entry)] += 1
-        lines = state.memo_lines[np.uint64(entry)]
-    else:
-        access.misses += 1
-        if is_affine:
-            lanes = scratch
-            for lane in range(WARP_LANES):
-                lanes[lane] = base + lane * stride
-        if entry < 0 and space == GLOBAL and not state.counts_half_warps:
-            return count_scattered(mask, instruction, access, lanes, regions, marks, state)
-        lines = _count_unknown(
-            instruction,
-            row,
-            space,
-            mask,
-            lanes,
-            base,
-            entry,
-            shape,
-            stride,
-            accesses,
-            regions,
-            marks,
-            state,
+    if not instruction.is_plain or mask == 0:
+        lanes = scratch[WARP_LANES:]
+        _list_rows(base, stride, apart, lanes)
+        return _record_special(
+            instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
         )
-        entry = np.int64(-1)
-    if lines <= 0:
-        return lines == 0
-    base_line = first_line_of(base)
-    if effect == READS and state.tag_bank_bits[0]:
-        access.tag_passes += count_tag_passes(lines, entry, base_line, state)
-    return touch(lines, entry, base_line, effect, regions, marks, state)
+    row, space = instruction.row, instruction.space
+    shape = _shape(row, space, mask, base)
+    entry = memo[place_of_pattern(shape, stride, apart)]
+    if stands_at(entry, shape, stride, apart):
+        access = accesses[np.uint64(row)]
+        return _count_known(entry, base, instruction, access, regions, pages, marks, state)
+    _list_rows(base, stride, apart, scratch)
+    return _count_other(
+        instruction,
+        row,
+        space,
+        mask,
+        scratch,
+        base,
+        shape,
+        stride,
+        apart,
+        accesses,
+        regions,
+        pages,
+        marks,
+        memo,
+        state,
+    )
+
+
+@inlined
+def record_lanes(instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state):
+    """Count a request of listed lanes; False where it leaves every array.
+
+    `scratch` has room for the addresses of a request.
+    """
+    if instruction.is_plain and mask:
+        row, space = instruction.row, instruction.space
+        return _record_listed(
+            instruction, row, space, mask, lanes, accesses, regions, pages, marks, memo, state
+        )
+    return _record_special(
+        instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
+    )
+
+
+@inlined
+def _record_listed(
+    instruction, row, space, mask, lanes, accesses, regions, pages, marks, memo, state
+):
+    """The same of lanes that all lead to one space."""
+    access = accesses[np.uint64(row)]
+    base = lanes[np.uint64(lowest_bit(mask))]
+    shape = _shape(row, space, mask, base) | 1 << SHAPE_LISTED_BIT
+    hashed = np.int64(0)
+    if _is_looked_up(access):
+        hashed = hash_of_lanes(mask, lanes, base, state)
+        entry = memo[place_of_pattern(shape, hashed, np.int64(0))]
+        is_known = stands_at(entry, shape, hashed, np.int64(0))
+        if is_known and lie_alike(entry, mask, lanes, base, state):
+            return _count_known(entry, base, instruction, access, regions, pages, marks, state)
+    return _count_other(
+        instruction,
+        row,
+        space,
+        mask,
+        lanes,
+        base,
+        shape,
+        hashed,
+        np.int64(0),
+        accesses,
+        regions,
+        pages,
+        marks,
+        memo,
+        state,
+    )
 
 
 @inner
-def _record_generic(
-    instruction, mask, is_affine, base, stride, lanes, scratch, accesses, regions, marks, state
+def _record_special(
+    instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
 ):
-    """Count an access by the spaces that its lanes lead to; False where it leaves every array."""
-    row, rest = instruction.row, mask
-    asked = scratch[WARP_LANES:]
+    """The same of lanes that may lead to several spaces, or add to global memory."""
+    rest = mask
     for space in range(GENERIC_SPACES):
-        inside, subtract = np.int64(0), state.window[space, 2]
-        among = rest
-        while among:
-            lane = lowest_bit(among)
-            among &= among - 1
-            address = base + lane * stride if is_affine else lanes[lane]
-            is_inside = state.window[space, 0] <= address < state.window[space, 1]
-            inside |= np.int64(is_inside) << lane
-            asked[lane] = address - subtract
-        if inside and not _record_request(
-            instruction,
-            row + space,
-            space,
-            inside,
-            is_affine,
-            base - subtract,
-            stride,
-            asked,
-            scratch,
-            accesses,
-            regions,
-            marks,
-            state,
+        inside, row, subtract = rest, instruction.row, np.int64(0)
+        if instruction.space == GENERIC:
+            row += space
+            inside, subtract = _lanes_inside(space, rest, lanes, state), state.window[space, 2]
+        elif instruction.space != space:
+            continue
+        if inside == 0:
+            continue
+        for lane in range(WARP_LANES):
+            scratch[lane] = lanes[lane] - subtract
+        if space == GLOBAL and instruction.effect == READS | WRITES:
+            _count_added(inside, scratch, state)
+        if not _record_listed(
+            instruction, row, space, inside, scratch, accesses, regions, pages, marks, memo, state
         ):
             return False
         rest &= ~inside
@@ -196,39 +281,12 @@ def _record_generic(
 
 
 @inlined
-def record_access(
-    instruction, mask, is_affine, base, stride, lanes, scratch, accesses, regions, marks, state
-):
-    """Count one access, a generic one by the spaces that its lanes lead to.
-
-    `scratch` has room for the addresses of two requests. False where it leaves every array.
-    """
-    if instruction.space == GENERIC:
-        return _record_generic(
-            instruction,
-            mask,
-            is_affine,
-            base,
-            stride,
-            lanes,
-            scratch,
-            accesses,
-            regions,
-            marks,
-            state,
-        )
-    return mask == 0 or _record_request(
-        instruction,
-        instruction.row,
-        instruction.space,
-        mask,
-        is_affine,
-        base,
-        stride,
-        lanes,
-        scratch,
-        accesses,
-        regions,
-        marks,
-        state,
-    )
+def _lanes_inside(space, among, lanes, state):
+    """Those of some lanes whose generic addresses lead to a space."""
+    inside = np.int64(0)
+    while among:
+        lane = lowest_bit(among)
+        among &= among - 1
+        is_inside = state.window[space, 0] <= lanes[lane] < state.window[space, 1]
+        inside |= np.int64(is_inside) << lane
+    return inside

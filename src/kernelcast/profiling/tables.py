@@ -73,12 +73,15 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
     for number in reversed(range(len(rows))):  # the first row of an instruction stays
         instruction = rows[number].instruction
         assert instruction.space is not None
+        space, op_class = instruction.space, instruction.op_class
+        adds = op_class is OpClass.ATOMIC and space is Space.GLOBAL
         table[instruction.index] = (
-            _CODES[instruction.space],
+            _CODES[space],
             instruction.access_bytes,
             max(instruction.access_bytes // _WORD_BYTES, 1).bit_length() - 1,
-            _EFFECTS[instruction.op_class],
+            _EFFECTS[op_class],
             number,
+            space is not Space.GENERIC and not adds and instruction.access_bytes > 0,
         )
     return table
 
@@ -125,29 +128,35 @@ def executed_table(blocks: Sequence[int]) -> IntegerTable:
 
 
 def region_table(memory: Memory) -> tuple[IntegerTable, int]:
-    """`layout.REGION` for every array, and the lines of all of them."""
+    """`layout.REGION` for every array, and the pages of all of them."""
     table = np.zeros(len(memory.regions), layout.REGION)
-    lines = 0
+    pages = 0
     for row, region in zip(table, memory.regions, strict=True):
         row["first_line"] = -(-region.address // layout.LINE_BYTES)
         row["end_line"] = -(-(region.address + region.size_bytes) // layout.LINE_BYTES)
-        row["first_mark"] = lines
-        lines += int(row["end_line"] - row["first_line"])
-    return table, lines
+        row["first_page"] = pages
+        pages += page_count(row)
+    return table, pages
 
 
-def line_marks(lines: int) -> IntegerTable:
-    """`layout.MARK` for every line and the scratch rows, 0; pages never touched cost nothing.
+def page_count(region: np.void) -> int:
+    """Pages of an array, of which its first line and its last may not begin and end one."""
+    first, end = int(region["first_line"]), int(region["end_line"])
+    return -(-end // layout.PAGE_LINES) - first // layout.PAGE_LINES
 
-    A sample touches an array here and there: huge pages would clear and hold all of it.
+
+def line_marks(pages: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The table of pages, 0 where none was touched yet, and room for a mark of every line of them.
+
+    What is never touched costs nothing: huge pages would clear and hold all of it.
     """
-    rows = lines + layout.SCRATCH_ROWS
-    pages = mmap.mmap(-1, rows * layout.MARK.itemsize)
+    size_bytes = 8 * layout.PAGE_LINES * (pages + 1)
+    memory = mmap.mmap(-1, size_bytes)
     advice = getattr(mmap, "MADV_NOHUGEPAGE", None)
     if advice is not None:
         with contextlib.suppress(OSError):  # kernels built without huge pages refuse
-            pages.madvise(advice)
-    return np.frombuffer(pages, layout.MARK, rows)
+            memory.madvise(advice)
+    return np.zeros(max(pages, 1), np.int32), np.frombuffer(memory, np.int64)
 
 
 def array_sectors(size_bytes: int) -> int:
@@ -166,7 +175,6 @@ def initial_states(
     state["slot"] = -1
     for first in executed["path_slot"][executed["path_slot"] >= 0]:
         state["is_logged"][first : first + warps_per_block] = 1
-    state["memo_key"] = -1
     state["counts_half_warps"] = rules.half_warps
     state["tag_bank_bits"][: len(rules.tag_bank_bits)] = rules.tag_bank_bits
     state["window"] = generic_windows()

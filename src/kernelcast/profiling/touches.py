@@ -5,7 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.profiling.layout import BLOCK_BITS, LINE_SHIFT, READS, STAMP_BITS, WRITES
+from kernelcast.profiling.layout import (
+    BLOCK_BITS,
+    LINE_SHIFT,
+    PAGE_BITS,
+    PAGE_LINES,
+    READS,
+    STAMP_BITS,
+    WRITES,
+)
 from kernelcast.profiling.loops import inlined, inner, popcount
 
 PERIOD = 256
@@ -30,79 +38,138 @@ def first_line_of(base):
 
 
 @inlined
-def _line_of(i, entry, base_line, state):
-    """A line of a request and its sectors: of a remembered one, or of that just counted."""
-    if entry >= 0:
-        known = np.int64(state.memo_line[np.uint64(entry), np.uint64(i)])
-        return base_line + (known >> 4), known & 15
-    return state.line[np.uint64(i)], state.line_sectors[np.uint64(i)]
+def line_of(known, base_line):
+    """A line of a remembered request, and its sectors."""
+    return base_line + (known >> 4), known & 15
 
 
 @inlined
-def count_tag_passes(lines, entry, base_line, state):
-    """Passes in which four banks of tags look up the lines of a request."""
-    loads = np.int64(0)  # of the four banks, 16 bits each
-    for i in range(lines):
-        line, _ = _line_of(i, entry, base_line, state)
-        bank = popcount(line & state.tag_bank_bits[0]) & 1
-        bank |= (popcount(line & state.tag_bank_bits[1]) & 1) << 1
-        loads += np.int64(1) << (bank << 4)
+def _bank_of(line, state):
+    """A one in the 16 bits of the bank of tags that holds a line."""
+    bank = popcount(line & state.tag_bank_bits[0]) & 1
+    bank |= (popcount(line & state.tag_bank_bits[1]) & 1) << 1
+    return np.int64(1) << (bank << 4)
+
+
+@inlined
+def _fullest(loads):
+    """The largest of four sums of 16 bits."""
     return max(max(loads & 0xFF, loads >> 16 & 0xFF), max(loads >> 32 & 0xFF, loads >> 48 & 0xFF))
 
 
+@inner
+def count_tag_passes(lines, state):
+    """Passes in which four banks of tags look up the lines of the request just counted."""
+    loads = np.int64(0)
+    for i in range(lines):
+        loads += _bank_of(state.line[i], state)
+    return _fullest(loads)
+
+
+@inner
+def count_known_tag_passes(entry, base_line, state):
+    """The same of a remembered one."""
+    loads = np.int64(0)
+    for i in range(entry.lines):
+        line, _ = line_of(np.int64(entry.line[i]), base_line)
+        loads += _bank_of(line, state)
+    return _fullest(loads)
+
+
+@inner
+def _new_page(place, pages, state):
+    """The number of a page that is touched for the first time."""
+    state.pages += 1
+    pages[place] = state.pages
+    return state.pages
+
+
 @inlined
-def mark_sectors(mark, asked, stamped):
+def mark_of(line, access, pages, state):
+    """Which mark is that of a line of the array that `access` is about."""
+    place = np.uint64((line >> PAGE_BITS) + access.to_page)
+    page = np.int64(pages[place])
+    if page == 0:
+        page = _new_page(place, pages, state)
+    return page << PAGE_BITS | line & (PAGE_LINES - 1)
+
+
+@inlined
+def mark_sectors(marks, mark, asked, stamped):
     """Mark some sectors of a line as touched; return those new to the block and to the run."""
-    stamp = mark.stamp
+    stamp = marks[np.uint64(mark)]
     by_block = stamp & _BLOCK_MASK if (stamp ^ stamped) >> STAMP_BITS == 0 else np.int64(0)
     new = asked & ~by_block
     if new == 0:
         return new, new
     ever = stamp >> BLOCK_BITS & _BLOCK_MASK
-    mark.stamp = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
+    marks[np.uint64(mark)] = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
     return new, new & ~ever
 
 
 @inlined
-def add_sums(region, effect, requested, in_block, in_run, written_in_block, written):
-    """Add what a request has touched of an array."""
-    region.requested += requested
+def add_new(region, in_block, in_run, written_in_block, written):
+    """Add to the sums of an array what is new to the block and to the run."""
     region.block_distinct += in_block
     region.distinct += in_run
     region.block_written += written_in_block
     region.written += written
+
+
+@inner
+def enter_region(line, effect, access, regions):
+    """Let `access` be about the array that a line lies in; False where it lies in none."""
+    number = region_of(line, regions)
+    if number < 0:
+        return False
+    region = regions[number]
     region.is_read |= effect & READS
     region.is_written |= effect & WRITES
+    access.region = number
+    access.first_line, access.end_line = region.first_line, region.end_line
+    access.to_page = region.first_page - (region.first_line >> PAGE_BITS)
+    return True
 
 
 @inlined
-def touch(lines, entry, base_line, effect, regions, marks, state):
-    """Mark the sectors of a request as touched; False where they leave every array."""
+def _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+    """Mark sectors of a line as touched; False where it lies outside every array."""
+    outside = line < access.first_line or line >= access.end_line
+    if outside and not enter_region(line, effect, access, regions):
+        return False
+    region = regions[np.uint64(access.region)]
+    region.requested += popcount(sectors)
+    asked = sectors | sectors << 4 if effect & WRITES else sectors
+    mark = mark_of(line, access, pages, state)
+    new, unseen = mark_sectors(marks, mark, asked, stamped)
+    if new:
+        add_new(
+            region,
+            popcount(new & 15),
+            popcount(unseen & 15),
+            popcount(new >> 4),
+            popcount(unseen >> 4),
+        )
+    return True
+
+
+@inlined
+def touch_known(entry, base_line, effect, access, regions, pages, marks, state):
+    """Mark what a remembered request touches; False where it leaves every array."""
     stamped = (state.ordinal + 1) << STAMP_BITS
-    number = np.int64(0)
-    at = np.int64(0)
-    while at < lines:
-        line, _ = _line_of(at, entry, base_line, state)
-        if line < regions[number].first_line or line >= regions[number].end_line:
-            number = region_of(line, regions)
-            if number < 0:
-                return False
-        region = regions[np.uint64(number)]
-        first, end, to_mark = region.first_line, region.end_line, region.first_mark
-        requested, in_block, in_run = np.int64(0), np.int64(0), np.int64(0)
-        written_in_block, written = np.int64(0), np.int64(0)
-        while at < lines:
-            line, sectors = _line_of(at, entry, base_line, state)
-            if line < first or line >= end:
-                break
-            at += 1
-            requested += popcount(sectors)
-            asked = sectors | sectors << 4 if effect & WRITES else sectors
-            new, unseen = mark_sectors(marks[np.uint64(to_mark + line - first)], asked, stamped)
-            if new:
-                in_block += popcount(new & 15)
-                written_in_block += popcount(new >> 4)
-                in_run += popcount(unseen & 15)
-                written += popcount(unseen >> 4)
-        add_sums(region, effect, requested, in_block, in_run, written_in_block, written)
+    for i in range(entry.lines):
+        line, sectors = line_of(np.int64(entry.line[np.uint64(i)]), base_line)
+        if not _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+            return False
+    return True
+
+
+@inner
+def touch_counted(lines, effect, access, regions, pages, marks, state):
+    """Mark what the request just counted touches; False where it leaves every array."""
+    stamped = (state.ordinal + 1) << STAMP_BITS
+    for i in range(lines):
+        line, sectors = state.line[i], state.line_sectors[i]
+        if not _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+            return False
     return True
