@@ -442,3 +442,12 @@ def test_an_affine_request_counts_as_its_addresses_do(start, stride, data):
     )
     assert as_affine.accesses == as_addresses.accesses
     assert as_affine.footprints == as_addresses.footprints
+
+
+def test_patterns_that_displace_each_other_lose_no_counts():
+    # Three times as many as are remembered, met in turn and then again.
+    strides = [4 * (1 + n % 3100) for n in range(6200)]
+    records = [affine(0, 0, stride) for stride in strides]
+    (access,) = profile(access_kernel(Space.SHARED), warp(0, 0), *records).accesses
+    assert access.requests == len(strides)
+    assert access.passes == sum(math.gcd(32, stride // 4) for stride in strides)

@@ -48,22 +48,22 @@ def next_request(state):
 
 @inlined
 def place_of(line, request, state):
-    """Where in `asked` a line of a request stands, and whether it does already."""
+    """Where in `asked` a line of a request stands, and what is asked for of it already."""
     key = request | line & _LINE_MASK
     place = np.uint64(line * HASH_FACTOR) >> np.uint64(_PLACE_SHIFT)
-    known = state.asked[place, 0]
-    while known != key and (known ^ key) >> ASKED_LINE_BITS == 0:
+    differing = state.asked[place, 0] ^ key
+    # The place of another line of this request: one comparison, which is hardly ever true.
+    while np.uint64(differing - 1) < np.uint64(_LINE_MASK):
         place = (place + np.uint64(1)) & np.uint64(ASKED_ENTRIES - 1)
-        known = state.asked[place, 0]
+        differing = state.asked[place, 0] ^ key
     state.asked[place, 0] = key
-    return place, known == key
+    return place, state.asked[place, 1] & -np.int64(differing == 0)
 
 
 @inlined
 def _ask(line, unit, sector, lines, request, state):
     """Note that a lane asks for a unit of a line; return how many lines are asked for then."""
-    place, is_known = place_of(line, request, state)
-    asked = state.asked[place, 1] if is_known else np.int64(0)
+    place, asked = place_of(line, request, state)
     state.line[np.uint64(lines)] = line
     state.line_place[np.uint64(lines)] = place
     state.load[np.uint64(unit)] += ~(asked >> unit) & 1

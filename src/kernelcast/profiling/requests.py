@@ -234,6 +234,9 @@ def _record_listed(
         is_known = stands_at(entry, shape, hashed, np.int64(0))
         if is_known and lie_alike(entry, mask, lanes, base, state):
             return _count_known(entry, base, instruction, access, regions, pages, marks, state)
+    elif space == GLOBAL and not state.counts_half_warps:
+        access.misses += 1
+        return count_scattered(mask, instruction, access, lanes, regions, pages, marks, state)
     return _count_other(
         instruction,
         row,

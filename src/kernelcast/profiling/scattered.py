@@ -37,8 +37,7 @@ from kernelcast.profiling.touches import (
     mark_sectors,
 )
 
-_SUM_BITS = 8
-_SUM_MASK = (1 << _SUM_BITS) - 1
+_UNITS = (1 << UNIT_BITS) - 1
 
 
 @inner
@@ -48,12 +47,12 @@ def count_scattered(mask, instruction, access, lanes, regions, pages, marks, sta
     The same as counting its pattern and touching its lines, but in one go.
     """
     shift, effect = instruction.shift, instruction.effect
-    group = -lanes_of_group(shift)
     stamped = (state.ordinal + 1) << STAMP_BITS
     request = next_request(state)
-    load = state.load
+    load, asked_by = state.load, state.part
     for unit in range(WARP_LANES):
         load[unit] = 0
+    _ask_each(lanes, shift, state)
     both = np.int64(0b10001) if effect & WRITES else np.int64(1)
     lines, sectors = np.int64(0), np.int64(0)
     rest = mask
@@ -63,30 +62,34 @@ def count_scattered(mask, instruction, access, lanes, regions, pages, marks, sta
         if outside and not enter_region(line, effect, access, regions):
             return False
         first, end = access.first_line, access.end_line
-        before, touched = sectors, np.int64(0)
+        before = sectors
+        in_block, in_run = np.int64(0), np.int64(0)
+        written_in_block, written = np.int64(0), np.int64(0)
         while rest:
-            lane = lowest_bit(rest)
-            address = lanes[np.uint64(lane)]
-            line = address >> LINE_SHIFT
+            lane = np.uint64(lowest_bit(rest))
+            line = lanes[lane] >> LINE_SHIFT
             if line < first or line >= end:
                 break
             rest &= rest - 1
-            sector = address >> 5 & 3
-            unit = unit_of(lane, address, shift, group)
-            place, is_known = place_of(line, request, state)
-            asked = state.asked[place, 1] if is_known else np.int64(0)
-            state.asked[place, 1] = asked | np.int64(1) << unit | SECTOR << sector
+            place, asked = place_of(line, request, state)
+            asks = asked_by[lane]
+            state.asked[place, 1] = asked | asks
             state.line[np.uint64(lines)] = line
             lines += asked == 0
-            sectors += ~(asked >> UNIT_BITS + sector) & 1
-            load[np.uint64(unit)] += ~(asked >> unit) & 1
+            fresh = asks & ~asked
+            sectors += fresh >> UNIT_BITS != 0
+            load[np.uint64(lowest_bit(asks))] += fresh & _UNITS != 0
+            touched = (asks >> UNIT_BITS) * both
             mark = mark_of(line, access, pages, state)
-            new, unseen = mark_sectors(marks, mark, both << sector, stamped)
-            if new:
-                touched += _spread(new) + (_spread(unseen) << 2 * _SUM_BITS)
+            new, unseen = mark_sectors(marks, mark, touched, stamped, False)
+            in_block += new & 15 != 0
+            in_run += unseen & 15 != 0
+            if effect & WRITES:
+                written_in_block += new >> 4 != 0
+                written += unseen >> 4 != 0
         region = regions[np.uint64(access.region)]
         region.requested += sectors - before
-        _add_touched(region, touched)
+        add_new(region, in_block, in_run, written_in_block, written)
     counts = access.counts
     counts[REQUESTS] += 1
     counts[LANES] += popcount(mask)
@@ -103,14 +106,10 @@ def count_scattered(mask, instruction, access, lanes, regions, pages, marks, sta
 
 
 @inlined
-def _spread(sectors):
-    """Whether a lane's sector is touched, and whether it is written, as two sums in one number."""
-    return np.int64(sectors & 15 != 0) | np.int64(sectors >> 4 != 0) << _SUM_BITS
-
-
-@inlined
-def _add_touched(region, touched):
-    """Add four sums in one number: touched and written by the block, then both by the run."""
-    in_block, written_in_block = touched & _SUM_MASK, touched >> _SUM_BITS & _SUM_MASK
-    in_run, written = touched >> 2 * _SUM_BITS & _SUM_MASK, touched >> 3 * _SUM_BITS
-    add_new(region, in_block, in_run, written_in_block, written)
+def _ask_each(lanes, shift, state):
+    """What each lane asks for: bits for its unit and its sector."""
+    group = -lanes_of_group(shift)
+    for lane in range(state.warp_lanes):
+        address = lanes[lane]
+        unit = unit_of(lane, address, shift, group)
+        state.part[lane] = np.int64(1) << unit | SECTOR << (address >> 5 & 3)

@@ -23,7 +23,7 @@ _BLOCK_MASK = (1 << BLOCK_BITS) - 1
 
 
 @inner
-def region_of(line, regions):
+def _region_of(line, regions):
     """The array that a line lies in, or -1."""
     region = np.int64(len(regions)) - 1
     while region >= 0 and line < regions[region].first_line:
@@ -38,7 +38,7 @@ def first_line_of(base):
 
 
 @inlined
-def line_of(known, base_line):
+def _line_of(known, base_line):
     """A line of a remembered request, and its sectors."""
     return base_line + (known >> 4), known & 15
 
@@ -71,7 +71,7 @@ def count_known_tag_passes(entry, base_line, state):
     """The same of a remembered one."""
     loads = np.int64(0)
     for i in range(entry.lines):
-        line, _ = line_of(np.int64(entry.line[i]), base_line)
+        line, _ = _line_of(np.int64(entry.line[i]), base_line)
         loads += _bank_of(line, state)
     return _fullest(loads)
 
@@ -95,12 +95,15 @@ def mark_of(line, access, pages, state):
 
 
 @inlined
-def mark_sectors(marks, mark, asked, stamped):
-    """Mark some sectors of a line as touched; return those new to the block and to the run."""
+def mark_sectors(marks, mark, asked, stamped, is_rare):
+    """Mark some sectors of a line as touched; return those new to the block and to the run.
+
+    Where new ones are not rare, that there are none is not worth a branch.
+    """
     stamp = marks[np.uint64(mark)]
     by_block = stamp & _BLOCK_MASK if (stamp ^ stamped) >> STAMP_BITS == 0 else np.int64(0)
     new = asked & ~by_block
-    if new == 0:
+    if is_rare and new == 0:
         return new, new
     ever = stamp >> BLOCK_BITS & _BLOCK_MASK
     marks[np.uint64(mark)] = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
@@ -119,7 +122,7 @@ def add_new(region, in_block, in_run, written_in_block, written):
 @inner
 def enter_region(line, effect, access, regions):
     """Let `access` be about the array that a line lies in; False where it lies in none."""
-    number = region_of(line, regions)
+    number = _region_of(line, regions)
     if number < 0:
         return False
     region = regions[number]
@@ -141,7 +144,7 @@ def _touch(line, sectors, effect, access, regions, pages, marks, stamped, state)
     region.requested += popcount(sectors)
     asked = sectors | sectors << 4 if effect & WRITES else sectors
     mark = mark_of(line, access, pages, state)
-    new, unseen = mark_sectors(marks, mark, asked, stamped)
+    new, unseen = mark_sectors(marks, mark, asked, stamped, True)
     if new:
         add_new(
             region,
@@ -158,7 +161,7 @@ def touch_known(entry, base_line, effect, access, regions, pages, marks, state):
     """Mark what a remembered request touches; False where it leaves every array."""
     stamped = (state.ordinal + 1) << STAMP_BITS
     for i in range(entry.lines):
-        line, sectors = line_of(np.int64(entry.line[np.uint64(i)]), base_line)
+        line, sectors = _line_of(np.int64(entry.line[np.uint64(i)]), base_line)
         if not _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
             return False
     return True
