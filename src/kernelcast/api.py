@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kernelcast.errors import InputError, KernelcastError
+from kernelcast.errors import InputError, KernelcastError, NotFoundError
 from kernelcast.execution.blocks import Blocks
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
@@ -31,7 +31,7 @@ from kernelcast.forecasting.runs import run_of_last, waves_of_launch
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
-from kernelcast.ir import Array, Kernel, Launch
+from kernelcast.ir import Array, CacheState, Kernel, Launch
 from kernelcast.machines import DEFAULT_GPU
 from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
 from kernelcast.machines.machine import Machine
@@ -119,16 +119,25 @@ def case(
     sampling: Sampling = ENOUGH,
     build: Build | None = None,
     base_dir: Path | None = None,
+    caches: str = "cold",
 ) -> Case:
     """Execute one launch and put its profile beside the GPU.
 
-    `base_dir` is where paths of `file(...)` arrays start. Raises LaunchError where the launch does
-    not fit the kernel or the GPU, UnsupportedError for code that cannot be executed, and
-    ExecutionError where the kernel itself goes wrong.
+    `caches` says what the L2 cache holds at the start: nothing (`cold`), what the same launch has
+    left (`warm`), or nothing, and what the launch leaves stays there (`flushed`). `base_dir` is
+    where paths of `file(...)` arrays start. Raises LaunchError where the launch does not fit the
+    kernel or the GPU, UnsupportedError for code that cannot be executed, and ExecutionError where
+    the kernel itself goes wrong.
     """
     cache = (build or Build()).cache
     return case_of_kernel(
-        kernel, launch, machine(gpu), sampling=sampling, cache=cache, base_dir=base_dir
+        kernel,
+        launch,
+        machine(gpu),
+        sampling=sampling,
+        cache=cache,
+        base_dir=base_dir,
+        caches=_cache_state(caches),
     )
 
 
@@ -139,14 +148,25 @@ def cases(
     build: Build | None = None,
     sampling: Sampling = ENOUGH,
     progress: Progress | None = None,
+    caches: str | None = None,
 ) -> tuple[Case, ...]:
     """One case per launch and machine, in that order.
 
-    The launches run one after another on the same memory. GPUs whose code is the same share one
-    execution. `progress` is told the share of each execution that is done. Raises as `load` and
-    `case` do.
+    `caches` is as of `case`, where it is not what the workload says; `warm` is what the launches
+    before have left, or the launch itself for the first. The launches run one after another on the
+    same memory. GPUs whose code is the same share one execution. `progress` is told the share of
+    each execution that is done. Raises as `load` and `case` do.
     """
-    return cases_of_workload(work, machines, build=build, sampling=sampling, progress=progress)
+    state = None if caches is None else _cache_state(caches)
+    return cases_of_workload(
+        work, machines, build=build, sampling=sampling, progress=progress, caches=state
+    )
+
+
+def _cache_state(text: str) -> CacheState:
+    if text not in tuple(CacheState):
+        raise NotFoundError("state of the caches", text, set(CacheState))
+    return CacheState(text)
 
 
 def run_of_launch(
@@ -181,7 +201,9 @@ def waves(
     return waves_of_launch(kernel, launch, machine(gpu), which)
 
 
-def traced_cases(file: str | Path, machines: Sequence[Machine]) -> tuple[Case, ...]:
+def traced_cases(
+    file: str | Path, machines: Sequence[Machine], *, caches: str = "cold"
+) -> tuple[Case, ...]:
     """One case per launch of a trace file and machine, in that order; nothing is executed.
 
     The file is one that `kernelcast trace --out` wrote, a trace of Accel-Sim, or its list of
@@ -189,7 +211,7 @@ def traced_cases(file: str | Path, machines: Sequence[Machine]) -> tuple[Case, .
     """
     from kernelcast.forecasting.traced import cases_of_traces  # loads the readers of traces
 
-    return cases_of_traces(Path(file), machines)
+    return cases_of_traces(Path(file), machines, _cache_state(caches))
 
 
 def predict(case: Case, model: str | Model = "") -> Forecast:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,9 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
     (traced,) = cases_of_traces(file, [kc.machine("h100-sxm")])
     work = kc.workload(EXAMPLES / example)
     direct, *_ = kc.cases(work, [kc.machine("h100-sxm")], sampling=sampling)
+    if traced.streams is None:
+        # A few blocks here and there do not fill the caches.
+        direct = replace(direct, streams=None, why_no_streams=traced.why_no_streams)
     for model in kc.model_names():
         assert kc.predict(traced, model).time_s == kc.predict(direct, model).time_s
 

@@ -13,6 +13,7 @@ from kernelcast.cli.options import (
     Output,
     SamplingFlags,
     SourceFlags,
+    caches_option,
     gpu_options,
     launch_options,
     model_options,
@@ -34,6 +35,7 @@ _SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
 @launch_options
 @source_options
 @sampling_options
+@caches_option
 @output_options
 def command(
     files: tuple[str, ...],
@@ -42,6 +44,7 @@ def command(
     launch: LaunchOptions,
     source: SourceFlags,
     sampling: SamplingFlags,
+    caches: str | None,
     output: Output,
 ) -> None:
     """Compare GPUs for one FILE, or two versions of a kernel, each in its FILE, on one GPU."""
@@ -54,12 +57,14 @@ def command(
     if gpus.gpu == ("default",):
         gpus = replace(gpus, gpu=_SEVERAL_GPUS if len(files) == 1 else (DEFAULT_GPU,))
     if len(files) == 1:
-        found = forecasts(study(files[0], gpus, source, launch, sampling, output), models, output)
+        found = forecasts(
+            study(files[0], gpus, source, launch, sampling, output, caches), models, output
+        )
         output.show(predict_document(found))
         return
     gpus.machine()
     versions = {
-        file: forecasts(study(file, gpus, source, launch, sampling, output), models, output)
+        file: forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
         for file in dict.fromkeys(files)
     }
     if len(versions) < 2:

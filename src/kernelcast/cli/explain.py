@@ -15,6 +15,7 @@ from kernelcast.cli.options import (
     Output,
     SamplingFlags,
     SourceFlags,
+    caches_option,
     file_argument,
     gpu_options,
     launch_options,
@@ -40,6 +41,7 @@ from kernelcast.errors import InputError, UnsupportedError
 @launch_options
 @source_options
 @sampling_options
+@caches_option
 @output_options
 def command(
     file: str,
@@ -49,6 +51,7 @@ def command(
     launch: LaunchOptions,
     source: SourceFlags,
     sampling: SamplingFlags,
+    caches: str | None,
     output: Output,
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
@@ -60,7 +63,7 @@ def command(
     gpus.machine()
     if len(models.models()) > 1:
         raise InputError("one model expected", where="--model", hint="name one of them")
-    cases = study(file, gpus, source, launch, sampling, output)
+    cases = study(file, gpus, source, launch, sampling, output, caches)
     if number is None and len(cases) > 1:
         raise InputError(f"{len(cases)} launches", where=file, hint="choose one with --launch N")
     if number is not None and number > len(cases):
@@ -72,5 +75,5 @@ def command(
     if is_more_asked and is_machine_code(found.case.kernel) and not is_trace(Path(file)):
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
-            ptx = study(file, gpus, as_ptx, launch, sampling, output)[at].profile
+            ptx = study(file, gpus, as_ptx, launch, sampling, output, caches)[at].profile
     output.show(explain_document(found, ptx))

@@ -307,6 +307,14 @@ class LaunchOptions:
         return LaunchFlags(kernel, self.grid, self.block, self.smem, self.args)
 
 
+caches_option = click.option(
+    "--caches",
+    type=click.Choice(["cold", "warm", "flushed"]),
+    help="What launches find in the L2 cache: nothing (cold), what those before have left, or the "
+    "launch itself (warm), or nothing, as long as they run (flushed).",
+)
+"""`--caches`, as `caches`; None where the workload says it."""
+
 NO_LAUNCH = LaunchOptions()
 
 launch_options = _gathered(

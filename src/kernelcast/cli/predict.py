@@ -11,6 +11,7 @@ from kernelcast.cli.options import (
     Output,
     SamplingFlags,
     SourceFlags,
+    caches_option,
     file_argument,
     gpu_options,
     launch_options,
@@ -28,6 +29,7 @@ from kernelcast.cli.options import (
 @launch_options
 @source_options
 @sampling_options
+@caches_option
 @output_options
 def command(
     file: str,
@@ -36,6 +38,7 @@ def command(
     launch: LaunchOptions,
     source: SourceFlags,
     sampling: SamplingFlags,
+    caches: str | None,
     output: Output,
 ) -> None:
     """Predict how long the launches of FILE take and what binds them.
@@ -46,5 +49,5 @@ def command(
     from kernelcast.cli.studies import forecasts, study
     from kernelcast.reporting.documents.predict import predict_document
 
-    found = forecasts(study(file, gpus, source, launch, sampling, output), models, output)
+    found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
     output.show(predict_document(found))

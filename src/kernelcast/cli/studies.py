@@ -31,6 +31,7 @@ def study(
     launch: LaunchOptions,
     sampling: SamplingFlags,
     output: Output,
+    caches: str | None = None,
 ) -> tuple[Case, ...]:
     """Cases of all launches that the file or the flags ask for, on all GPUs asked for.
 
@@ -38,12 +39,13 @@ def study(
     """
     from kernelcast import api
     from kernelcast.cli.progress import progress_bar
+    from kernelcast.ir import CacheState
     from kernelcast.traces.recognise import is_trace
 
     machines = gpus.machines()
     if is_trace(Path(file)):
         refuse_execution_options(file)
-        return api.traced_cases(file, machines)
+        return api.traced_cases(file, machines, caches=caches or CacheState.COLD)
     work = api.workload(file, launch.flags(source.kernel))
     with progress_bar("executing", output.quiet) as progress:
         return api.cases(
@@ -52,6 +54,7 @@ def study(
             build=source.build(),
             sampling=sampling.sampling(),
             progress=progress,
+            caches=caches,
         )
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
+from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.memory import Memory
+from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.forecasting.build import (
     Build,
@@ -21,13 +24,17 @@ from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
+from kernelcast.hierarchy.caches.memory_system import missing_numbers
 from kernelcast.hierarchy.rules import access_rules
-from kernelcast.ir import Kernel, Launch, TensorMap
+from kernelcast.ir import CacheState, Kernel, Launch, TensorMap
 from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
 from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
+from kernelcast.profiling.stream_run import streams_of_run
+from kernelcast.profiling.streams import AccessStreams
 from kernelcast.toolchain.cache import Cache
 
 _Runs = list[tuple[Kernel, Launch]]
@@ -41,6 +48,7 @@ def case_of_kernel(
     sampling: Sampling = ENOUGH,
     cache: Cache | None = None,
     base_dir: Path | None = None,
+    caches: CacheState = CacheState.COLD,
 ) -> Case:
     """Execute one launch of a kernel and put its profile beside the GPU.
 
@@ -48,8 +56,10 @@ def case_of_kernel(
     code that cannot be executed, and ExecutionError where the kernel itself goes wrong.
     """
     kernel, launch = _fitted(kernel, launch, chip)
-    (profile,) = _execute([(kernel, launch)], access_rules(chip), base_dir, sampling, cache)
-    return Case(kernel, launch, chip, profile)
+    (executed,) = _execute(
+        [(kernel, launch)], [chip], access_rules(chip), base_dir, sampling, cache
+    )
+    return executed.case(kernel, launch, chip, caches)
 
 
 def cases_of_workload(
@@ -59,15 +69,18 @@ def cases_of_workload(
     build: Build | None = None,
     sampling: Sampling = ENOUGH,
     progress: Progress | None = None,
+    caches: CacheState | None = None,
 ) -> tuple[Case, ...]:
     """One case per launch and machine, in that order.
 
     The launches run one after another on the same memory. GPUs whose code is the same share one
     execution, unless their tags lie in banks by different rules. `progress` is told the share of
-    each execution that is done. Raises as `case_of_kernel` does, and as `build.open_module`.
+    each execution that is done. `caches` says what launches find in the L2 cache, in place of what
+    the workload says. Raises as `case_of_kernel` does, and as `build.open_module`.
     """
     rules = tuple(access_rules(chip) for chip in machines)
-    study = _Study(work, rules, build or Build(), sampling, progress)
+    state = work.caches if caches is None else caches
+    study = _Study(work, tuple(machines), rules, build or Build(), sampling, progress, state)
     rows = [study.cases_on(chip, own) for chip, own in zip(machines, rules, strict=True)]
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
 
@@ -77,26 +90,30 @@ class _Study:
     """A workload, and what was compiled and executed of it so far."""
 
     work: Workload
+    machines: tuple[Machine, ...]
     rules: tuple[AccessRules, ...]
     build: Build
     sampling: Sampling
     progress: Progress | None
+    caches: CacheState
     _modules: dict[tuple[int, int], LoadedModule] = field(default_factory=dict)
-    _executed: dict[tuple[object, ...], list[Profile]] = field(default_factory=dict)
+    _executed: dict[tuple[object, ...], list[_ExecutedLaunch]] = field(default_factory=dict)
 
     def cases_on(self, chip: Machine, own: AccessRules) -> list[Case]:
         """The case of every launch on one GPU, whose own rules of accesses these are."""
         module = self._module(chip)
         isa = chosen_isa(module, chip, self.build)
-        (runs, profiles), reason = with_fallback(
+        (runs, executed), reason = with_fallback(
             lambda isa: self._profiled(module, chip, own, isa), isa, self.build
         )
         if reason:
             runs = [(warned(kernel, ptx_because(reason)), launch) for kernel, launch in runs]
-        return [
-            _case(kernel, launch, chip, profiles[: at + 1])
-            for at, (kernel, launch) in enumerate(runs)
-        ]
+        cases: list[Case] = []
+        for (kernel, launch), found in zip(runs, executed, strict=True):
+            kernel = _warned_of_samples(kernel, launch, cases)
+            case = found.case(kernel, launch, chip, self.caches)
+            cases.append(replace(case, earlier=tuple(cases)))
+        return cases
 
     def _module(self, chip: Machine) -> LoadedModule:
         module = self._modules.get(chip.compute_capability)
@@ -109,7 +126,7 @@ class _Study:
 
     def _profiled(
         self, module: LoadedModule, chip: Machine, own: AccessRules, isa: str
-    ) -> tuple[_Runs, list[Profile]]:
+    ) -> tuple[_Runs, list[_ExecutedLaunch]]:
         runs = [
             _fitted(executable_kernel(module, launch.kernel, isa), launch, chip)
             for launch in self.work.launches
@@ -118,31 +135,50 @@ class _Study:
         rules = own.with_those_of(self.rules)
         if (code, rules) not in self._executed:
             self._executed[code, rules] = _execute(
-                runs, rules, self.work.base_dir, self.sampling, self.build.cache, self.progress
+                runs,
+                self.machines,
+                rules,
+                self.work.base_dir,
+                self.sampling,
+                self.build.cache,
+                self.progress,
             )
         return runs, self._executed[code, rules]
 
 
-def _case(kernel: Kernel, launch: Launch, chip: Machine, profiles: Sequence[Profile]) -> Case:
-    """The case of a launch; its profile is the last, after those of earlier launches."""
-    *earlier, own = profiles
+@dataclass(frozen=True)
+class _ExecutedLaunch:
+    """What the execution of a launch tells, whatever the machine: its profile and its streams."""
+
+    profile: Profile
+    streams: AccessStreams | None
+    why_no_streams: str = ""
+
+    def case(self, kernel: Kernel, launch: Launch, chip: Machine, caches: CacheState) -> Case:
+        """The launch on a machine."""
+        profile = replace(self.profile, kernel=kernel)
+        return Case(kernel, launch, chip, profile, self.streams, self.why_no_streams, caches)
+
+
+def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
+    """The kernel with a warning where it takes arrays that earlier launches wrote in part only."""
     partial = {
         array.label
-        for profile in earlier
-        for array in profile.footprints
-        if array.written and not profile.sample.is_exact
+        for case in earlier
+        for array in case.profile.footprints
+        if array.written and not case.profile.sample.is_exact
     }
     named = dict.fromkeys(
         value.of or label if isinstance(value, TensorMap) else label
         for label, value in launch.args.items()
     )
-    if stale := [label for label in named if label in partial]:
-        warning = (
-            f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
-            "use --exact where addresses or branches depend on it"
-        )
-        kernel = warned(kernel, warning)
-    return Case(kernel, launch, chip, replace(own, kernel=kernel))
+    if not (stale := [label for label in named if label in partial]):
+        return kernel
+    return warned(
+        kernel,
+        f"only a sample of an earlier launch's blocks wrote {', '.join(stale)}; "
+        "use --exact where addresses or branches depend on it",
+    )
 
 
 def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Launch]:
@@ -158,29 +194,66 @@ def _code(kernel: Kernel) -> tuple[object, ...]:
 
 def _execute(
     runs: Sequence[tuple[Kernel, Launch]],
+    machines: Sequence[Machine],
     rules: AccessRules,
     base_dir: Path | None,
     sampling: Sampling,
     cache: Cache | None,
     progress: Progress | None = None,
-) -> list[Profile]:
-    """The profiles of launches that run one after another on the same memory."""
-    profiles: list[Profile] = []
+) -> list[_ExecutedLaunch]:
+    """What launches tell that run one after another on the same memory."""
+    executed: list[_ExecutedLaunch] = []
     memory: Memory | None = None
     for number, (kernel, launch) in enumerate(runs, 1):
         is_last = number == len(runs)
         is_read = not is_last or number > 1 or reads_arrays(kernel, needed_for_trace(kernel))
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
-        profiles.append(
-            profile_launch(
-                kernel,
-                launch,
-                memory,
-                sampling,
-                cache,
-                progress,
-                keeps_memory=not is_last,
-                rules=rules,
-            )
+        streams, why = _streams(kernel, launch, memory, machines, sampling, cache)
+        profile = profile_launch(
+            kernel,
+            launch,
+            memory,
+            sampling,
+            cache,
+            progress,
+            keeps_memory=not is_last,
+            rules=rules,
         )
-    return profiles
+        executed.append(_ExecutedLaunch(profile, streams, why))
+    return executed
+
+
+def _streams(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    machines: Sequence[Machine],
+    sampling: Sampling,
+    cache: Cache | None,
+) -> tuple[AccessStreams | None, str]:
+    """The accesses that caches are simulated with, or why there are none."""
+    waves = [_wave_blocks(kernel, launch, chip) for chip in machines if not missing_numbers(chip)]
+    if not any(waves):
+        return None, "no machine asked for has the numbers that it takes"
+    run = Run(
+        kernel,
+        launch,
+        memory,
+        all_blocks(launch.blocks),
+        budget=sampling.budget,
+        threads=sampling.threads,
+        cache=cache,
+    )
+    try:
+        return streams_of_run(run, max(waves), exact=sampling.exact), ""
+    except UnsupportedError as error:
+        return None, error.what
+
+
+def _wave_blocks(kernel: Kernel, launch: Launch, chip: Machine) -> int:
+    """Blocks that are resident at a time on a whole GPU, 0 where none fits an SM."""
+    try:
+        per_sm = occupancy_of_launch(chip, kernel.resources, launch).blocks_per_sm
+    except LaunchError:
+        return 0
+    return per_sm * int(chip.number("sm.count"))

@@ -6,38 +6,65 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kernelcast.errors import UnsupportedError
+from kernelcast.execution.blocks import runs_of
 from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.hierarchy.rules import access_rules
-from kernelcast.ir import Kernel
+from kernelcast.ir import CacheState, Kernel
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
-from kernelcast.profiling.stored import profile_of
+from kernelcast.profiling.stored import profile_of, streams_of
+from kernelcast.profiling.stream_run import FEWEST_IN_A_ROW
+from kernelcast.profiling.streams import AccessStreams
 from kernelcast.traces.open import open_traces
 from kernelcast.traces.stored import StoredTrace
 
 
-def cases_of_traces(path: Path, machines: Sequence[Machine]) -> tuple[Case, ...]:
+def cases_of_traces(
+    path: Path, machines: Sequence[Machine], caches: CacheState = CacheState.COLD
+) -> tuple[Case, ...]:
     """One case per traced launch and machine, in that order.
 
     `path` is a trace of this package, a trace of Accel-Sim, or its list of several. Raises
     InputError where it is damaged, and LaunchError where a launch does not fit a GPU.
     """
-    return tuple(case for trace in open_traces(path) for case in _cases(trace, machines))
+    earlier: dict[str, tuple[Case, ...]] = {}
+    cases = []
+    for trace in open_traces(path):
+        for case in _cases(trace, machines):
+            before = earlier.get(case.machine.name, ())
+            cases.append(replace(case, caches=caches, earlier=before))
+            earlier[case.machine.name] = (*before, cases[-1])
+    return tuple(cases)
 
 
 def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
     asked = tuple(access_rules(chip) for chip in machines)
     counted: dict[AccessRules, Profile] = {}
     launch = trace.head.launch
+    streams, why = _streams(trace)
     for chip, own in zip(machines, asked, strict=True):
         rules = own.with_those_of(asked)
         if rules not in counted:
             counted[rules] = profile_of(trace, rules)
         kernel = _fitted(trace, chip)
-        yield Case(kernel, launch, chip, replace(counted[rules], kernel=kernel))
+        profile = replace(counted[rules], kernel=kernel)
+        yield Case(kernel, launch, chip, profile, streams, why)
+
+
+def _streams(trace: StoredTrace) -> tuple[AccessStreams | None, str]:
+    """The accesses of the blocks that were traced, or why caches cannot be simulated with them."""
+    runs = runs_of(trace.head.blocks)
+    fewest = min((span.end - span.start for span in runs), default=0)
+    if len(trace.head.blocks) < trace.head.launch.blocks and fewest < FEWEST_IN_A_ROW:
+        return None, f"the trace holds fewer than {FEWEST_IN_A_ROW} blocks in a row"
+    try:
+        return streams_of(trace), ""
+    except UnsupportedError as error:
+        return None, error.what
 
 
 def _fitted(trace: StoredTrace, chip: Machine) -> Kernel:

@@ -2,6 +2,7 @@
 
     n = "1 << 20"                      # names, in order; expressions over earlier names
     source = "saxpy.cu"                # workload files only
+    caches = "warm"                    # what launches find in the L2 cache; else cold
     [[launch]]
     kernel = "saxpy"
     grid = "cdiv(n, 256)"
@@ -32,10 +33,11 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
-from kernelcast.ir import Launch
+from kernelcast.ir import CacheState, Launch
 
 _LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
 
+_KEYS = ("launch", "source", "caches")
 _BLOCK = re.compile(r"/\*\s*kernelcast\b(.*?)\*/", re.DOTALL)
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 
@@ -62,12 +64,16 @@ NO_FLAGS = LaunchFlags()
 
 @dataclass(frozen=True)
 class Workload:
-    """Launches in order; paths in their arrays start at `base_dir`."""
+    """Launches in order; paths in their arrays start at `base_dir`.
+
+    `caches` says what they find in the L2 cache.
+    """
 
     source: Path | None
     names: Mapping[str, Number]
     launches: tuple[Launch, ...]
     base_dir: Path
+    caches: CacheState = CacheState.COLD
 
 
 def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
@@ -115,18 +121,19 @@ def parse_workload(
     written = _Written(text, file, first_line)
     document = written.document()
     launches = _launch_tables(document, written)
-    table: dict[str, Any] = {k: v for k, v in document.items() if k not in ("launch", "source")}
+    table: dict[str, Any] = {k: v for k, v in document.items() if k not in _KEYS}
     if source is None:
         source = _source(document, base_dir, file)
     elif "source" in document:
         raise InputError("source stands in workload files only", where=written.line("source"))
     launches = _chosen(launches, flags.kernel, file)
+    caches = _caches(document, written)
     from_flags = _override(table, launches, flags, file)
     names = _names(table, written, from_flags, flags.parameters)
     if not launches:
         return _from_flags(source, names, flags, base_dir)
     made = [_launch(t, names, written, from_flags) for t in launches]
-    return Workload(source, names, tuple(made), base_dir)
+    return Workload(source, names, tuple(made), base_dir, caches)
 
 
 @dataclass
@@ -188,6 +195,15 @@ def _launch_tables(document: Mapping[str, Any], written: _Written) -> list[_Laun
                 where = written.line(key, number)
                 raise NotFoundError("launch key", key, _LAUNCH_KEYS, where=where)
     return [_LaunchTable(number, dict(table)) for number, table in enumerate(launches)]
+
+
+def _caches(document: Mapping[str, Any], written: _Written) -> CacheState:
+    text = document.get("caches", CacheState.COLD)
+    if text not in tuple(CacheState):
+        raise NotFoundError(
+            "state of the caches", str(text), set(CacheState), where=written.line("caches")
+        )
+    return CacheState(text)
 
 
 def _source(document: Mapping[str, Any], base_dir: Path, file: str) -> Path:

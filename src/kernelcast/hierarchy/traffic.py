@@ -1,7 +1,8 @@
-"""Bytes that move at every level of the memory hierarchy, bounded where no cache is modelled.
+"""Bytes that move at every level of the memory hierarchy.
 
-Until a cache is modelled, an execution only says what cannot be avoided and what cannot be
-exceeded. The estimate in between follows three rules, none of them fitted:
+Where the caches were simulated (`hierarchy.caches`), they say it. Elsewhere an execution only says
+what cannot be avoided and what cannot be exceeded. The estimate in between follows three rules,
+none of them fitted:
 
 - The L1 cache merges all that a block asks for more than once; stores pass through it.
 - A block finds in the L2 cache what blocks that run at the same time have read, and what its
@@ -15,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kernelcast.hierarchy.caches.counts import CacheCounts
+from kernelcast.hierarchy.caches.launch import Limits
 from kernelcast.hierarchy.coalescing import uncached_bytes
 from kernelcast.hierarchy.reuse import Reach, SharedReads, shared_reads
 from kernelcast.hierarchy.rules import (
@@ -84,6 +87,35 @@ class Traffic:
         from_dram = min(1.0, self.dram.at(estimate) / requested)
         beyond_l1 = max(from_dram, min(1.0, self.l2.at(estimate) / requested))
         return 1 - beyond_l1, beyond_l1 - from_dram, from_dram
+
+
+def simulated_traffic(profile: Profile, counts: CacheCounts) -> Traffic:
+    """The traffic of a launch whose caches were simulated: exact, but for blocks left out."""
+    asked = _bytes_of(profile.accesses, Space.GLOBAL) + _bytes_of(profile.accesses, Space.LOCAL)
+    l2 = SECTOR_BYTES * counts.l2_sectors
+    dram = counts.dram_read_sectors + counts.dram_written_sectors
+    return Traffic(
+        BoundedBytes(asked, asked, asked),
+        BoundedBytes(l2, l2, l2),
+        BoundedBytes(
+            SECTOR_BYTES * counts.least_dram_sectors,
+            SECTOR_BYTES * dram,
+            SECTOR_BYTES * counts.most_dram_sectors,
+        ),
+        counts.assumptions,
+    )
+
+
+def simulation_limits(profile: Profile, machine: Machine) -> Limits:
+    """What of a launch's traffic with the DRAM is known without its caches."""
+    estimated = bound_traffic(profile, machine).dram.central / SECTOR_BYTES
+    written = sum(f.distinct_written_sectors for f in profile.footprints)
+    return Limits(
+        read=sum(f.distinct_sectors for f in profile.footprints if f.read),
+        written=written,
+        touched=sum(f.distinct_sectors for f in profile.footprints),
+        estimated=max(0.0, estimated - written),
+    )
 
 
 def bound_traffic(profile: Profile, machine: Machine) -> Traffic:

@@ -28,7 +28,16 @@ from kernelcast.ir.kernel import (
     Resources,
     Variable,
 )
-from kernelcast.ir.launch import ELEMENT_BYTES, Argument, Array, Dim3, Fill, Launch, TensorMap
+from kernelcast.ir.launch import (
+    ELEMENT_BYTES,
+    Argument,
+    Array,
+    CacheState,
+    Dim3,
+    Fill,
+    Launch,
+    TensorMap,
+)
 from kernelcast.ir.op_class import OpClass, Space
 
 __all__ = [
@@ -40,6 +49,7 @@ __all__ = [
     "BasicBlock",
     "BlockRef",
     "CacheHint",
+    "CacheState",
     "ConstantBanks",
     "Dim3",
     "Fill",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kernelcast.ir.sizes import WARP_LANES
@@ -100,6 +101,17 @@ class TensorMap:
         if self.of:
             parts.append(f"of {self.of}")
         return " ".join(parts)
+
+
+class CacheState(StrEnum):
+    """What the L2 cache holds when a launch starts; L1 caches are empty then."""
+
+    COLD = "cold"
+    """Nothing; and what the launch leaves in it is written to the DRAM."""
+    WARM = "warm"
+    """What the launches before have left, or the launch itself where there are none."""
+    FLUSHED = "flushed"
+    """Nothing; and what the launch leaves in it stays there until it is over."""
 
 
 Argument = int | float | Array | TensorMap

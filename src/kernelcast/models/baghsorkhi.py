@@ -127,7 +127,7 @@ class Baghsorkhi:
         "other warps' waiting: loads of different warps are not in memory at the same time",
         "switching to another warp at any instruction but memory and barriers",
         "independent arithmetic instructions of one warp",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

@@ -98,7 +98,7 @@ class CudaGuide:
     not_modelled: ClassVar[tuple[str, ...]] = (
         "arithmetic latency",
         "memory bandwidth, and all other rates but those of arithmetic and issue",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

@@ -152,7 +152,7 @@ class GpuMech:
     not_modelled: ClassVar[tuple[str, ...]] = (
         "limits of throughput: of pipes, of issue under round robin, of memory without `bandwidth`",
         "a memory that is asked for more than it delivers: the delay is negative then",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

@@ -228,7 +228,7 @@ class MwpCwp:
         "different costs of computation instructions; shared memory counts as computation",
         "shared-memory bank conflicts and special functions",
         "loads of one warp that overlap (memory parallelism within a warp)",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

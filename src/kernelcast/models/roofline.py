@@ -36,7 +36,7 @@ class Roofline:
     )
     not_modelled: ClassVar[tuple[str, ...]] = (
         "latency: too few warps to keep a resource busy",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "waiting at barriers, and atomics on one address",
         "warps that hinder each other, and blocks of unequal work",
     )

@@ -144,7 +144,7 @@ class Sim:
         "that a warp waiting for memory executes no arithmetic: latencies of the two kinds do not "
         "add up",
         "the cost of synchronisation and of divergence (equations 7, 8 and 10)",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

@@ -151,7 +151,7 @@ class Volkov:
     not_modelled: ClassVar[tuple[str, ...]] = (
         "warps that hinder each other near saturation, but for memory contention on chips whose "
         "constants are known",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "a limit on outstanding loads, instruction fetch and TLB misses",
         "how unlike the warps of a block are, beyond what the counts of all warps show",
         "blocks of unequal work, and atomics but for those on the most frequent address",

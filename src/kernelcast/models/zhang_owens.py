@@ -125,7 +125,7 @@ class ZhangOwens:
         "add up",
         "block size and number of blocks as indices of the throughput tables",
         "barriers, at which the paper adds the times of the parts between them",
-        "cache hits: DRAM and L2 traffic are bounded and estimated, not simulated",
+        "what caches replace but the least recently used line",
         "the last wave: blocks are spread evenly, in fractions if need be",
     )
 

@@ -15,21 +15,27 @@ from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Space
 from kernelcast.profiling.streams import AccessStreams
 
-MOST_WARP_INSTRUCTIONS = 32_000_000
+ENOUGH_WARP_INSTRUCTIONS, MOST_WARP_INSTRUCTIONS = 3_000_000, 20_000_000
 """What streams may cost to make: instructions of warps that their addresses depend on, by the cost
-of the pilot's blocks. Some 0.2 s on one core."""
+of the pilot's blocks. The most take about 0.3 s on one core; beyond what is enough no more blocks
+are taken than `_WAVES` waves have."""
 
-MOST_WORDS = 24_000_000
-"""Most words of streams: 192 MB. They take about 0.2 s to make, and some times that to simulate."""
+ENOUGH_WORDS, MOST_WORDS = 1_500_000, 10_000_000
+"""The same of words: the most are 80 MB, and half a second or more of a cache simulation."""
+
+_WAVES = 5
+"""Waves that tell start, middle and end of a grid."""
 
 MOST_EXACT_WORDS = 1 << 26
 """The same where all blocks are asked for: 512 MiB."""
 
-_FEWEST_BLOCKS = 16
+FEWEST_IN_A_ROW = 16
 """Fewer blocks in a row tell too little of what blocks share; a grid of fewer has only these."""
 
 _PILOT_BLOCKS = 8
 """Blocks executed first, drawn at random, to learn what a block costs."""
+
+_ANY_NUMBER = 1 << 62
 
 _NOT_STREAMED = (Space.SHARED, Space.CONST, Space.PARAM)
 
@@ -60,16 +66,16 @@ def streams_of_run(
     run = replace(run, needed=_needed(run))
     most_words = MOST_EXACT_WORDS if exact else MOST_WORDS
     try:
-        affordable = of if exact or of <= _FEWEST_BLOCKS else _affordable_blocks(run)
+        affordable = of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave_blocks)
         spans = wave_spans(of, wave_blocks, max(affordable, 1))
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
-        if affordable >= min(of, _FEWEST_BLOCKS):
+        if affordable >= min(of, FEWEST_IN_A_ROW):
             run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
     except (ExecutionError, LaunchError) as error:
         raise _no_streams(kernel, error.what) from None
     streams = builder.finish()
-    if len(streams.blocks) < min(of, _FEWEST_BLOCKS):
-        raise _no_streams(kernel, f"fewer than {_FEWEST_BLOCKS} blocks are affordable")
+    if len(streams.blocks) < min(of, FEWEST_IN_A_ROW):
+        raise _no_streams(kernel, f"fewer than {FEWEST_IN_A_ROW} blocks are affordable")
     return streams
 
 
@@ -79,7 +85,7 @@ def _needed(run: Run) -> Needed:
     return needed_for_trace(run.kernel, pointers=pointers, untraced=_NOT_STREAMED)
 
 
-def _affordable_blocks(run: Run) -> int:
+def _affordable_blocks(run: Run, wave_blocks: int) -> int:
     """How many blocks like those of a pilot the limits pay for."""
     from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
 
@@ -88,8 +94,19 @@ def _affordable_blocks(run: Run) -> int:
     builder = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS)
     run.over(pilot).follow(builder)
     executed = float(builder.entered @ _needed_instructions(run.kernel, run.needed))
-    cost = max(executed / MOST_WARP_INSTRUCTIONS, builder.in_use / MOST_WORDS)
-    return int(len(pilot) / cost) if cost else run.launch.blocks
+    enough, most = (
+        _blocks_for(len(pilot), max(executed / instructions, builder.in_use / words))
+        for instructions, words in (
+            (ENOUGH_WARP_INSTRUCTIONS, ENOUGH_WORDS),
+            (MOST_WARP_INSTRUCTIONS, MOST_WORDS),
+        )
+    )
+    return min(most, max(enough, _WAVES * wave_blocks))
+
+
+def _blocks_for(pilot: int, cost: float) -> int:
+    """Blocks that a limit pays for, of which the pilot's took the share `cost`."""
+    return int(pilot / cost) if cost else _ANY_NUMBER
 
 
 def _needed_instructions(kernel: Kernel, needed: Needed) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kernelcast.hierarchy.traffic import BoundedBytes
+from kernelcast.hierarchy.traffic import BoundedBytes, bound_traffic
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
@@ -152,12 +152,16 @@ def _sectors(accesses: Iterable[AccessProfile], op_class: OpClass) -> float:
 
 
 def _l2_read(case: Case) -> ExpectedCount:
-    """Every block reads a sector into the L1 cache once. The least is that blocks share that cache
-    as well; nothing bounds it above, because instructions and constants are read through the L2
-    cache too."""
+    """What the L1 caches lack; where they are not simulated, every block reads a sector into them
+    once. The least is that blocks share that cache as well; nothing bounds it above, because
+    instructions and constants are read through the L2 cache too."""
     read = [f for f in case.profile.footprints if f.read]
-    asked = _sectors(case.profile.accesses, OpClass.LOAD)
-    value = min(asked, sum(f.block_sectors for f in read))
+    counts = case.cache_counts
+    if counts is None:
+        asked = _sectors(case.profile.accesses, OpClass.LOAD)
+        value = min(asked, sum(f.block_sectors for f in read))
+    else:
+        value = sum(a.l2.sectors for a in counts.accesses if a.op_class is OpClass.LOAD)
     return ExpectedCount(value, min(value, sum(f.distinct_sectors for f in read)), math.inf)
 
 
@@ -173,10 +177,11 @@ def _written(case: Case) -> float:
 
 
 def _dram_read(case: Case) -> ExpectedCount:
-    """The traffic of the DRAM that is no writing back."""
-    dram, written = case.traffic.dram, _written(case)
+    """The traffic of the DRAM that is no writing back, in the bounds that no cache can change."""
+    dram, written = bound_traffic(case.profile, case.machine).dram, _written(case)
     low, value, high = (max(0.0, b / SECTOR_BYTES - written) for b in _three(dram))
-    return ExpectedCount(value, low, high)
+    counts = case.cache_counts
+    return ExpectedCount(value if counts is None else counts.dram_read_sectors, low, high)
 
 
 def _dram_write(case: Case) -> ExpectedCount:

@@ -96,8 +96,7 @@ class BruteForce:
                     continue
                 turn = turns[sm] if turns[sm] < len(live) else 0
                 slot, block, requests = live[turn]
-                for word in requests.popleft():
-                    self.access(word, sm, slot, streams.warps, part_of[block])
+                self.turn(requests, sm, slot, streams.warps, part_of[block])
                 turns[sm] = turn + 1
                 if not requests:
                     del live[turn]
@@ -105,6 +104,16 @@ class BruteForce:
                     if all(other != block for _, other, _ in live):
                         start(sm, slot // streams.warps)
         return self.counts
+
+    def turn(self, requests, sm, slot, warps, part):
+        """The requests of a warp up to the next before which it waits."""
+        while True:
+            for word in requests.popleft():
+                self.access(word, sm, slot, warps, part)
+            if not requests:
+                return
+            if self.rules[requests[0][0] >> ROW_SHIFT & ROW_MASK] & layout.FOLLOWS_WAIT:
+                return
 
     def requests(self, streams, block, warp):
         at = block * streams.warps + warp

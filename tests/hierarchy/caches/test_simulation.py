@@ -21,6 +21,8 @@ RULES = np.array(
         layout.IS_STORE | layout.LEAVES_FIRST,
         LOAD | layout.IS_LOCAL,
         layout.IS_STORE | layout.IS_LOCAL | layout.ALLOCATES_L1,
+        LOAD | layout.FOLLOWS_WAIT,
+        layout.IS_STORE | layout.FOLLOWS_WAIT,
     ],
     np.int64,
 )
@@ -180,6 +182,8 @@ def test_what_a_launch_leaves_the_next_one_finds():
 def test_hits_grow_with_the_ways(work, ways, sets):
     def hits(ways):
         system = MemorySystem(1, 2, None, CacheShape(sets, ways))
-        return counted(work, system, RULES & (layout.IS_STORE | layout.IS_ATOMIC))["l2_hits"]
+        return counted(
+            work, system, RULES & (layout.IS_STORE | layout.IS_ATOMIC | layout.FOLLOWS_WAIT)
+        )["l2_hits"]
 
     assert hits(ways) <= hits(ways + 1)

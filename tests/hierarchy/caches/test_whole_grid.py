@@ -34,7 +34,7 @@ def streaming(blocks, of=None, spans=()):
 
 
 def test_a_whole_grid_is_counted_as_it_is():
-    grid, _ = simulate(streaming(range(8)), SYSTEM)
+    grid, _ = simulate(streaming(range(8)), frozenset(), SYSTEM)
     assert grid.is_whole
     assert (grid.totals["requests"].sum(), grid.totals["l2_sectors"].sum()) == (8, 32)
 
@@ -42,7 +42,7 @@ def test_a_whole_grid_is_counted_as_it_is():
 def test_the_middle_stands_for_what_is_left_out():
     spans = (Span(0, 0, 2), Span(10, 11, 12), Span(98, 99, 100))
     blocks = [b for span in spans for b in range(span.start, span.end)]
-    grid, _ = simulate(streaming(blocks, of=100, spans=spans), SYSTEM)
+    grid, _ = simulate(streaming(blocks, of=100, spans=spans), frozenset(), SYSTEM)
     assert grid.totals["requests"].sum() == 100
     assert grid.totals["first_reads"].sum() == 400
     assert (grid.spread, grid.filled) == (0, False)

@@ -131,8 +131,9 @@ def test_what_caches_count_is_taken_by_instruction(make_case, counted):
         lines=4,
         missed_lines=0,
         l1=Lookups(),
-        l2=Lookups(16, 12),
+        l2=Lookups(16, 16),
         dram_sectors=0,
+        dirtied_sectors=4,
     )
     profile = cut(counted(one_warp(make_case, ops), load, store))
     assert profile.times @ profile.reads == 64

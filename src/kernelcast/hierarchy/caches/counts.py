@@ -35,8 +35,9 @@ class AccessCounts:
     `requests` are warp-level executions with an active lane, `lines` the 128 B lines that they ask
     for, one request's equal lines merged. `missed_lines` are those of which the L1 cache lacked a
     sector: a load takes a miss register for each. `l1` and `l2` are sectors looked up there; what
-    passes by the L1 cache is looked up in the L2 cache alone. `dram_sectors` are read from the DRAM
-    because of this instruction.
+    passes by the L1 cache is looked up in the L2 cache alone, which takes whatever is stored.
+    `dram_sectors` are read from the DRAM because of this instruction, and `dirtied_sectors` are to
+    be written there.
     """
 
     instruction: int
@@ -49,6 +50,7 @@ class AccessCounts:
     l1: Lookups
     l2: Lookups
     dram_sectors: float
+    dirtied_sectors: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

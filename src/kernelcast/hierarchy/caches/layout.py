@@ -28,7 +28,9 @@ PAGE_SHIFT = 15
 PAGES = 1 << (LINE_BITS - PAGE_SHIFT)
 
 # What an access does at every level; bits of a rule.
-IS_LOCAL, IS_STORE, IS_ATOMIC, ASKS_L1, ALLOCATES_L1, LEAVES_FIRST = (1 << bit for bit in range(6))
+IS_LOCAL, IS_STORE, IS_ATOMIC, ASKS_L1, ALLOCATES_L1, LEAVES_FIRST, FOLLOWS_WAIT = (
+    1 << bit for bit in range(7)
+)
 
 NEWEST, OLDEST, FIRST_LEAVING = range(3)
 """Ends of the lists of a set's entries: those of the second list, which leave first, follow."""

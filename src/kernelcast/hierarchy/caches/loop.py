@@ -2,7 +2,8 @@
 """The loop over the accesses of resident warps, in the order in which an SM issues them, compiled.
 
 Blocks start in the order of their index, one on every SM in turn until all SMs are full, and then
-wherever one has ended. SMs take turns, each with one request of one warp; so do the warps of an SM.
+wherever one has ended. SMs take turns, and so do the warps of an SM, each with the requests that it
+issues until it waits.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kernelcast.hierarchy.caches.layout import (
     ASKS_L1,
     COUNTS,
     ENTRY,
+    FOLLOWS_WAIT,
     IS_ATOMIC,
     IS_LOCAL,
     IS_STORE,
@@ -72,6 +74,23 @@ def _access(word, rule, row, sm, place, l1, l2, beyond, system):
         if missing:
             count.missed_lines += 1
             load_l2(line, missing, sm & 1, rule, count, l2, beyond, system)
+
+
+@inlined
+def _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, system):
+    """The accesses of a warp from `at` on, until it waits; returns where others begin."""
+    row = words[np.uint64(at)] >> ROW_SHIFT & ROW_MASK
+    is_waiting = False
+    while not is_waiting:
+        rule = rules[np.uint64(row)]
+        _access(words[np.uint64(at)], rule, base + row, sm, place, l1, l2, beyond, system)
+        at += 1
+        if at == end:
+            return at
+        word = words[np.uint64(at)]
+        row = word >> ROW_SHIFT & ROW_MASK
+        is_waiting = word >> FIRST_BIT & 1 and rules[np.uint64(row)] & FOLLOWS_WAIT
+    return at
 
 
 @inner
@@ -223,13 +242,7 @@ def run_blocks(
             block_slot = sm * system.resident + slot // system.warps
             base = bases[np.uint64(parts[np.uint64(block_slot), np.uint64(1)])]
             begun = at
-            while True:
-                word = words[np.uint64(at)]
-                row = word >> ROW_SHIFT & ROW_MASK
-                _access(word, rules[np.uint64(row)], base + row, sm, place, l1, l2, beyond, system)
-                at += 1
-                if at == end or words[np.uint64(at)] >> FIRST_BIT & 1:
-                    break
+            at = _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, system)
             done += at - begun
             if at < end:
                 resident.at = at

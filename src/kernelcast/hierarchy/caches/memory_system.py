@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.caches.layout import MOST_ENTRIES
@@ -79,6 +79,12 @@ class MemorySystem:
     def l2_sectors(self) -> int:
         """What the L2 cache holds, in sectors of 32 B."""
         return self.partitions * self.l2.lines * (_LINE_BYTES // SECTOR_BYTES)
+
+    def part_for(self, blocks: int) -> MemorySystem:
+        """As many SMs as so many blocks fill, with their share of the L2 cache."""
+        sms = min(self.sms, max(1, blocks // self.blocks_per_sm))
+        sets = max(1, round(self.l2.sets * sms / self.sms))
+        return replace(self, sms=sms, l2=replace(self.l2, sets=sets))
 
 
 _NEEDED = ("sm.count", "l2.size", "l2.ways", "l2.partitions")

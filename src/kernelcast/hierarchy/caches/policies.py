@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,21 @@ from kernelcast.ir import CacheHint, OpClass, Space
 from kernelcast.profiling.tables import AccessRow
 
 
-def policies(rows: Sequence[AccessRow], system: MemorySystem) -> NDArray[np.int64]:
-    """What the accesses of every row do, as bits of `layout`."""
-    return np.array([_policy(row, system) for row in rows], np.int64)
+def policies(
+    rows: Sequence[AccessRow], after_waits: Collection[int], system: MemorySystem
+) -> NDArray[np.int64]:
+    """What the accesses of every row do, as bits of `layout`.
+
+    Before those of the instructions `after_waits`, a warp waits and others go on.
+    """
+    return np.array(
+        [
+            _policy(row, system)
+            | (layout.FOLLOWS_WAIT if row.instruction.index in after_waits else 0)
+            for row in rows
+        ],
+        np.int64,
+    )
 
 
 def _policy(row: AccessRow, system: MemorySystem) -> int:

@@ -35,14 +35,16 @@ _L2Arrays = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16], ND
 class Caches:
     """The L1 caches and the L2 cache of a machine as a launch finds them.
 
-    L1 caches are empty, and so is the L2 cache, unless it is `after` other launches on the machine.
+    L1 caches are empty, and so is the L2 cache, unless it is `after` other launches on the machine,
+    or on a part of it that is alike.
     """
 
     def __init__(self, system: MemorySystem, after: Caches | None = None) -> None:
         self._system = system
         self._l1 = _empty_l1(system)
-        self._l2: _L2Arrays = after._l2 if after else _empty_l2(system)
-        self._clock: int = after._clock if after else 0
+        is_alike = after is not None and after._system.l2 == system.l2
+        self._l2: _L2Arrays = after._l2 if after and is_alike else _empty_l2(system)
+        self._clock: int = after._clock if after and is_alike else 0
 
     def run(
         self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]

@@ -11,7 +11,7 @@ L2 cache, and hits where it holds all that the grid touches. Elsewhere that is o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from kernelcast.hierarchy.caches.policies import policies
 from kernelcast.hierarchy.caches.simulation import Caches
 from kernelcast.profiling.streams import AccessStreams
 
-Totals = NDArray[np.void]
+_Totals = NDArray[np.void]
 """Counts by row, of the layout `_TOTALS`."""
 
 _TOTALS = np.dtype([(name, np.float64) for name in COUNTS.names or ()])
@@ -41,12 +41,13 @@ class SimulatedGrid:
     sectors of global memory are in the L2 cache at the end and not in the DRAM.
     """
 
-    totals: Totals
+    totals: _Totals
     blocks: int
     of: int
+    has_later_spans: bool
     filled: bool
     spread: float
-    left_dirty: int
+    left_dirty: float
 
     @property
     def is_whole(self) -> bool:
@@ -55,14 +56,21 @@ class SimulatedGrid:
 
 
 def simulate(
-    streams: AccessStreams, system: MemorySystem, after: Caches | None = None
+    streams: AccessStreams,
+    after_waits: Collection[int],
+    system: MemorySystem,
+    after: Caches | None = None,
 ) -> tuple[SimulatedGrid, Caches]:
-    """Let the blocks of streams run, on caches as left `after` other launches, and these after it.
+    """Let the blocks of streams run; `after` other launches on their caches. Returns these, too.
 
     What blocks at the start of the grid find there is not there for later spans: those have blocks
-    of their own before them.
+    of their own before them. Where not even a wave is known, its blocks fill a part of the machine.
+    `after_waits` are the instructions before which warps wait.
     """
-    rules = policies(streams.rows, system)
+    whole = system
+    if len(streams.blocks) < streams.of:
+        system = system.part_for(min(span.end - span.start for span in streams.spans))
+    rules = policies(streams.rows, after_waits, system)
     totals = np.zeros(len(rules), _TOTALS)
     moved: list[float] = []
     filled = True
@@ -73,11 +81,11 @@ def simulate(
         for name in _TOTALS.names or ():
             totals[name] += _weights(streams)[number] * counted[name]
         moved.append(_moved(counted) / (span.end - span.counted))
-        if number:
-            filled = filled and sum(map(_moved, before)) >= system.l2_sectors
-    grid = SimulatedGrid(
-        totals, len(streams.blocks), streams.of, filled, _spread(moved), caches.dirty_sectors()
-    )
+        seen = before if number else [counted]
+        filled = filled and sum(map(_moved, seen)) >= system.l2_sectors
+    dirty = caches.dirty_sectors() * whole.l2.sets / system.l2.sets
+    blocks = len(streams.blocks)
+    grid = SimulatedGrid(totals, blocks, streams.of, len(moved) > 1, filled, _spread(moved), dirty)
     return grid, caches
 
 

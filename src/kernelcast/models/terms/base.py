@@ -9,13 +9,22 @@ from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
 from kernelcast.hierarchy.caches.counts import CacheCounts
-from kernelcast.hierarchy.traffic import Traffic, bound_traffic
-from kernelcast.ir import Kernel, Launch
+from kernelcast.hierarchy.caches.launch import StreamedLaunch, count_launch, streamed
+from kernelcast.hierarchy.caches.memory_system import missing_numbers
+from kernelcast.hierarchy.rules import caches_memory
+from kernelcast.hierarchy.traffic import (
+    Traffic,
+    bound_traffic,
+    simulated_traffic,
+    simulation_limits,
+)
+from kernelcast.ir import CacheState, Kernel, Launch
 from kernelcast.machines.kept import KeptResults
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.streams import AccessStreams
 
 _Further = ParamSpec("_Further")
 _OfCase = TypeVar("_OfCase")
@@ -52,12 +61,20 @@ class Case:
 
     What is costly is computed on first use and shared by all models, and `kept` for machines on
     which nothing that it depends on differs.
+
+    `streams` are the accesses that its caches are simulated with, None where there are none, which
+    `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
+    the launches before it in its workload, in order.
     """
 
     kernel: Kernel
     launch: Launch
     machine: Machine
     profile: Profile
+    streams: AccessStreams | None = field(default=None, repr=False)
+    why_no_streams: str = field(default="its accesses are not known", repr=False)
+    caches: CacheState = CacheState.COLD
+    earlier: tuple[Case, ...] = field(default=(), repr=False)
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
@@ -67,13 +84,22 @@ class Case:
 
     @cached_property
     def traffic(self) -> Traffic:
-        """Bytes per level of the memory hierarchy, bounded where no cache is modelled."""
+        """Bytes per level of the memory hierarchy, bounded where no cache is simulated."""
         return _traffic(self)
 
-    @property
+    @cached_property
     def cache_counts(self) -> CacheCounts | None:
-        """What simulated caches count of every access, None where none were simulated."""
-        return None
+        """What the simulated caches count; None where they are not simulated."""
+        return None if self._why_no_caches else _cache_counts(self)
+
+    @property
+    def _why_no_caches(self) -> str:
+        """Why no caches can be simulated; empty where they can."""
+        if not caches_memory(self.machine):
+            return f"{self.machine.name} does not cache memory"
+        if missing := missing_numbers(self.machine):
+            return f"{self.machine.name} has no {', '.join(missing)}"
+        return self.why_no_streams if self.streams is None else ""
 
     def on(self, machine: Machine) -> Case:
         """The same code on the same chip with other numbers; both share what they keep."""
@@ -107,7 +133,32 @@ def _occupancy(case: Case) -> Occupancy:
 
 @kept
 def _traffic(case: Case) -> Traffic:
-    return bound_traffic(case.profile, case.machine)
+    counts = case.cache_counts
+    if counts is not None:
+        return simulated_traffic(case.profile, counts)
+    bounds = bound_traffic(case.profile, case.machine)
+    if not caches_memory(case.machine):
+        return bounds
+    note = f"caches are estimated, not simulated: {case._why_no_caches}"
+    return replace(bounds, assumptions=(note, *bounds.assumptions))
+
+
+@kept
+def _cache_counts(case: Case) -> CacheCounts:
+    def streamed_of(one: Case) -> StreamedLaunch | None:
+        if one.streams is None:
+            return None
+        return streamed(one.streams, case.machine, one.kernel, one.launch)
+
+    own = streamed_of(case)
+    assert own is not None
+    return count_launch(
+        own,
+        case.profile,
+        simulation_limits(case.profile, case.machine),
+        case.caches,
+        tuple(filter(None, map(streamed_of, case.earlier))),
+    )
 
 
 @dataclass(frozen=True, slots=True)

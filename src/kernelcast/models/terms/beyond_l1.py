@@ -104,7 +104,7 @@ def _counted(access: AccessCounts) -> _Asked:
         access.instruction,
         is_read,
         lines,
-        access.l2.misses / asked if asked else 0.0,
+        (access.l2.misses if is_read else access.dirtied_sectors) / asked if asked else 0.0,
         asked / lines if lines else 0.0,
     )
 

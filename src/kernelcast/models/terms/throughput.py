@@ -25,7 +25,7 @@ from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.dual_issue import second_of_pairs
-from kernelcast.models.terms.scattered import scattered_transactions
+from kernelcast.models.terms.scattered import scattered_transactions, transaction_bytes
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 _SCATTERED = "dram.scattered_rate"
@@ -255,9 +255,9 @@ def _dram(
     turns, source = scattered_rate(case.machine, needed_by)
     apart = scattered_transactions(case, estimate)
     if apart and turns:
-        streamed = max(0.0, moved - apart * SECTOR_BYTES)
+        streamed = max(0.0, moved - apart * transaction_bytes(case))
         cycles = streamed / rate + apart * case.machine.number("clock.sm", needed_by) / turns
-        share = min(1.0, apart * SECTOR_BYTES / moved)
+        share = min(1.0, apart * transaction_bytes(case) / moved)
         notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
     return ResourceUse(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
 

@@ -6,11 +6,13 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
+from kernelcast.reporting.documents.caches import CachePart, cache_part
 from kernelcast.reporting.documents.result import CountPart, Result, result
 
 _UNLIKE_RATIO = 1.25
@@ -29,6 +31,7 @@ class LinePart(Struct, frozen=True):
     sectors: NotNegative
     shared_passes: NotNegative
     shared_ideal_passes: NotNegative
+    caches: CachePart | None
 
 
 class PatternPart(Struct, frozen=True):
@@ -53,6 +56,7 @@ class InstructionPart(Struct, frozen=True):
     code_offset: Natural | None
     lanes: Share
     access: PatternPart | None
+    caches: CachePart | None
 
 
 class UnlikePart(Struct, frozen=True):
@@ -80,16 +84,17 @@ class ExplainDocument(Struct, frozen=True):
 
 def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:
     """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
-    profile = prediction.case.profile
+    profile, counts = prediction.case.profile, prediction.case.cache_counts
     # A generic access may lead to several spaces: the one it leads to most often stands for it.
     accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
     return ExplainDocument(
         schema="kernelcast/explain/1",
         result=result(prediction, lines=None),
         ptx_counts=_counts(ptx) if ptx else None,
-        lines=[_line(line) for line in profile.lines],
+        lines=[_line(line, counts) for line in profile.lines],
         instructions=[
-            _instruction(profile, i, accesses.get(i.index)) for i in profile.kernel.instructions
+            _instruction(profile, i, accesses.get(i.index), counts)
+            for i in profile.kernel.instructions
         ],
         unlike_ptx=_unlike(profile, ptx) if ptx else None,
     )
@@ -99,7 +104,7 @@ def _counts(profile: Profile) -> dict[str, CountPart]:
     return {str(op): CountPart(c.warp, c.thread) for op, c in profile.counts.items()}
 
 
-def _line(line: LineProfile) -> LinePart:
+def _line(line: LineProfile, counts: CacheCounts | None) -> LinePart:
     return LinePart(
         file=line.location.file,
         line=line.location.line,
@@ -109,11 +114,15 @@ def _line(line: LineProfile) -> LinePart:
         sectors=line.sectors,
         shared_passes=line.shared_passes,
         shared_ideal_passes=line.shared_ideal_passes,
+        caches=cache_part(counts, lambda access: access.location == line.location),
     )
 
 
 def _instruction(
-    profile: Profile, instruction: Instruction, access: AccessProfile | None
+    profile: Profile,
+    instruction: Instruction,
+    access: AccessProfile | None,
+    counts: CacheCounts | None,
 ) -> InstructionPart:
     i, place = instruction, instruction.location
     warps = float(profile.instruction_warps[i.index])
@@ -129,6 +138,7 @@ def _instruction(
         code_offset=i.code_offset,
         lanes=threads / (WARP_LANES * warps) if warps else 0.0,
         access=_pattern(access) if access else None,
+        caches=cache_part(counts, lambda one: one.instruction == i.index) if access else None,
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import linecache
+from functools import partial
 
 from msgspec import Struct
 
+from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts
 from kernelcast.ir import Location
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.profiling.profile import LineProfile, Profile
 from kernelcast.reporting.documents.base import NotNegative, Positive, Share
+from kernelcast.reporting.documents.caches import CachePart, cache_part
 
 _MEMORY_BOUND = frozenset(
     {
@@ -31,7 +34,7 @@ class CostlyLine(Struct, frozen=True):
 
     `bank_conflicts` is cycles of shared memory over those without conflicts; null as
     `sectors_per_request` where the line makes no such accesses. `source` is empty where the file
-    cannot be read.
+    cannot be read. `caches` is what simulated caches hold of its accesses.
     """
 
     file: str
@@ -40,10 +43,13 @@ class CostlyLine(Struct, frozen=True):
     sector_share: Share
     sectors_per_request: NotNegative | None
     bank_conflicts: NotNegative | None
+    caches: CachePart | None
     source: str
 
 
-def costly_lines(profile: Profile, bottleneck: Bottleneck, most: int) -> list[CostlyLine]:
+def costly_lines(
+    profile: Profile, counts: CacheCounts | None, bottleneck: Bottleneck, most: int
+) -> list[CostlyLine]:
     """The `most` lines that ask most of what binds: sectors, shared passes or instructions."""
     instructions = profile.total.warp
     sectors = sum(line.sectors for line in profile.lines)
@@ -59,10 +65,15 @@ def costly_lines(profile: Profile, bottleneck: Bottleneck, most: int) -> list[Co
             bank_conflicts=(
                 line.shared_passes / line.shared_ideal_passes if line.shared_ideal_passes else None
             ),
+            caches=cache_part(counts, partial(_stands_in, line.location)),
             source=source_text(line.location),
         )
         for line in ranked_lines(profile, bottleneck)[:most]
     ]
+
+
+def _stands_in(place: Location, access: AccessCounts) -> bool:
+    return access.location == place
 
 
 def ranked_lines(profile: Profile, bottleneck: Bottleneck) -> list[LineProfile]:

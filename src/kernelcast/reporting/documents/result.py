@@ -13,6 +13,7 @@ from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.parameters import model_label, parameters
 from kernelcast.reporting.documents.accesses import WastefulAccess, wasteful_accesses
 from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, Positive, Share
+from kernelcast.reporting.documents.caches import CachePart, cache_part
 from kernelcast.reporting.documents.divergence import DivergencePart, divergence
 from kernelcast.reporting.documents.lines import CostlyLine, costly_lines
 from kernelcast.reporting.plain_words import MEANING
@@ -64,7 +65,11 @@ class OccupancyPart(Struct, frozen=True):
 
 
 class TrafficPart(Struct, frozen=True):
-    """Bytes that each level serves, as estimated and bounded, and that lanes ask for by space."""
+    """Bytes that each level serves, as estimated and bounded, and that lanes ask for by space.
+
+    `state` is what the L2 cache holds at the start: `cold`, `warm` or `flushed`. `caches` is what
+    simulated caches hold, null where they are not simulated.
+    """
 
     l1_bytes: NotNegative
     l2_bytes: NotNegative
@@ -76,6 +81,8 @@ class TrafficPart(Struct, frozen=True):
     global_requested_bytes: NotNegative
     shared_requested_bytes: NotNegative
     local_requested_bytes: NotNegative
+    state: str
+    caches: CachePart | None
 
 
 class CountPart(Struct, frozen=True):
@@ -202,7 +209,7 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
         meaning=MEANING[p.bottleneck],
         work=_work(case),
         resources=_resources(case),
-        costly_lines=costly_lines(case.profile, p.bottleneck, most),
+        costly_lines=costly_lines(case.profile, case.cache_counts, p.bottleneck, most),
         wasteful_accesses=wasteful_accesses(case.profile),
         divergence=divergence(case.profile),
     )
@@ -269,6 +276,8 @@ def _traffic(case: Case) -> TrafficPart:
         global_requested_bytes=profile.requested_bytes(Space.GLOBAL),
         shared_requested_bytes=profile.requested_bytes(Space.SHARED),
         local_requested_bytes=profile.requested_bytes(Space.LOCAL),
+        state=str(case.caches),
+        caches=cache_part(case.cache_counts, lambda _: True),
     )
 
 

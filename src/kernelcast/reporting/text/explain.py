@@ -14,7 +14,7 @@ from kernelcast.reporting.documents.explain import (
 from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.figures import digits, grouped, percent, scaled
 from kernelcast.reporting.layout import columns, facts, section, spaced
-from kernelcast.reporting.text.result import answer, render_result
+from kernelcast.reporting.text.result import answer, cache_words, render_result
 
 
 def render(document: ExplainDocument, *, brief: bool) -> RenderableType:
@@ -58,9 +58,16 @@ def _instructions(instructions: list[InstructionPart]) -> RenderableType:
             i.op_class,
             grouped(i.warps),
             percent(i.lanes),
-            Text(_pattern(i.access)) if i.access else "",
+            Text(_access(i)),
         )
     return section("Instructions", table)
+
+
+def _access(i: InstructionPart) -> str:
+    if i.access is None:
+        return ""
+    words = (_pattern(i.access), cache_words(i.caches) if i.caches else "")
+    return "; ".join(filter(None, words))
 
 
 def _pattern(access: PatternPart) -> str:

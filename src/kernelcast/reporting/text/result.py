@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.reporting.documents.accesses import WastefulAccess
+from kernelcast.reporting.documents.caches import CachePart
 from kernelcast.reporting.documents.divergence import DivergencePart
 from kernelcast.reporting.documents.lines import CostlyLine
-from kernelcast.reporting.documents.result import BoundPart, Result, SampledPart
+from kernelcast.reporting.documents.result import BoundPart, Result, SampledPart, TrafficPart
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
 from kernelcast.reporting.layout import bullets, columns, facts, section, spaced
 
@@ -83,6 +84,7 @@ def _circumstances(result: Result) -> RenderableType:
         ("Occupancy", _occupancy(result)),
         ("Work", _work(result)),
         ("Traffic", _traffic(result)),
+        ("Caches", _caches(result.traffic)),
         ("DPKI", _divergence(result.divergence)),
         ("Executed", sample_words(result.sampled)),
         ("Code", _code(result)),
@@ -132,6 +134,22 @@ def _traffic(result: Result) -> str:
     return ", ".join(parts) or "no memory is accessed"
 
 
+def _caches(moved: TrafficPart) -> str:
+    """What the caches hold; nothing where they are not simulated."""
+    if moved.caches is None:
+        return ""
+    return f"{cache_words(moved.caches)}; simulated, L2 {moved.state} at the start"
+
+
+def cache_words(held: CachePart) -> str:
+    """Shares that the caches hold of what they are asked, and what the DRAM reads and is given."""
+    shares = (("L1", held.l1_hit_ratio), ("L2", held.l2_hit_ratio))
+    parts = [f"{level} holds {percent(share)}" for level, share in shares if share is not None]
+    moved = ((held.dram_read_bytes, "read from"), (held.dram_written_bytes, "written to"))
+    parts += [f"{size(amount)} {words} the DRAM" for amount, words in moved if amount]
+    return ", ".join(parts)
+
+
 def _divergence(loads: DivergencePart) -> str:
     """How many loads diverge and where most of them stand; nothing where none does."""
     if not loads.lines:
@@ -172,9 +190,10 @@ def render_lines(lines: list[CostlyLine]) -> RenderableType | None:
     """The lines that ask most of what binds."""
     if not lines:
         return None
-    table = columns(
-        "line", "instructions", "sectors", "per request", "bank conflicts", left=["line"]
-    )
+    is_cached = any(line.caches for line in lines)
+    levels = ("in L1", "in L2", "DRAM") if is_cached else ()
+    words = ("line", "instructions", "sectors", "per request", *levels, "bank conflicts")
+    table = columns(*words, left=["line"])
     table.add_column("source")
     for line in lines:
         share, each = line.instruction_share, line.sectors_per_request
@@ -183,10 +202,22 @@ def render_lines(lines: list[CostlyLine]) -> RenderableType | None:
             "" if share is None else percent(share),
             percent(line.sector_share) if line.sector_share else "",
             "" if each is None else digits(each),
+            *(_level_words(line.caches) if is_cached else ()),
             _conflicts(line.bank_conflicts),
             Text(line.source, no_wrap=True, overflow="ellipsis"),
         )
     return section("Source lines that cost most", table)
+
+
+def _level_words(held: CachePart | None) -> tuple[str, str, str]:
+    """The shares that L1 and L2 hold, and what moves between L2 and DRAM."""
+    if held is None:
+        return "", "", ""
+    l1, l2 = (
+        "" if share is None else percent(share) for share in (held.l1_hit_ratio, held.l2_hit_ratio)
+    )
+    moved = held.dram_read_bytes + held.dram_written_bytes
+    return l1, l2, size(moved) if moved else ""
 
 
 def _conflicts(ratio: float | None) -> str:

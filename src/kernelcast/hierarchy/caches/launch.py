@@ -1,0 +1,172 @@
+"""A launch through the caches of a machine: its streams simulated, and set beside its profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcast.analysis.stalls import after_waits
+from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
+from kernelcast.hierarchy.caches.memory_system import MemorySystem, memory_system
+from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.hierarchy.caches.whole_grid import SimulatedGrid, simulate
+from kernelcast.ir import CacheState, Kernel, Launch
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
+from kernelcast.profiling.profile import AccessProfile, Profile
+from kernelcast.profiling.streams import AccessStreams
+
+
+@dataclass(frozen=True)
+class StreamedLaunch:
+    """The accesses of a launch, those before which warps wait, and the caches as it finds them."""
+
+    streams: AccessStreams
+    after_waits: frozenset[int]
+    system: MemorySystem
+
+
+def streamed(
+    streams: AccessStreams, machine: Machine, kernel: Kernel, launch: Launch
+) -> StreamedLaunch:
+    """A launch on a machine that has the numbers that caches are simulated by."""
+    resources = kernel.resources
+    resident = occupancy_of_launch(machine, resources, launch).blocks_per_sm
+    shared_bytes = resources.static_shared_bytes + launch.smem_bytes
+    system = memory_system(machine, shared_bytes, resident)
+    return StreamedLaunch(streams, after_waits(kernel), system)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sectors of global memory that a launch reads and writes in the DRAM, as far as it is known.
+
+    `read` and `written` are what nothing can avoid. `touched` says how many there are at all, and
+    `estimated` what it reads by the rules of `hierarchy.reuse`.
+    """
+
+    read: float
+    written: float
+    touched: float
+    estimated: float
+
+
+def count_launch(
+    launch: StreamedLaunch,
+    profile: Profile,
+    limits: Limits,
+    state: CacheState = CacheState.COLD,
+    earlier: Sequence[StreamedLaunch] = (),
+) -> CacheCounts:
+    """Counts of a launch, `earlier` ones of its workload being those before it, in order."""
+    after: Caches | None = None
+    if state is CacheState.WARM:
+        for one in earlier or (launch,):
+            _, after = simulate(one.streams, one.after_waits, one.system, after)
+    grid, _ = simulate(launch.streams, launch.after_waits, launch.system, after)
+    accesses = {(a.instruction, a.space): a for a in profile.accesses}
+    found = [
+        (access, _scaled(totals, access))
+        for row, totals in zip(launch.streams.rows, grid.totals, strict=True)
+        if (access := accesses.get((row.instruction.index, row.space))) is not None
+    ]
+    return _counts(found, grid, launch.system, limits, state)
+
+
+_Scaled = Mapping[str, float]
+
+
+def _scaled(totals: np.void, access: AccessProfile) -> _Scaled:
+    """The totals of a row, for as many requests as the profile counts."""
+    simulated = float(totals["requests"])
+    factor = access.requests / simulated if simulated else 0.0
+    return {name: factor * float(totals[name]) for name in totals.dtype.names or ()}
+
+
+def _counts(
+    found: Sequence[tuple[AccessProfile, _Scaled]],
+    grid: SimulatedGrid,
+    system: MemorySystem,
+    limits: Limits,
+    state: CacheState,
+) -> CacheCounts:
+    def total(name: str) -> float:
+        return sum(row[name] for _, row in found)
+
+    filled = 1.0 if system.fills_partial_sectors else 0.0
+    fills = filled * total("fills")
+    fits = limits.touched <= system.l2_sectors
+    reads = _first(total("first_reads"), limits.read, limits.estimated, grid, fits=fits)
+    # Blocks before those counted have soiled what is written again and again.
+    written = total("dirtied") if grid.has_later_spans else limits.written
+    writes = _first(total("dirtied"), limits.written, written, grid, fits=fits)
+    again = total("again_reads") + fills
+    left = grid.left_dirty if state is CacheState.FLUSHED else 0
+    spilled = total("spilled")
+    share = reads.central / total("first_reads") if total("first_reads") else 1.0
+    return CacheCounts(
+        accesses=tuple(_access_counts(*one, first_share=share, filled=filled) for one in found),
+        dram_read_sectors=reads.central + again,
+        dram_written_sectors=max(0.0, writes.central - left) + spilled,
+        least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + spilled,
+        most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + spilled,
+        assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
+    )
+
+
+def _access_counts(
+    access: AccessProfile, row: _Scaled, *, first_share: float, filled: float
+) -> AccessCounts:
+    read = first_share * row["first_reads"] + row["again_reads"] + filled * row["fills"]
+    return AccessCounts(
+        instruction=access.instruction,
+        op_class=access.op_class,
+        space=access.space,
+        location=access.location,
+        requests=row["requests"],
+        lines=row["lines"],
+        missed_lines=row["missed_lines"],
+        l1=Lookups(row["l1_sectors"], row["l1_hits"]),
+        l2=Lookups(row["l2_sectors"], row["l2_hits"]),
+        dram_sectors=read,
+        dirtied_sectors=row["dirtied"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    low: float
+    central: float
+    high: float
+
+
+def _first(
+    counted: float, compulsory: float, estimated: float, grid: SimulatedGrid, *, fits: bool
+) -> _Between:
+    """Of sectors that were touched first in their span, those that move.
+
+    More than are compulsory were touched before, out of sight; see the head of `whole_grid`.
+    """
+    if grid.is_whole or counted <= compulsory or (grid.filled and not fits):
+        return _Between(counted, counted, counted)
+    if fits:
+        return _Between(compulsory, compulsory, compulsory)
+    return _Between(compulsory, max(compulsory, min(counted, estimated)), counted)
+
+
+_STATE_NOTES = {
+    CacheState.COLD: ("caches start empty and end written back",),
+    CacheState.WARM: ("the L2 cache starts as the launches before leave it",),
+    CacheState.FLUSHED: ("the L2 cache starts empty, and what it holds at the end stays there",),
+}
+
+
+def _grid_notes(grid: SimulatedGrid) -> tuple[str, ...]:
+    if grid.is_whole:
+        return ("caches are simulated with all blocks",)
+    note = f"caches are simulated with {grid.blocks} of {grid.of} blocks in whole waves"
+    if not grid.spread:
+        return (note,)
+    return (f"{note}, whose blocks differ by {grid.spread:.1%} in what they move",)
