@@ -97,16 +97,26 @@ def _affine(lw: Lowering, address: Value, mask: str) -> _Affine:
     return _Affine(base, stride, expected, holds)
 
 
-def _halves(lw: Lowering, address: Value, mask: str, affine: _Affine) -> tuple[str, str]:
-    """The address of lane 16, and whether the active lanes from there on follow it as those before
-    follow lane 0."""
+def _may_be_halves(lw: Lowering, address: Value, affine: _Affine) -> tuple[str, str]:
+    """The address of lane 16, and whether lane 17 follows it as lane 1 follows lane 0: told without
+    a look at the others, for lanes that lie anywhere."""
+    b = lw.b
+    second, next_to_it = (
+        b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {HALF_WARP_LANES + lane}")
+        for lane in range(2)
+    )
+    stride = b.scalar(f"sub i64 {next_to_it}, {second}")
+    return second, b.scalar(f"icmp eq i64 {stride}, {affine.stride}")
+
+
+def _are_halves(lw: Lowering, address: Value, mask: str, affine: _Affine) -> str:
+    """Whether the active lanes from 16 on follow lane 16 as those before follow lane 0."""
     b = lw.b
     off = b.binary("sub", address, affine.expected)  # of lane 0 it is 0
     firsts = [lane // HALF_WARP_LANES * HALF_WARP_LANES for lane in range(WARP_LANES)]
     differs = b.mask_of(b.compare("ne", off, b.shuffle(off, firsts)))
     wrong = b.scalar(f"and i32 {differs}, {mask}")
-    second = b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {HALF_WARP_LANES}")
-    return second, b.scalar(f"icmp eq i32 {wrong}, 0")
+    return b.scalar(f"icmp eq i32 {wrong}, 0")
 
 
 def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
@@ -120,7 +130,11 @@ def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
     _write(lw, position, RecordKind.AFFINE, mask, (affine.base, affine.stride))
     b.line(f"br label %{logged}")
     b.label(uneven)
-    second, are_halves = _halves(lw, address, mask, affine)
+    second, may_be = _may_be_halves(lw, address, affine)
+    likely = b.fresh("likely")
+    b.line(f"br i1 {may_be}, label %{likely}, label %{raw}")
+    b.label(likely)
+    are_halves = _are_halves(lw, address, mask, affine)
     b.line(f"br i1 {are_halves}, label %{halves}, label %{raw}")
     b.label(halves)
     _write(lw, position, RecordKind.HALVES, mask, (affine.base, affine.stride, second))
