@@ -69,6 +69,7 @@ SYSTEM = np.dtype(
         ("fetched", np.int64),  # sectors that the DRAM delivers together: 1 or 2
         ("writes_through", np.int64),
         ("local_lines", np.int64),  # of a warp
+        ("logged", np.int64),  # loads of the L2 cache noted so far
         ("clock", np.int64),  # stamps given so far
     ]
 )

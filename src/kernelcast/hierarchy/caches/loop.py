@@ -162,6 +162,7 @@ def survey(words, rules, pages, start, end, systems):
     array(COUNTS),
     array(np.uint8),
     array(np.int32),
+    array(np.int64),
     array(RESIDENT),
     array(np.int64, 2),
     array(np.int64, 2),
@@ -184,6 +185,7 @@ def run_blocks(
     counts,
     touched,
     pages,
+    log,
     residents,
     turns,
     parts,
@@ -199,6 +201,8 @@ def run_blocks(
         For every block the first row of `counts` where its accesses are counted.
     rules:
         For every row what its accesses do (`layout`).
+    log:
+        Room for the lines and sectors that the L2 cache is asked to load.
     residents, turns, parts:
         Room for the warps of all SMs, those of every SM in turn behind their number and whose turn
         it is, and how many warps of every resident block are left.
@@ -206,7 +210,7 @@ def run_blocks(
     system = systems[0]
     l1 = L1(entries, buckets, ends)
     l2 = L2(l2_lines, l2_stamps, l2_states, l2_rows)
-    beyond = Beyond(counts, touched, pages)
+    beyond = Beyond(counts, touched, pages, log)
     warps = system.resident * system.warps
     next_block = first_block
     for place in range(system.resident):

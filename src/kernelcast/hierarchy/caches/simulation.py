@@ -44,10 +44,15 @@ class Caches:
         self._l1 = _empty_l1(system)
         is_alike = after is not None and after._system.l2 == system.l2
         self._l2: _L2Arrays = after._l2 if after and is_alike else _empty_l2(system)
+        self.logged = 0
         self._clock: int = after._clock if after and is_alike else 0
 
     def run(
-        self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
+        self,
+        streams: AccessStreams,
+        rules: NDArray[np.int64],
+        parts: Sequence[range],
+        log: NDArray[np.int64] | None = None,
     ) -> NDArray[np.void]:
         """Let the blocks of some parts of a stream run, one part after the other in one go.
 
@@ -58,6 +63,9 @@ class Caches:
         parts:
             Places of blocks in `streams.blocks`, the parts side by side: at the end of one, the
             next goes on.
+        log:
+            Room for what the L2 cache is asked to load, line << SECTORS | sectors; `logged` then
+            says how many there are.
 
         Returns
         -------
@@ -91,12 +99,14 @@ class Caches:
             counts.reshape(-1),
             np.zeros(touched << PAGE_SHIFT, np.uint8),
             pages,
+            np.zeros(0, np.int64) if log is None else log,
             np.zeros(sms * warps, RESIDENT),
             np.zeros((sms, 2 + warps), np.int64),
             np.zeros((sms * resident, 2), np.int64),
             systems,
         )
         self._clock = int(systems["clock"][0])
+        self.logged = int(systems["logged"][0])
         return counts
 
     def dirty_sectors(self) -> int:

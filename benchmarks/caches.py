@@ -1,0 +1,61 @@
+"""Sectors per second through simulated caches: where they hit, and where nothing does."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measured import Measured, median_seconds
+from kernelcast import api
+from kernelcast.execution.blocks import Span
+from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1
+from kernelcast.hierarchy.caches.memory_system import memory_system
+from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, AccessStreams
+
+REPEATS = 3
+WORDS = 4_000_000
+BLOCKS, WARPS = 2048, 8
+IN_L1, IN_L2, ANYWHERE = 64, 20_000, 1 << 24
+"""Lines that are asked for at random."""
+
+
+def measure() -> Iterator[Measured]:
+    drawn = np.random.default_rng(1)
+    whole, one = np.full(WORDS, 15), 1 << drawn.integers(0, 4, WORDS)
+    for gpu in ("rtx-2080-ti", "h100-sxm"):
+        for name, lines, sectors, aim in (
+            ("hits in L1, whole lines", IN_L1, whole, 50),
+            ("hits in L2, whole lines", IN_L2, whole, 50),
+            ("misses, a sector of a line", ANYWHERE, one, 20),
+        ):
+            rate = sector_rate(gpu, streams(drawn.integers(0, lines, WORDS), sectors))
+            yield Measured(f"{gpu}: {name}", rate, "M sectors/s", aim)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    yield Measured("most memory", peak, "GB", 1, at_most=True)
+
+
+def streams(lines: NDArray[np.int64], sectors: NDArray[np.int64]) -> AccessStreams:
+    """Requests of 32 sectors each, or as many lines as have them, shared out over the warps."""
+    per_request = 8 if sectors[0] == 15 else 32
+    first = (np.arange(WORDS) % per_request == 0).astype(np.int64)
+    words = lines << LINE_SHIFT | first << FIRST_BIT | sectors
+    starts = np.linspace(0, WORDS // per_request, BLOCKS * WARPS + 1).astype(np.int64) * per_request
+    spans = (Span(0, 0, BLOCKS),)
+    return AccessStreams(BLOCKS, WARPS, np.arange(BLOCKS), starts, words.view(np.uint64), (), spans)
+
+
+def sector_rate(gpu: str, accesses: AccessStreams) -> float:
+    """Millions of sectors per second, asked of L1 caches first."""
+    system = memory_system(api.machine(gpu), 0, 4)
+    rules = np.array([ASKS_L1 | ALLOCATES_L1])
+    words = accesses.words.view(np.int64)
+    sectors = int(np.bitwise_count(words & 15).sum())
+
+    def run() -> None:
+        Caches(system).run(accesses, rules, [range(BLOCKS)])
+
+    return sectors / median_seconds(run, REPEATS) / 1e6
