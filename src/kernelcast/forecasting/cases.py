@@ -208,7 +208,7 @@ def _execute(
         is_last = number == len(runs)
         is_read = not is_last or number > 1 or reads_arrays(kernel, needed_for_trace(kernel))
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
-        streams, why = _streams(kernel, launch, memory, machines, sampling, cache)
+        streams, why = _streams(kernel, launch, memory, machines, sampling, cache, len(runs))
         profile = profile_launch(
             kernel,
             launch,
@@ -230,6 +230,7 @@ def _streams(
     machines: Sequence[Machine],
     sampling: Sampling,
     cache: Cache | None,
+    launches: int,
 ) -> tuple[AccessStreams | None, str]:
     """The accesses that caches are simulated with, or why there are none."""
     waves = [_wave_blocks(kernel, launch, chip) for chip in machines if not missing_numbers(chip)]
@@ -245,7 +246,7 @@ def _streams(
         cache=cache,
     )
     try:
-        return streams_of_run(run, max(waves), exact=sampling.exact), ""
+        return streams_of_run(run, max(waves), exact=sampling.exact, launches=launches), ""
     except UnsupportedError as error:
         return None, error.what
 

@@ -41,7 +41,12 @@ _NOT_STREAMED = (Space.SHARED, Space.CONST, Space.PARAM)
 
 
 def streams_of_run(
-    run: Run, wave_blocks: int, *, exact: bool = False, progress: Progress | None = None
+    run: Run,
+    wave_blocks: int,
+    *,
+    exact: bool = False,
+    launches: int = 1,
+    progress: Progress | None = None,
 ) -> AccessStreams:
     """The access streams of the run's launch: of all blocks, or of whole waves that stand for them.
 
@@ -54,6 +59,8 @@ def streams_of_run(
         Blocks that are resident at a time on the whole GPU.
     exact:
         Take all blocks, whatever they cost; those that exceed `MOST_EXACT_WORDS` are left out.
+    launches:
+        Of how many this is one, whose streams are all kept and share what the most are.
     progress:
         Told the share of the blocks that is done.
 
@@ -66,7 +73,9 @@ def streams_of_run(
     run = replace(run, needed=_needed(run))
     most_words = MOST_EXACT_WORDS if exact else MOST_WORDS
     try:
-        affordable = of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave_blocks)
+        affordable = (
+            of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave_blocks, launches)
+        )
         spans = wave_spans(of, wave_blocks, max(affordable, 1))
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
         if affordable >= min(of, FEWEST_IN_A_ROW):
@@ -85,7 +94,7 @@ def _needed(run: Run) -> Needed:
     return needed_for_trace(run.kernel, pointers=pointers, untraced=_NOT_STREAMED)
 
 
-def _affordable_blocks(run: Run, wave_blocks: int) -> int:
+def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
     """How many blocks like those of a pilot the limits pay for."""
     from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
 
@@ -98,9 +107,11 @@ def _affordable_blocks(run: Run, wave_blocks: int) -> int:
         _blocks_for(len(pilot), max(executed / instructions, builder.in_use / words))
         for instructions, words in (
             (ENOUGH_WARP_INSTRUCTIONS, ENOUGH_WORDS),
-            (MOST_WARP_INSTRUCTIONS, MOST_WORDS),
+            (MOST_WARP_INSTRUCTIONS / launches, MOST_WORDS / launches),
         )
     )
+    if launches > 1:
+        most = max(most, enough)
     return min(most, max(enough, _WAVES * wave_blocks))
 
 
