@@ -8,6 +8,7 @@ import pytest
 from kernelcast import api
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.hierarchy.traffic import bound_traffic
+from kernelcast.ir import CacheState
 
 COPY = """
 /* kernelcast
@@ -62,6 +63,18 @@ def test_warm_launches_find_what_was_left(folder):
     tiny = api.machine("rtx-2080-ti", "l2.size=65536")
     case = replace(cases(folder, caches="warm")[1], machine=tiny)
     assert dram(case)[0] == BYTES
+
+
+@pytest.mark.parametrize(("share", "left"), [(0.5, 0.5), (1.0, 1.0), (0.25, 0.25)])
+def test_what_waits_to_be_written_back_is_no_more_than_a_share_of_the_l2_cache(folder, share, left):
+    """The copy's 256 KiB, of which 64 KiB of cache could hold all that was written last."""
+    tiny = api.machine("rtx-2080-ti", "l2.size=65536", f"l2.dirty_share={share}")
+    (case, _) = cases(folder, caches="flushed")
+    counts = replace(case, machine=tiny).cache_counts
+    assert counts.dirty_sectors <= left * 2048
+    assert 32 * counts.dram_written_sectors == BYTES - 32 * counts.dirty_sectors
+    cold = replace(case, machine=tiny, caches=CacheState.COLD).cache_counts
+    assert 32 * cold.dram_written_sectors == BYTES
 
 
 def test_a_workload_says_what_its_launches_find(folder):

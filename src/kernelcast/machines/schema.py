@@ -236,6 +236,7 @@ _MEMORY = {
     "l2.partitions": _count("1", "partitions; an SM's own one keeps copies of the others'", 1, 16),
     "l2.miss_registers": _count("1", "lines that a slice awaits at once (MSHRs)", 1, 1e6),
     "l2.fills_partial_sectors": _flag("a sector written in part is read before it is written back"),
+    "l2.dirty_share": _real("1", "of what L2 holds, at most not yet written to memory", 0, 1),
     "l2.caches_global": _flag("global and local memory are cached"),
     "noc.bandwidth": _real("byte/s", "from the L2 cache to all SMs", 1e6, 1e16),
     "noc.queue": _count("1", "lines of 128 byte that an SM may have asked of the L2 cache", 1, 1e6),

@@ -55,6 +55,11 @@ class CounterScore:
         """The middle ratio of expected to counted."""
         return self.quantile(0.5)
 
+    @property
+    def median_error(self) -> float:
+        """The middle of |expected - counted| / counted."""
+        return nearest_rank([abs(c.ratio - 1) for c in self.counted], 0.5)
+
     def quantile(self, share: float) -> float:
         """The ratio that `share` of the launches do not exceed."""
         return nearest_rank([c.ratio for c in self.counted], share)

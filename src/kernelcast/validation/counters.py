@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.hierarchy.traffic import BoundedBytes, bound_traffic
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import CacheState, Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.models.terms.base import Case
@@ -172,6 +173,20 @@ def _l2_write(case: Case) -> ExpectedCount:
     return ExpectedCount(stored, min(stored, _written(case)), math.inf)
 
 
+def _looked_up(space: Space | None, figure: Callable[[AccessCounts], float]) -> Answer:
+    """A figure of the simulated caches, of all loads or of those from `space`. Nothing bounds it
+    that is known of their order."""
+
+    def answer(case: Case) -> ExpectedCount | None:
+        if case.cache_counts is None:
+            return None
+        loads = (a for a in case.cache_counts.accesses if a.op_class is OpClass.LOAD)
+        found = sum(figure(a) for a in loads if space in (None, a.space))
+        return ExpectedCount(found, 0.0, math.inf)
+
+    return answer
+
+
 def _written(case: Case) -> float:
     return sum(f.distinct_written_sectors for f in case.profile.footprints)
 
@@ -180,19 +195,27 @@ def _dram_read(case: Case) -> ExpectedCount:
     """The traffic of the DRAM that is no writing back, in the bounds that no cache can change."""
     dram, written = bound_traffic(case.profile, case.machine).dram, _written(case)
     low, value, high = (max(0.0, b / SECTOR_BYTES - written) for b in _three(dram))
-    counts = case.cache_counts
-    if counts is not None:
+    if counts := case.cache_counts:
         # Sectors written in parts are read besides, which no count of requests shows.
-        value = counts.dram_read_sectors
+        value = counts.dram_read_sectors - _later(case, counts.unfilled_sectors)
     return ExpectedCount(value, min(low, value), max(high, value))
 
 
 def _dram_write(case: Case) -> ExpectedCount:
-    """Every written sector once; at the least, the L2 cache keeps as much of them as it holds."""
+    """Every written sector once, but for those that are in the L2 cache alone when the launch ends;
+    at the least, it keeps as much of them as it holds."""
     written = _written(case)
     kept = (case.machine.get("l2.size") or 0.0) / SECTOR_BYTES
     stored = _sectors(case.profile.accesses, OpClass.STORE)
-    return ExpectedCount(written, max(0.0, written - kept), max(written, stored))
+    value = written
+    if counts := case.cache_counts:
+        value = counts.dram_written_sectors - _later(case, counts.dirty_sectors)
+    return ExpectedCount(max(0.0, value), max(0.0, written - kept), max(written, stored))
+
+
+def _later(case: Case, sectors: float) -> float:
+    """Sectors that move after the launch ended: a profiler does not see them."""
+    return 0.0 if case.caches is CacheState.FLUSHED else sectors
 
 
 def _three(moved: BoundedBytes) -> tuple[float, float, float]:
@@ -269,6 +292,14 @@ def _table() -> dict[str, Answer]:
         "sm__maximum_warps_per_active_cycle_pct": _theoretical,
         "sm__warps_active.avg.pct_of_peak_sustained_active": _achieved,
     }
+    # Sectors that loads look up in the L1 caches, and in the L2 cache on behalf of these.
+    l1, l2 = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld", "lts__t_sectors_srcunit_tex_op"
+    rows[f"{l1}_lookup_hit.sum"] = _looked_up(Space.GLOBAL, lambda a: a.l1.hits)
+    rows[f"{l1}_lookup_miss.sum"] = _looked_up(Space.GLOBAL, lambda a: a.l1.misses)
+    rows[f"{l2}_read.sum"] = _l2_read
+    rows[f"{l2}_read_lookup_hit.sum"] = _looked_up(None, lambda a: a.l2.hits)
+    rows[f"{l2}_read_lookup_miss.sum"] = _looked_up(None, lambda a: a.l2.misses)
+    rows[f"{l2}_write.sum"] = _l2_write
     # Threads by class of instruction, those left out that a guard switched off.
     for name in CLASSES:
         rows[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] = _class(name)

@@ -160,12 +160,14 @@ def validate_measured(
 
 
 def _chosen(found: Measurements, choice: Choice, file: str) -> dict[int, Observation]:
-    """Observations by their place in the file."""
+    """Observations by their place in the file; InputError where none has a time that is wanted."""
+    if not any(one.seconds for one in found.observations):
+        raise InputError("holds no times", where=file, hint="see validate counters")
     wanted = {one.kernel for one in of_kernels(found.observations, choice.only, file)}
     fitting = [
         at
         for at, one in enumerate(found.observations)
-        if one.time_s >= choice.least_s and one.kernel in wanted
+        if one.seconds and one.time_s >= choice.least_s and one.kernel in wanted
     ]
     if not fitting:
         raise InputError(f"nothing took {choice.least_s:g} s or longer", where=file)

@@ -59,7 +59,9 @@ class CacheCounts:
 
     `dram_read_sectors` and `dram_written_sectors` move between L2 cache and DRAM, write-backs and
     the reads that fill partly written sectors included: together between `least_dram_sectors` and
-    `most_dram_sectors`, which differ where blocks were left out.
+    `most_dram_sectors`, which differ where blocks were left out. `dirty_sectors` are in the L2
+    cache alone when the launch ends: they are written back later, `unfilled_sectors` of them read
+    before. They are among those written, and read, unless the L2 cache was flushed.
     """
 
     accesses: tuple[AccessCounts, ...]
@@ -67,6 +69,8 @@ class CacheCounts:
     dram_written_sectors: float
     least_dram_sectors: float
     most_dram_sectors: float
+    dirty_sectors: float = 0.0
+    unfilled_sectors: float = 0.0
     assumptions: tuple[str, ...] = ()
 
     @property

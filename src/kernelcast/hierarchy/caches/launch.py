@@ -102,8 +102,10 @@ def _counts(
     # Blocks before those counted have soiled what is written again and again.
     written = total("dirtied") if grid.has_later_spans else limits.written
     writes = _first(total("dirtied"), limits.written, written, grid, fits=fits)
-    again = total("again_reads") + fills
-    left = grid.left_dirty if state is CacheState.FLUSHED else 0
+    dirty = min(grid.left_dirty, system.most_dirty_sectors)
+    unfilled = fills * min(1.0, dirty / total("dirtied")) if fills else 0.0
+    left, not_read = (dirty, unfilled) if state is CacheState.FLUSHED else (0.0, 0.0)
+    again = total("again_reads") + fills - not_read
     spilled = total("spilled")
     share = reads.central / total("first_reads") if total("first_reads") else 1.0
     return CacheCounts(
@@ -112,6 +114,8 @@ def _counts(
         dram_written_sectors=max(0.0, writes.central - left) + spilled,
         least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + spilled,
         most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + spilled,
+        dirty_sectors=dirty,
+        unfilled_sectors=unfilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from kernelcast.errors import InputError
@@ -58,6 +59,8 @@ class MemorySystem:
         Whether stores to local memory go on to the L2 cache at once.
     fills_partial_sectors:
         Whether a sector that was written in parts only is read before it is written to the DRAM.
+    most_dirty_sectors:
+        Sectors that the L2 cache at most has not yet written to the DRAM when a launch ends.
     caches_global, caches_read_only, caches_local:
         Whether the L1 cache takes loads from global memory, those of what nobody writes, and local
         memory.
@@ -71,6 +74,7 @@ class MemorySystem:
     fetched_sectors: int = 1
     writes_through: bool = True
     fills_partial_sectors: bool = True
+    most_dirty_sectors: float = math.inf
     caches_global: bool = True
     caches_read_only: bool = True
     caches_local: bool = True
@@ -121,10 +125,16 @@ def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> Me
         fetched_sectors=2 if (machine.get("dram.access") or 0) > SECTOR_BYTES else 1,
         writes_through=writes_through_l1(machine),
         fills_partial_sectors=machine.get("l2.fills_partial_sectors") == 1,
+        most_dirty_sectors=_most_dirty_sectors(machine),
         caches_global=caches_loads_in_l1(machine),
         caches_read_only=machine.get("l1.caches_read_only") == 1,
         caches_local=caches_local_in_l1(machine),
     )
+
+
+def _most_dirty_sectors(machine: Machine) -> float:
+    share = machine.get("l2.dirty_share")
+    return math.inf if share is None else share * machine.number("l2.size") / SECTOR_BYTES
 
 
 def _caches_anything(machine: Machine) -> bool:

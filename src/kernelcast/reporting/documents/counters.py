@@ -26,13 +26,15 @@ class CountedLaunch(Struct, frozen=True):
 
 
 class CounterPart(Struct, frozen=True):
-    """One counter over all launches: quantiles of the ratio, and shares of the launches.
+    """One counter over all launches: quantiles of the ratio, the median of its distance from 1, and
+    shares of the launches.
 
     `worst` is the launch that is off most, null where all are the same.
     """
 
     is_count: bool
     median: float | None
+    median_error: float | None
     quantile_10: float | None
     quantile_90: float | None
     within_1_percent: Share
@@ -97,6 +99,7 @@ def _counter(score: CounterScore) -> CounterPart:
     return CounterPart(
         is_count=score.is_count,
         median=score.median,
+        median_error=score.median_error,
         quantile_10=score.quantile(0.1),
         quantile_90=score.quantile(0.9),
         within_1_percent=score.share_within(0.01),

@@ -20,7 +20,8 @@ def render(document: CountersDocument, *, brief: bool) -> RenderableType:
     """A line per counter, counts and estimates apart; unless `brief`, the launches that are off
     most, and what could not be compared."""
     notes = Text(
-        "Ratios are expected over counted. Counts follow from code, launch and data, and any "
+        "Ratios are expected over counted, the error is the median of their distance from 1. "
+        "Counts follow from code, launch and data, and any "
         "difference is an error, unless another compiler made the code or the execution was "
         "sampled; estimates lie within bounds."
     )
@@ -57,7 +58,8 @@ def _answer(document: CountersDocument) -> str:
 def _table(counters: Counters, last: str) -> RenderableType:
     table = _whole_names(
         columns(
-            "counter", "launches", "median", "10 %", "90 %", "within 1 %", "within 5 %", last,
+            "counter", "launches", "median", "10 %", "90 %", "error", "within 1 %", "within 5 %",
+            last,
             left=("counter",),
         )
     )  # fmt: skip
@@ -66,6 +68,7 @@ def _table(counters: Counters, last: str) -> RenderableType:
             name,
             str(len(c.launches)),
             *(_ratio(r) for r in (c.median, c.quantile_10, c.quantile_90)),
+            percent(math.inf if c.median_error is None else c.median_error),
             percent(c.within_1_percent),
             percent(c.within_5_percent),
             percent(c.same if c.is_count else c.within_bounds),

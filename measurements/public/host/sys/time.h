@@ -1,0 +1,1 @@
+// Host code includes this; kernels take nothing of it.
