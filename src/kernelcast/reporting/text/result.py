@@ -191,11 +191,13 @@ def render_lines(lines: list[CostlyLine]) -> RenderableType | None:
     if not lines:
         return None
     is_cached = any(line.caches for line in lines)
+    conflicts = [_conflicts(line.bank_conflicts) for line in lines]
     levels = ("in L1", "in L2", "DRAM") if is_cached else ()
-    words = ("line", "instructions", "sectors", "per request", *levels, "bank conflicts")
-    table = columns(*words, left=["line"])
+    last = ("bank conflicts",) if any(conflicts) else ()
+    table = columns("line", "instructions", "sectors", "per request", *levels, *last, left=["line"])
+    table.columns[0].no_wrap = True
     table.add_column("source")
-    for line in lines:
+    for line, conflict in zip(lines, conflicts, strict=True):
         share, each = line.instruction_share, line.sectors_per_request
         table.add_row(
             Text(f"{Path(line.file).name}:{line.line}"),
@@ -203,7 +205,7 @@ def render_lines(lines: list[CostlyLine]) -> RenderableType | None:
             percent(line.sector_share) if line.sector_share else "",
             "" if each is None else digits(each),
             *(_level_words(line.caches) if is_cached else ()),
-            _conflicts(line.bank_conflicts),
+            *(conflict for _ in last),
             Text(line.source, no_wrap=True, overflow="ellipsis"),
         )
     return section("Source lines that cost most", table)
