@@ -21,7 +21,6 @@ from kernelcast.hierarchy.caches.layout import (
     NO_LINE,
     PAGE_SHIFT,
     PARTIAL_SHIFT,
-    SECTORS,
 )
 from kernelcast.profiling.loops import inlined, inner, popcount
 
@@ -43,15 +42,11 @@ class L2(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """What is counted of the accesses, and which sectors were touched at all, by page.
-
-    `log` takes the lines and sectors that are looked up for loads, as many as there is room for.
-    """
+    """What is counted of the accesses, and which sectors were touched at all, by page."""
 
     counts: Any
     touched: Any
     pages: Any
-    log: Any
 
 
 @inlined
@@ -161,9 +156,6 @@ def load_l2(line, sectors, near, rule, count, l2, beyond, system):
 
     Of two partitions, the one `near` to the SM keeps a copy of what the other has.
     """
-    if system.logged < len(beyond.log):
-        beyond.log[np.uint64(system.logged)] = line << SECTORS | sectors
-        system.logged += 1
     side, number = _side(line, system)
     lacking = sectors
     if system.partitions == 2 and near != side:

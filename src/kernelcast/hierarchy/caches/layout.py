@@ -69,10 +69,19 @@ SYSTEM = np.dtype(
         ("fetched", np.int64),  # sectors that the DRAM delivers together: 1 or 2
         ("writes_through", np.int64),
         ("local_lines", np.int64),  # of a warp
-        ("logged", np.int64),  # loads of the L2 cache noted so far
         ("clock", np.int64),  # stamps given so far
+        ("notes_asked", np.int64),  # whether what every level is asked for is noted
+        ("counted_from", np.int64),  # accesses of rows before this one are not counted
+        ("asked_of_l1", np.int64),  # how much was noted so far
+        ("asked_of_l2", np.int64),
     ]
 )
+
+# A word of what a cache was asked for is that of the stream (`profiling.streams`), but for these:
+# the line as it is told apart, also in local memory; above it the SM that asks an L1 cache, or what
+# the L2 cache is to do; and whether the access counts where the stream says what comes first.
+NOTED_SHIFT = 56
+LOADS, STORES, CHANGES = range(3)
 
 # A warp that is resident: what it is still to do.
 RESIDENT = np.dtype([("at", np.int64), ("end", np.int64)])

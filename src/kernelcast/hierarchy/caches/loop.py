@@ -8,6 +8,8 @@ issues until it waits.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import L1, load_l1, store_l1
@@ -15,6 +17,7 @@ from kernelcast.hierarchy.caches.l2 import L2, Beyond, change_l2, load_l2, store
 from kernelcast.hierarchy.caches.layout import (
     ALLOCATES_L1,
     ASKS_L1,
+    CHANGES,
     COUNTS,
     ENTRY,
     FOLLOWS_WAIT,
@@ -22,10 +25,13 @@ from kernelcast.hierarchy.caches.layout import (
     IS_LOCAL,
     IS_STORE,
     LINE_BITS,
+    LOADS,
     LOCAL_BIT,
+    NOTED_SHIFT,
     PAGE_SHIFT,
     RESIDENT,
     SECTORS,
+    STORES,
     SYSTEM,
 )
 from kernelcast.profiling.compilation import compiled
@@ -36,15 +42,54 @@ _LINE_MASK = (1 << LINE_BITS) - 1
 _SECTOR_MASK = (1 << SECTORS) - 1
 
 
+class _NotedWords(NamedTuple):
+    """Room for what the L1 caches and the L2 cache are asked for, in order (`layout`)."""
+
+    l1: Any
+    l2: Any
+
+
 @inlined
-def _write_on(line, sectors, row, l2, beyond, system):
+def _noted(line, sectors, partial, row, above, system):
+    """What is noted of an access to a line."""
+    counted = np.int64(row >= system.counted_from) << FIRST_BIT
+    own = (row - system.counted_from if counted else row) << ROW_SHIFT
+    return (
+        above << NOTED_SHIFT
+        | line << LINE_SHIFT
+        | own
+        | counted
+        | partial << PARTIAL_SHIFT
+        | sectors
+    )
+
+
+@inlined
+def _note_l1(line, sectors, row, sm, asked, system):
+    if system.notes_asked:
+        word = _noted(line, sectors, np.int64(0), row, sm, system)
+        asked.l1[np.uint64(system.asked_of_l1)] = word
+        system.asked_of_l1 += 1
+
+
+@inlined
+def _note_l2(line, sectors, partial, row, what, asked, system):
+    if system.notes_asked:
+        word = _noted(line, sectors, partial, row, what, system)
+        asked.l2[np.uint64(system.asked_of_l2)] = word
+        system.asked_of_l2 += 1
+
+
+@inlined
+def _write_on(line, sectors, row, l2, beyond, asked, system):
     """Sectors that an L1 cache alone had, of local memory, go to the L2 cache."""
     if sectors:
+        _note_l2(line, sectors, np.int64(0), row, np.int64(STORES), asked, system)
         store_l2(line, sectors, np.int64(0), np.int64(IS_LOCAL), row, l2, beyond, system)
 
 
 @inlined
-def _access(word, rule, row, sm, place, l1, l2, beyond, system):
+def _access(word, rule, row, sm, place, l1, l2, beyond, asked, system):
     """One line of a request."""
     sectors = word & _SECTOR_MASK
     line = word >> LINE_SHIFT & _LINE_MASK
@@ -54,36 +99,42 @@ def _access(word, rule, row, sm, place, l1, l2, beyond, system):
     count.lines += 1
     count.requests += word >> FIRST_BIT & 1
     if rule & IS_ATOMIC:
+        _note_l2(line, sectors, np.int64(0), row, np.int64(CHANGES), asked, system)
         change_l2(line, sectors, rule, count, l2, beyond, system)
     elif rule & IS_STORE:
         is_kept = False
         if system.l1_sets:
+            if rule & ALLOCATES_L1:
+                _note_l1(line, sectors, row, sm, asked, system)
             spilled, left = store_l1(line, sectors, sm, rule, l1, system)
-            _write_on(left, spilled, row, l2, beyond, system)
+            _write_on(left, spilled, row, l2, beyond, asked, system)
             is_kept = rule & ALLOCATES_L1 and not system.writes_through
         if not is_kept:
             partial = word >> PARTIAL_SHIFT & sectors
+            _note_l2(line, sectors, partial, row, np.int64(STORES), asked, system)
             store_l2(line, sectors, partial, rule, row, l2, beyond, system)
     else:
         missing = sectors
         if rule & ASKS_L1 and system.l1_sets:
+            _note_l1(line, sectors, row, sm, asked, system)
             missing, spilled, left = load_l1(line, sectors, sm, rule, l1, system)
-            _write_on(left, spilled, row, l2, beyond, system)
+            _write_on(left, spilled, row, l2, beyond, asked, system)
             count.l1_sectors += popcount(sectors)
             count.l1_hits += popcount(sectors & ~missing)
         if missing:
             count.missed_lines += 1
+            _note_l2(line, missing, np.int64(0), row, np.int64(LOADS), asked, system)
             load_l2(line, missing, sm & 1, rule, count, l2, beyond, system)
 
 
 @inlined
-def _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, system):
+def _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, asked, system):
     """The accesses of a warp from `at` on, until it waits; returns where others begin."""
     row = words[np.uint64(at)] >> ROW_SHIFT & ROW_MASK
     is_waiting = False
     while not is_waiting:
         rule = rules[np.uint64(row)]
-        _access(words[np.uint64(at)], rule, base + row, sm, place, l1, l2, beyond, system)
+        _access(words[np.uint64(at)], rule, base + row, sm, place, l1, l2, beyond, asked, system)
         at += 1
         if at == end:
             return at
@@ -162,10 +213,11 @@ def survey(words, rules, pages, start, end, systems):
     array(COUNTS),
     array(np.uint8),
     array(np.int32),
-    array(np.int64),
     array(RESIDENT),
     array(np.int64, 2),
     array(np.int64, 2),
+    array(np.int64),
+    array(np.int64),
     array(SYSTEM),
 )
 def run_blocks(
@@ -185,10 +237,11 @@ def run_blocks(
     counts,
     touched,
     pages,
-    log,
     residents,
     turns,
     parts,
+    asked_of_l1,
+    asked_of_l2,
     systems,
 ):
     """Let blocks from `first_block` to before `end_block` run to their end; returns the accesses.
@@ -201,16 +254,18 @@ def run_blocks(
         For every block the first row of `counts` where its accesses are counted.
     rules:
         For every row what its accesses do (`layout`).
-    log:
-        Room for the lines and sectors that the L2 cache is asked to load.
     residents, turns, parts:
         Room for the warps of all SMs, those of every SM in turn behind their number and whose turn
         it is, and how many warps of every resident block are left.
+    asked_of_l1, asked_of_l2:
+        Room for what is asked of these, where it is noted: a word for every one of `words`, and two
+        in the L2 cache.
     """
     system = systems[0]
     l1 = L1(entries, buckets, ends)
     l2 = L2(l2_lines, l2_stamps, l2_states, l2_rows)
-    beyond = Beyond(counts, touched, pages, log)
+    beyond = Beyond(counts, touched, pages)
+    asked = _NotedWords(asked_of_l1, asked_of_l2)
     warps = system.resident * system.warps
     next_block = first_block
     for place in range(system.resident):
@@ -246,7 +301,7 @@ def run_blocks(
             block_slot = sm * system.resident + slot // system.warps
             base = bases[np.uint64(parts[np.uint64(block_slot), np.uint64(1)])]
             begun = at
-            at = _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, system)
+            at = _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, asked, system)
             done += at - begun
             if at < end:
                 resident.at = at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,14 @@ _L1Arrays = tuple[NDArray[np.void], NDArray[np.int16], NDArray[np.int16]]
 _L2Arrays = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int32]]
 
 
+@dataclass(frozen=True)
+class AskedWords:
+    """What the L1 caches and the L2 cache were asked for, in order, as words of `layout`."""
+
+    l1: NDArray[np.int64]
+    l2: NDArray[np.int64]
+
+
 class Caches:
     """The L1 caches and the L2 cache of a machine as a launch finds them.
 
@@ -44,15 +53,10 @@ class Caches:
         self._l1 = _empty_l1(system)
         is_alike = after is not None and after._system.l2 == system.l2
         self._l2: _L2Arrays = after._l2 if after and is_alike else _empty_l2(system)
-        self.logged = 0
         self._clock: int = after._clock if after and is_alike else 0
 
     def run(
-        self,
-        streams: AccessStreams,
-        rules: NDArray[np.int64],
-        parts: Sequence[range],
-        log: NDArray[np.int64] | None = None,
+        self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
     ) -> NDArray[np.void]:
         """Let the blocks of some parts of a stream run, one part after the other in one go.
 
@@ -63,14 +67,28 @@ class Caches:
         parts:
             Places of blocks in `streams.blocks`, the parts side by side: at the end of one, the
             next goes on.
-        log:
-            Room for what the L2 cache is asked to load, line << SECTORS | sectors; `logged` then
-            says how many there are.
 
         Returns
         -------
         Counts (`layout.COUNTS`) by part and row.
         """
+        counts, _ = self._run(streams, rules, parts, notes_asked=False)
+        return counts
+
+    def run_noted(
+        self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
+    ) -> tuple[NDArray[np.void], AskedWords]:
+        """As `run`, with what the caches were asked for; what counts is of the last part."""
+        return self._run(streams, rules, parts, notes_asked=True)
+
+    def _run(
+        self,
+        streams: AccessStreams,
+        rules: NDArray[np.int64],
+        parts: Sequence[range],
+        *,
+        notes_asked: bool,
+    ) -> tuple[NDArray[np.void], AskedWords]:
         blocks = range(parts[0].start, parts[-1].stop)
         words = streams.words.view(np.int64)
         counts = np.zeros((len(parts), len(rules)), COUNTS)
@@ -85,6 +103,10 @@ class Caches:
             streams.starts[block * streams.warps] for block in (blocks[0], blocks[-1] + 1)
         )
         touched = survey(words, rules, pages, start, end, systems) if notes_first else 0
+        systems["notes_asked"] = notes_asked
+        systems["counted_from"] = (len(parts) - 1) * len(rules)
+        room = int(end - start) if notes_asked else 0
+        asked = AskedWords(np.empty(room, np.int64), np.empty(2 * room, np.int64))
         sms, resident = self._system.sms, self._system.blocks_per_sm
         warps = resident * streams.warps
         run_blocks(
@@ -99,15 +121,16 @@ class Caches:
             counts.reshape(-1),
             np.zeros(touched << PAGE_SHIFT, np.uint8),
             pages,
-            np.zeros(0, np.int64) if log is None else log,
             np.zeros(sms * warps, RESIDENT),
             np.zeros((sms, 2 + warps), np.int64),
             np.zeros((sms * resident, 2), np.int64),
+            asked.l1,
+            asked.l2,
             systems,
         )
         self._clock = int(systems["clock"][0])
-        self.logged = int(systems["logged"][0])
-        return counts
+        of_l1, of_l2 = (int(systems[name][0]) for name in ("asked_of_l1", "asked_of_l2"))
+        return counts, AskedWords(asked.l1[:of_l1], asked.l2[:of_l2])
 
     def dirty_sectors(self) -> int:
         """Sectors of global memory in the L2 cache that the DRAM lacks."""

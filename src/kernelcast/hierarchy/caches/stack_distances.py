@@ -1,131 +1,160 @@
-# mypy: allow-untyped-decorators
-"""Stack distances: the hits of a cache of every size from one pass over its accesses.
+"""Stack distances: how often fully associative caches of every capacity hold what they are asked.
 
-A fully associative cache of W lines that replaces the line used longest ago holds a line if fewer
-than W others were used since its last use (Mattson et al. 1970). Of a sector that holds for every
-use of its line since its own last one. Other uses since a time are counted by a Fenwick tree over
-the times at which every line was last used.
+R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage
+hierarchies", IBM Systems Journal 9(2), 1970. Where the line leaves that was used longest ago, a
+cache of C lines holds a line that it was asked for before if fewer than C others were used since:
+their number is the stack distance. A sector is held if that is true of every use of its line since
+the sector was brought. So one pass over what a cache is asked for serves all capacities.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.hierarchy.caches.layout import SECTORS
-from kernelcast.hierarchy.caches.memory_system import MemorySystem
-from kernelcast.hierarchy.caches.policies import policies
-from kernelcast.hierarchy.caches.simulation import Caches
-from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.loops import array, inner
-from kernelcast.profiling.streams import AccessStreams
+from kernelcast.hierarchy.caches.layout import NOTED_SHIFT, SECTORS
+from kernelcast.hierarchy.caches.simulation import AskedWords
+from kernelcast.hierarchy.caches.stack_loop import (
+    BUCKETS,
+    COLD,
+    DIRTIED,
+    EVENTS,
+    FINE_BITS,
+    LACKING,
+    LEAST_TIMES,
+    READ,
+    STACK,
+    distances_l1,
+    distances_l2,
+    number_lines,
+)
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.profiling.profile import Floats
 
-_SECTOR_MASK = (1 << SECTORS) - 1
+_Events = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class StackDistances:
-    """How many sectors were asked for whose line so many other lines were used since.
+    """What happens in caches of every capacity, by row of the stream.
 
-    `counts[d]` sectors have distance d; those that nobody had asked for before are the last.
-    `simulated` is the hit ratio of the cache that was simulated, of `lines` lines.
+    `events[row, event, bucket]` sectors are lacking, read from the next level, or made dirty, in
+    all caches of at most as many lines as lie in the bucket; those of the last one, in all.
+    Distances up to 31 lines have a bucket each, then sixteen share a power of two.
     """
 
-    counts: NDArray[np.int64] = field(repr=False)
-    simulated: float
-    lines: int
+    events: _Events
 
-    def hit_ratio(self, lines: int) -> float:
-        """Share of the sectors that a fully associative cache of so many lines holds."""
-        total = int(self.counts.sum())
-        return (
-            float(self.counts[: min(lines, len(self.counts) - 1)].sum()) / total if total else 0.0
-        )
+    def lacking_at(self, capacity_bytes: float) -> Floats:
+        """By row, sectors that a cache is asked for and does not hold."""
+        return self._at(LACKING, capacity_bytes)
+
+    def hits_at(self, capacity_bytes: float) -> Floats:
+        """By row, sectors that a cache is asked for and holds."""
+        hits: Floats = self.sectors - self.lacking_at(capacity_bytes)
+        return hits
+
+    def hit_ratio_at(self, capacity_bytes: float) -> float:
+        """Of all rows, NaN where nothing is asked for."""
+        asked = float(self.sectors.sum())
+        return float(self.hits_at(capacity_bytes).sum()) / asked if asked else float("nan")
+
+    def read_at(self, capacity_bytes: float) -> Floats:
+        """By row, sectors that the cache reads from the next level, neighbours included."""
+        return self._at(READ, capacity_bytes)
+
+    def dirtied_at(self, capacity_bytes: float) -> Floats:
+        """By row, sectors that the cache is to write to the next level."""
+        return self._at(DIRTIED, capacity_bytes)
+
+    @cached_property
+    def sectors(self) -> Floats:
+        """By row, sectors that the cache is asked for."""
+        asked: Floats = self.events[:, LACKING].sum(axis=1).astype(np.float64)
+        return asked
 
     @property
-    def error(self) -> float:
-        """How far the hit ratio at the simulated size is from the simulated one."""
-        return self.hit_ratio(self.lines) - self.simulated
+    def buckets(self) -> NDArray[np.int64]:
+        """The smallest distance of every bucket but the last, in lines."""
+        starts: NDArray[np.int64] = _STARTS[:-1]
+        return starts
+
+    def _at(self, event: int, capacity_bytes: float) -> Floats:
+        """Sectors of an event whose distance a cache does not reach over.
+
+        Of a bucket that the capacity divides, as many as if it were evenly filled.
+        """
+        lines = capacity_bytes / (SECTORS * SECTOR_BYTES)
+        within = np.clip((lines - _STARTS[:-1]) / np.diff(_STARTS), 0.0, 1.0)
+        out_of_reach = np.append(1.0 - within, 1.0)
+        found: Floats = self.events[:, event] @ out_of_reach
+        return found
+
+    def __add__(self, other: StackDistances) -> StackDistances:
+        return StackDistances(self.events + other.events)
 
 
-def l2_distances(
-    streams: AccessStreams, after_waits: frozenset[int], system: MemorySystem
-) -> StackDistances:
-    """Of what the L1 caches of a machine ask an empty L2 cache to load, for the streams' blocks."""
-    caches = Caches(system)
-    log = np.zeros(len(streams.words), np.int64)
-    rules = policies(streams.rows, after_waits, system)
-    counts = caches.run(streams, rules, [range(len(streams.blocks))], log=log)
-    log = log[: caches.logged]
-    loaded = counts["l2_sectors"][0][[row.instruction.op_class == "load" for row in streams.rows]]
-    held = counts["l2_hits"][0][[row.instruction.op_class == "load" for row in streams.rows]]
-    simulated = float(held.sum() / loaded.sum()) if loaded.sum() else 0.0
-    lines = system.partitions * system.l2.lines
-    return StackDistances(distances(log >> SECTORS, log & _SECTOR_MASK), simulated, lines)
+def l1_distances(asked: AskedWords, rules: NDArray[np.int64]) -> StackDistances:
+    """Of the loads that the L1 caches are asked for, every SM having a cache of its own.
+
+    One order of lines serves all capacities, so that what does not allocate leaves it as it is:
+    stores to global memory, and loads that are not to stay. No line leaves before its turn.
+    """
+    by_sm = (asked.l1 >> NOTED_SHIFT).astype(np.uint8)
+    words = asked.l1[np.argsort(by_sm, kind="stable")]
+    lines, distinct = _numbered(words, _L1_MASK)
+    events = np.zeros((len(rules), EVENTS, BUCKETS), np.int64)
+    distances_l1(words, lines, rules, *_room(distinct, SECTORS), events, np.zeros(1, STACK))
+    return StackDistances(events)
 
 
-def distances(lines: NDArray[np.int64], sectors: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`StackDistances.counts` of accesses to sectors of lines, in order."""
-    known, numbers = np.unique(lines, return_inverse=True)
-    counts = np.zeros(len(known) + 1, np.int64)
-    _count(
-        np.ascontiguousarray(numbers, np.int64),
-        np.ascontiguousarray(sectors, np.int64),
-        np.full(len(known), -1, np.int64),
-        np.full((len(known), SECTORS), len(known), np.int64),
-        np.zeros(len(lines) + 1, np.int64),
-        counts,
+def l2_distances(asked: AskedWords, rows: int, fetched_sectors: int) -> StackDistances:
+    """Of what the L2 cache is asked for behind L1 caches as they were simulated.
+
+    Stores count as what is written, not as lookups. A cache of two partitions is one here: the
+    copies that one keeps of the other's lines take no room. No line leaves before its turn.
+    """
+    lines, distinct = _numbered(asked.l2, _L2_MASK)
+    events = np.zeros((rows, EVENTS, BUCKETS), np.int64)
+    room = _room(distinct, 2 * SECTORS)
+    distances_l2(asked.l2, lines, fetched_sectors, *room, events, np.zeros(1, STACK))
+    return StackDistances(events)
+
+
+_L1_MASK = (1 << 40) - 1
+"""An L1 cache's line is told apart by the SM, too."""
+_L2_MASK = (1 << 32) - 1
+
+
+def _starts() -> NDArray[np.int64]:
+    """The smallest distance of every bucket."""
+    bucket = np.arange(BUCKETS, dtype=np.int64)
+    halved = np.maximum(0, (bucket >> FINE_BITS) - 1)
+    starts: NDArray[np.int64] = (bucket - (halved << FINE_BITS)) << halved
+    return starts
+
+
+_STARTS = _starts()
+
+
+def _numbered(words: NDArray[np.int64], mask: int) -> tuple[NDArray[np.int32], int]:
+    """For every word the number of its line, and how many lines there are."""
+    lines = np.empty(len(words), np.int32)
+    table = np.zeros(1 << (len(words) + 1).bit_length(), np.int32)
+    known = np.empty(len(words), np.int64)
+    return lines, int(number_lines(words, mask, table, known, lines))
+
+
+def _room(distinct: int, limits: int) -> tuple[NDArray[np.generic], ...]:
+    """Stamps, lines by time, marks, their sums, and the limits of every line."""
+    times = 2 * distinct + LEAST_TIMES
+    return (
+        np.full(distinct, -1, np.int32),
+        np.zeros(times, np.int32),
+        np.zeros(times // 64 + 1, np.int64),
+        np.zeros(times // 64 + 2, np.int32),
+        np.full((distinct, limits), COLD, np.int16),
     )
-    return counts
-
-
-@inner
-def _add(tree: Any, time: Any, change: Any) -> None:
-    """Change the number of lines last used at a time."""
-    at = time + 1
-    while at < len(tree):
-        tree[at] += change
-        at += at & -at
-
-
-@inner
-def _until(tree: Any, time: Any) -> Any:
-    """How many lines were last used at a time or before."""
-    total = 0
-    at = time + 1
-    while at > 0:
-        total += tree[at]
-        at -= at & -at
-    return total
-
-
-@compiled(
-    None,
-    array(np.int64),
-    array(np.int64),
-    array(np.int64),
-    array(np.int64, 2),
-    array(np.int64),
-    array(np.int64),
-)
-def _count(lines: Any, sectors: Any, last: Any, pending: Any, tree: Any, counts: Any) -> None:
-    used = 0
-    for time in range(len(lines)):
-        line = lines[time]
-        distance = len(last)
-        if last[line] >= 0:
-            distance = used - _until(tree, last[line])
-            _add(tree, last[line], -1)
-        else:
-            used += 1
-        _add(tree, time, 1)
-        last[line] = time
-        for sector in range(SECTORS):
-            farthest = max(pending[line, sector], distance)
-            pending[line, sector] = farthest
-            if sectors[time] >> sector & 1:
-                counts[farthest] += 1
-                pending[line, sector] = 0
