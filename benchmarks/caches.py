@@ -14,6 +14,7 @@ from kernelcast.execution.blocks import Span
 from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1
 from kernelcast.hierarchy.caches.memory_system import memory_system
 from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.hierarchy.caches.stack_distances import l1_distances, l2_distances
 from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, AccessStreams
 
 REPEATS = 3
@@ -34,6 +35,10 @@ def measure() -> Iterator[Measured]:
         ):
             rate = sector_rate(gpu, streams(drawn.integers(0, lines, WORDS), sectors))
             yield Measured(f"{gpu}: {name}", rate, "M sectors/s", aim)
+    for name, lines in (("hits", IN_L2), ("misses", ANYWHERE)):
+        of_l1, of_l2 = distance_rates(streams(drawn.integers(0, lines, WORDS), whole))
+        yield Measured(f"stack distances, {name}, L1 caches", of_l1, "M accesses/s")
+        yield Measured(f"stack distances, {name}, L2 cache", of_l2, "M accesses/s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     yield Measured("most memory", peak, "GB", 1, at_most=True)
 
@@ -59,3 +64,13 @@ def sector_rate(gpu: str, accesses: AccessStreams) -> float:
         Caches(system).run(accesses, rules, [range(BLOCKS)])
 
     return sectors / median_seconds(run, REPEATS) / 1e6
+
+
+def distance_rates(accesses: AccessStreams) -> tuple[float, float]:
+    """Millions of lines per second that the caches are asked for, by stack distances of each."""
+    rules = np.array([ASKS_L1 | ALLOCATES_L1])
+    caches = Caches(memory_system(api.machine("rtx-2080-ti"), 0, 4))
+    _, asked = caches.run_noted(accesses, rules, [range(BLOCKS)])
+    of_l1 = median_seconds(lambda: l1_distances(asked, rules), REPEATS)
+    of_l2 = median_seconds(lambda: l2_distances(asked, len(rules), 1), REPEATS)
+    return len(asked.l1) / of_l1 / 1e6, len(asked.l2) / of_l2 / 1e6
