@@ -243,6 +243,8 @@ _MEMORY = {
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.channels": _count("1", "channels, each for other addresses, side by side", 1, 65536),
+    "dram.interleave": _count("byte", "that lie in one channel before the next", 128, 1 << 20),
+    "dram.queue": _count("1", "accesses that wait for a channel, served row by row", 1, 65536),
     "dram.core_latency": _real("s", "to open a row and read it, at any clock of it", 0, 1e-6),
     "dram.access": _count("byte", "least that a channel reads or writes at once", 1, 65536),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),

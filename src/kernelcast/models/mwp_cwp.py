@@ -56,8 +56,8 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
+from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.latency import load_latency
-from kernelcast.models.terms.throughput import dram_rate
 from kernelcast.profiling.profile import AccessProfile
 
 
@@ -444,16 +444,17 @@ def _constants(
 def _sector_delay(case: Case, active_sms: int, estimate: Estimate) -> tuple[float, tuple[str, ...]]:
     """Cycles between two sectors that arrive at one of the active SMs, from the slowest level."""
     machine = case.machine
-    dram_per_cycle, notes = dram_rate(case, "model mwp-cwp")
+    clock = machine.number("clock.sm", "model mwp-cwp")
+    time = dram_time(case, estimate, "model mwp-cwp")
     from_l1, from_l2, from_dram = case.traffic.shares(estimate)
-    delays = [from_dram * SECTOR_BYTES * active_sms / dram_per_cycle]
+    cycles_per_byte = clock * time.seconds_per_byte
+    delays = [from_dram * SECTOR_BYTES * active_sms * cycles_per_byte]
     l2, l1 = machine.get("l2.bandwidth"), machine.get("l1.bandwidth")
     if l2 is not None:
-        clock = machine.number("clock.sm", "model mwp-cwp")
         delays.append((from_l2 + from_dram) * SECTOR_BYTES * active_sms * clock / l2)
     if l1 is not None:
         delays.append((from_l1 + from_l2 + from_dram) * SECTOR_BYTES / l1)
-    return max(delays), notes
+    return max(delays), time.notes
 
 
 def _bottleneck(result: MwpCwpResult, start: Part) -> Bottleneck:

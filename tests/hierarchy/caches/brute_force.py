@@ -63,6 +63,8 @@ class BruteForce:
         self.system = system
         self.l1 = [Cache(system.l1) if system.l1 else None for _ in range(system.sms)]
         self.l2 = [Cache(system.l2) for _ in range(system.partitions)]
+        self.moved = 0
+        self.visited: dict = {}
 
     # --- the order of accesses --------------------------------------------------------------------
     def run(self, streams, rules, parts):
@@ -208,9 +210,19 @@ class BruteForce:
         self.l2[side].use(entry, rule)
         return entry
 
+    def visit(self, line, sectors, count, *, is_write):
+        chunk = line // self.system.chunk_lines * 2 + is_write
+        slot = (chunk * GOLDEN % 2**32) * layout.CHUNKS >> 32
+        last, moved = self.visited.get(slot, (-1, 0))
+        is_waited_for = last == chunk and self.moved - moved <= self.system.waiting_sectors
+        count["visits"] += not is_waited_for
+        self.moved += len(sectors)
+        self.visited[slot] = chunk, self.moved
+
     def fetch(self, entry, line, missing, count):
         if self.system.fetched_sectors == 2:
             missing = {t for s in missing for t in (s, s ^ 1)} - entry.held
+        self.visit(line, missing, count, is_write=False)
         self.complete(entry, missing)
         entry.held |= missing
         new = {s for s in missing if line >> layout.LOCAL_BIT == 0} - {
@@ -249,9 +261,11 @@ class BruteForce:
                 copy.held -= sectors
         return self.take(side, number, line, rule, count)
 
-    def soil(self, entry, sectors, rule, count):
-        if rule & layout.IS_LOCAL == 0:
-            count["dirtied"] += len(sectors - entry.dirty)
+    def soil(self, entry, line, sectors, rule, count):
+        new = sectors - entry.dirty
+        if new and rule & layout.IS_LOCAL == 0:
+            count["dirtied"] += len(new)
+            self.visit(line, new, count, is_write=True)
         entry.dirty |= sectors
 
     def write(self, line, sectors, partial, rule, count):
@@ -263,7 +277,7 @@ class BruteForce:
             entry.row = count
             count["fills"] += len(begun)
         entry.held |= sectors - begun
-        self.soil(entry, sectors, rule, count)
+        self.soil(entry, line, sectors, rule, count)
         self.touched |= {(line, s) for s in sectors}
         count["l2_sectors"] += len(sectors)
         count["l2_hits"] += len(sectors)
@@ -273,6 +287,6 @@ class BruteForce:
         lacking = sectors - entry.held
         if lacking:
             self.fetch(entry, line, lacking, count)
-        self.soil(entry, sectors, rule, count)
+        self.soil(entry, line, sectors, rule, count)
         count["l2_sectors"] += len(sectors)
         count["l2_hits"] += len(sectors) - len(lacking)

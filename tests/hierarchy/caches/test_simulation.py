@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,8 @@ systems = st.builds(
     l2=shapes,
     partitions=st.sampled_from([1, 2]),
     fetched_sectors=st.sampled_from([1, 2]),
+    chunk_lines=st.sampled_from([1, 8]),
+    waiting_sectors=st.integers(0, 20),
     writes_through=st.booleans(),
 )
 lines = st.tuples(st.integers(0, 40) | st.integers(0, 500), st.integers(1, 15), st.integers(0, 15))
@@ -111,6 +115,27 @@ def test_a_store_passes_through_and_brings_nothing_into_the_l1_cache():
     assert (found["l1_sectors"], found["l1_hits"]) == (4, 0)
     assert (found["l2_sectors"], found["l2_hits"]) == (12, 12)
     assert (found["first_reads"] + found["again_reads"], found["dirtied"]) == (0, 4)
+
+
+def test_the_dram_turns_to_a_chunk_once_for_what_waits_together():
+    """Chunks of 8 lines: 1 KiB; four sectors of a line, two of half a line."""
+    system = replace(ONE_SM, waiting_sectors=8)
+    assert counted(one_warp(load(0), load(1), load(7)), system)["visits"] == 1
+    assert counted(one_warp(load(0), load(8), load(1)), system)["visits"] == 2
+    far = one_warp(load(0), load(8), load(16), load(24), load(1))
+    assert counted(far, system)["visits"] == 5
+    assert counted(far, replace(system, waiting_sectors=12))["visits"] == 4
+    single = one_warp(*(load(8 * n, 0b0001) for n in range(20)))
+    assert counted(single, system)["visits"] == 20
+    assert counted(one_warp(load(0), load(0)), system)["visits"] == 1
+
+
+def test_the_dram_turns_once_more_for_writes_among_reads():
+    system = replace(ONE_SM, waiting_sectors=64)
+    assert counted(one_warp(load(0), store(1)), system)["visits"] == 2
+    assert counted(one_warp(load(0), store(1), load(2), store(3)), system)["visits"] == 2
+    again = one_warp(store(1, 3), store(1, 3))  # dirty already
+    assert counted(again, system)["visits"] == 1
 
 
 def test_a_sector_written_in_parts_is_read_unless_the_rest_is_written():

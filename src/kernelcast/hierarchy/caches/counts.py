@@ -37,7 +37,7 @@ class AccessCounts:
     sector: a load takes a miss register for each. `l1` and `l2` are sectors looked up there; what
     passes by the L1 cache is looked up in the L2 cache alone, which takes whatever is stored.
     `dram_sectors` are read from the DRAM because of this instruction, and `dirtied_sectors` are to
-    be written there.
+    be written there; for both, the DRAM turns to another chunk of memory in so many `visits`.
     """
 
     instruction: int
@@ -51,6 +51,12 @@ class AccessCounts:
     l2: Lookups
     dram_sectors: float
     dirtied_sectors: float = 0.0
+    visits: float = 0.0
+
+    @property
+    def moved_sectors(self) -> float:
+        """Sectors that move between L2 cache and DRAM because of this instruction."""
+        return self.dram_sectors + self.dirtied_sectors
 
 
 @dataclass(frozen=True, slots=True)

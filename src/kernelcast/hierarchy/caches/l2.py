@@ -13,10 +13,12 @@ import numpy as np
 from kernelcast.hierarchy.caches.indexing import set_of
 from kernelcast.hierarchy.caches.layout import (
     ALL_SECTORS,
+    CHUNKS,
     DIRTY_SHIFT,
     IS_LOCAL,
     LATER,
     LEAVES_FIRST,
+    LINE_BITS,
     LOCAL_BIT,
     NO_LINE,
     PAGE_SHIFT,
@@ -25,6 +27,11 @@ from kernelcast.hierarchy.caches.layout import (
 from kernelcast.profiling.loops import inlined, inner, popcount
 
 _LOW_BITS = 0xFFFFFFFF
+_GOLDEN = 0x9E3779B1
+_CHUNK_BITS = 32 - (CHUNKS.bit_length() - 1)
+_CHUNK_SHIFT = LINE_BITS + 2
+_CHUNK_MASK = (1 << _CHUNK_SHIFT) - 1
+"""Of an entry of `Beyond.visited`, the bits of its chunk."""
 _SIDE_SHIFT = 5
 """Two to this many lines, 4 KiB, lie in one partition."""
 
@@ -42,11 +49,15 @@ class L2(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """What is counted of the accesses, and which sectors were touched at all, by page."""
+    """What is counted of the accesses, and which sectors were touched at all, by page.
+
+    `visited` holds chunks of the DRAM with the sectors that had moved when it was last there.
+    """
 
     counts: Any
     touched: Any
     pages: Any
+    visited: Any
 
 
 @inlined
@@ -135,6 +146,21 @@ def _touch(line, sectors, beyond, system):
 
 
 @inlined
+def _visit(line, sectors, is_write, count, beyond, system):
+    """Sectors of a line move: the DRAM turns to their chunk, unless it is there.
+
+    It serves together what waits for it at the same time. Reads and writes wait apart.
+    """
+    chunk = line >> system.chunk_shift << 1 | is_write
+    at = np.uint64((chunk * _GOLDEN & _LOW_BITS) >> _CHUNK_BITS)
+    last = np.int64(beyond.visited[at])
+    if last & _CHUNK_MASK != chunk or system.moved - (last >> _CHUNK_SHIFT) > system.waiting:
+        count.visits += 1
+    system.moved += popcount(sectors)
+    beyond.visited[at] = system.moved << _CHUNK_SHIFT | chunk
+
+
+@inlined
 def _fetch(at, line, missing, count, l2, beyond, system):
     """Read sectors from the DRAM, with their neighbours where it delivers two together."""
     state = np.int64(l2.states[np.uint64(at)])
@@ -145,6 +171,7 @@ def _fetch(at, line, missing, count, l2, beyond, system):
         _complete(at, partial, l2, beyond)
         state = np.int64(l2.states[np.uint64(at)])
     l2.states[np.uint64(at)] = state | missing
+    _visit(line, missing, np.int64(0), count, beyond, system)
     first = popcount(_touch(line, missing, beyond, system))
     count.first_reads += first
     count.again_reads += popcount(missing) - first
@@ -185,11 +212,13 @@ def _own_entry(line, sectors, rule, count, l2, system):
 
 
 @inlined
-def _soil(at, sectors, rule, count, l2):
-    """Sectors of an entry are written."""
+def _soil(at, line, sectors, rule, count, l2, beyond, system):
+    """Sectors of an entry are written. The DRAM gets them while they are new."""
     state = np.int64(l2.states[np.uint64(at)])
-    if not rule & IS_LOCAL:
-        count.dirtied += popcount(sectors & ~(state >> DIRTY_SHIFT))
+    dirtied = sectors & ~(state >> DIRTY_SHIFT)
+    if dirtied and not rule & IS_LOCAL:
+        count.dirtied += popcount(dirtied)
+        _visit(line, dirtied, np.int64(1), count, beyond, system)
     l2.states[np.uint64(at)] = state | sectors << DIRTY_SHIFT
 
 
@@ -211,7 +240,7 @@ def store_l2(line, sectors, partial, rule, row, l2, beyond, system):
         l2.rows[np.uint64(at)] = row
     state = np.int64(l2.states[np.uint64(at)])
     l2.states[np.uint64(at)] = state | sectors & ~begun | begun << PARTIAL_SHIFT
-    _soil(at, sectors, rule, count, l2)
+    _soil(at, line, sectors, rule, count, l2, beyond, system)
     if sectors & ~state:
         _touch(line, sectors, beyond, system)
     count.l2_sectors += popcount(sectors)
@@ -225,6 +254,6 @@ def change_l2(line, sectors, rule, count, l2, beyond, system):
     lacking = sectors & ~np.int64(l2.states[np.uint64(at)])
     if lacking:
         _fetch(at, line, lacking, count, l2, beyond, system)
-    _soil(at, sectors, rule, count, l2)
+    _soil(at, line, sectors, rule, count, l2, beyond, system)
     count.l2_sectors += popcount(sectors)
     count.l2_hits += popcount(sectors & ~lacking)

@@ -124,6 +124,7 @@ def _access_counts(
     access: AccessProfile, row: _Scaled, *, first_share: float, filled: float
 ) -> AccessCounts:
     read = first_share * row["first_reads"] + row["again_reads"] + filled * row["fills"]
+    seen = row["first_reads"] + row["again_reads"] + row["dirtied"]
     return AccessCounts(
         instruction=access.instruction,
         op_class=access.op_class,
@@ -136,6 +137,7 @@ def _access_counts(
         l2=Lookups(row["l2_sectors"], row["l2_hits"]),
         dram_sectors=read,
         dirtied_sectors=row["dirtied"],
+        visits=row["visits"] * (read + row["dirtied"]) / seen if seen else 0.0,
     )
 
 

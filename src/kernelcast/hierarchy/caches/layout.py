@@ -27,6 +27,9 @@ PAGE_SHIFT = 15
 """Lines of a page, two to this: which global memory was touched is noted by pages of 4 MiB."""
 PAGES = 1 << (LINE_BITS - PAGE_SHIFT)
 
+CHUNKS = 1 << 13
+"""Chunks of the DRAM whose last visit is remembered, at the most."""
+
 # What an access does at every level; bits of a rule.
 IS_LOCAL, IS_STORE, IS_ATOMIC, ASKS_L1, ALLOCATES_L1, LEAVES_FIRST, FOLLOWS_WAIT = (
     1 << bit for bit in range(7)
@@ -74,6 +77,9 @@ SYSTEM = np.dtype(
         ("counted_from", np.int64),  # accesses of rows before this one are not counted
         ("asked_of_l1", np.int64),  # how much was noted so far
         ("asked_of_l2", np.int64),
+        ("chunk_shift", np.int64),  # lines of a chunk of the DRAM, two to this
+        ("waiting", np.int64),  # sectors that wait for the DRAM at once
+        ("moved", np.int64),  # sectors that went there so far
     ]
 )
 
@@ -101,5 +107,6 @@ COUNTS = np.dtype(
         ("fills", np.int64),  # reads of sectors that were written in parts only
         ("dirtied", np.int64),  # sectors of global memory that are to be written to the DRAM
         ("spilled", np.int64),  # sectors of local memory that were
+        ("visits", np.int64),  # of chunks of the DRAM, for sectors read or dirtied
     ]
 )

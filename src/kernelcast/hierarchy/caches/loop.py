@@ -213,6 +213,7 @@ def survey(words, rules, pages, start, end, systems):
     array(COUNTS),
     array(np.uint8),
     array(np.int32),
+    array(np.int64),
     array(RESIDENT),
     array(np.int64, 2),
     array(np.int64, 2),
@@ -237,6 +238,7 @@ def run_blocks(
     counts,
     touched,
     pages,
+    visited,
     residents,
     turns,
     parts,
@@ -264,7 +266,7 @@ def run_blocks(
     system = systems[0]
     l1 = L1(entries, buckets, ends)
     l2 = L2(l2_lines, l2_stamps, l2_states, l2_rows)
-    beyond = Beyond(counts, touched, pages)
+    beyond = Beyond(counts, touched, pages, visited)
     asked = _NotedWords(asked_of_l1, asked_of_l2)
     warps = system.resident * system.warps
     next_block = first_block

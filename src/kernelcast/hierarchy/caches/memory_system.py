@@ -55,6 +55,10 @@ class MemorySystem:
         1, or 2 where an SM is nearer to one half, which keeps copies of what it reads of the other.
     fetched_sectors:
         Sectors that the DRAM delivers together, 1 or 2.
+    chunk_lines:
+        Lines that lie together in one channel of the DRAM; a power of two.
+    waiting_sectors:
+        Sectors that wait for the DRAM at once, of which those of one chunk are served together.
     writes_through:
         Whether stores to local memory go on to the L2 cache at once.
     fills_partial_sectors:
@@ -72,6 +76,8 @@ class MemorySystem:
     l2: CacheShape
     partitions: int = 1
     fetched_sectors: int = 1
+    chunk_lines: int = 8
+    waiting_sectors: int = 0
     writes_through: bool = True
     fills_partial_sectors: bool = True
     most_dirty_sectors: float = math.inf
@@ -88,7 +94,8 @@ class MemorySystem:
         """As many SMs as so many blocks fill, with their share of the L2 cache."""
         sms = min(self.sms, max(1, blocks // self.blocks_per_sm))
         sets = max(1, round(self.l2.sets * sms / self.sms))
-        return replace(self, sms=sms, l2=replace(self.l2, sets=sets))
+        waiting = round(self.waiting_sectors * sms / self.sms)
+        return replace(self, sms=sms, l2=replace(self.l2, sets=sets), waiting_sectors=waiting)
 
 
 _NEEDED = ("sm.count", "l2.size", "l2.ways", "l2.partitions")
@@ -123,6 +130,8 @@ def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> Me
         l2=shape,
         partitions=partitions,
         fetched_sectors=2 if (machine.get("dram.access") or 0) > SECTOR_BYTES else 1,
+        chunk_lines=_chunk_lines(machine),
+        waiting_sectors=_waiting_sectors(machine),
         writes_through=writes_through_l1(machine),
         fills_partial_sectors=machine.get("l2.fills_partial_sectors") == 1,
         most_dirty_sectors=_most_dirty_sectors(machine),
@@ -135,6 +144,17 @@ def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> Me
 def _most_dirty_sectors(machine: Machine) -> float:
     share = machine.get("l2.dirty_share")
     return math.inf if share is None else share * machine.number("l2.size") / SECTOR_BYTES
+
+
+def _chunk_lines(machine: Machine) -> int:
+    """Rounded down to a power of two; a line where nothing is known."""
+    lines = int((machine.get("dram.interleave") or 0) / _LINE_BYTES)
+    return 1 << max(0, lines.bit_length() - 1)
+
+
+def _waiting_sectors(machine: Machine) -> int:
+    """What the queues of all channels hold; none where nothing is known of them."""
+    return int((machine.get("dram.channels") or 0) * (machine.get("dram.queue") or 0))
 
 
 def _caches_anything(machine: Machine) -> bool:

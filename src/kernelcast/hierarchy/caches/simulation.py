@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelcast.hierarchy.caches.layout import (
     ALL_SECTORS,
+    CHUNKS,
     COUNTS,
     DIRTY_SHIFT,
     ENDS,
@@ -121,6 +122,7 @@ class Caches:
             counts.reshape(-1),
             np.zeros(touched << PAGE_SHIFT, np.uint8),
             pages,
+            np.full(CHUNKS, -1, np.int64),
             np.zeros(sms * warps, RESIDENT),
             np.zeros((sms, 2 + warps), np.int64),
             np.zeros((sms * resident, 2), np.int64),
@@ -158,6 +160,8 @@ class Caches:
             one["l1_buckets"], one["l1_entries"] = _buckets(l1), l1.lines
         one["l2_sets"], one["l2_ways"], one["l2_hashes"] = l2.sets, l2.ways, l2.hashes_sets
         one["partitions"], one["fetched"] = system.partitions, system.fetched_sectors
+        one["chunk_shift"] = system.chunk_lines.bit_length() - 1
+        one["waiting"] = system.waiting_sectors
         one["writes_through"] = system.writes_through
         one["notes_first"] = notes_first
         one["clock"] = self._clock

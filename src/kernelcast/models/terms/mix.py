@@ -24,6 +24,7 @@ from kernelcast.hierarchy.rules import (
 )
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.dram import dram_bandwidth, scattered_rate
 from kernelcast.models.terms.latency import (
     conflict_latency,
     contention_law,
@@ -31,12 +32,7 @@ from kernelcast.models.terms.latency import (
     transaction_latency,
 )
 from kernelcast.models.terms.latency_hiding import Chip, MemoryContention
-from kernelcast.models.terms.throughput import (
-    dram_bandwidth,
-    further_slots,
-    reissues,
-    scattered_rate,
-)
+from kernelcast.models.terms.throughput import further_slots, reissues
 from kernelcast.models.terms.work import WarpWork
 
 _WORD_BYTES = 4

@@ -29,34 +29,13 @@ def lanes_apart(access: AccessProfile) -> float:
 
 
 def scattered_transactions(case: Case, estimate: Estimate) -> float:
-    """Transactions of a launch with the DRAM for lanes that lie apart, of `transaction_bytes` each.
+    """Transactions of a launch with the DRAM for lanes that lie apart, a sector each.
 
-    Where caches were simulated, they say what each access moves. Elsewhere, of what the caches keep
-    from the DRAM, as much as can be is theirs: other accesses stay together with their neighbours,
-    whoever asks for them first.
+    Of what the caches keep from the DRAM, as much as can be is theirs: other accesses stay together
+    with their neighbours, whoever asks for them first.
     """
     moved = case.traffic.dram
-    if case.cache_counts is not None:
-        scale = moved.at(estimate) / moved.central if moved.central else 0.0
-        return scale * _moved_apart(case) * SECTOR_BYTES / transaction_bytes(case)
     return max(0.0, _lanes_apart(case) - (moved.high - moved.at(estimate)) / SECTOR_BYTES)
-
-
-def transaction_bytes(case: Case) -> float:
-    """The least that the DRAM moves at once: a sector or more."""
-    return max(SECTOR_BYTES, case.machine.get("dram.access") or 0.0)
-
-
-@kept
-def _moved_apart(case: Case) -> float:
-    """Sectors that move between L2 cache and DRAM for lanes that lie apart."""
-    assert case.cache_counts is not None
-    accesses = {(a.instruction, a.space): a for a in case.profile.accesses}
-    return sum(
-        (counted.dram_sectors + counted.dirtied_sectors) * min(1.0, lanes_apart(own) / own.sectors)
-        for counted in case.cache_counts.accesses
-        if (own := accesses[counted.instruction, counted.space]).sectors
-    )
 
 
 @kept

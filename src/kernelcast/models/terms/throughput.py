@@ -24,11 +24,9 @@ from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, kept
+from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.dual_issue import second_of_pairs
-from kernelcast.models.terms.scattered import scattered_transactions, transaction_bytes
 from kernelcast.models.terms.tensor_work import half_multiply_adds
-
-_SCATTERED = "dram.scattered_rate"
 
 _INTEGER = (
     OpClass.INT,
@@ -198,68 +196,13 @@ def issue_cycles_per_warp(
     return (single + dual + reissued) / issues_per_cycle
 
 
-def dram_bandwidth(machine: Machine, needed_by: str) -> tuple[float, tuple[str, ...]]:
-    """Bytes per second that the DRAM delivers to the whole chip, and what was assumed.
-
-    The bandwidth that long streams achieve; that at the pins where nobody has measured it, or
-    where the user has set it.
-    """
-    pins = machine.number("dram.bandwidth", needed_by)
-    achieved = machine.get("dram.achieved_bandwidth")
-    if achieved is None:
-        note = "the DRAM delivers its bandwidth at the pins, for want of a measured one"
-        return pins, (note,)
-    if _is_set_by_hand(machine):
-        note = "the DRAM delivers the bandwidth set by hand; the measured one is for another"
-        return pins, (note,)
-    return achieved, ()
-
-
-def dram_rate(case: Case, needed_by: str) -> tuple[float, tuple[str, ...]]:
-    """`dram_bandwidth` in bytes per SM cycle."""
-    bandwidth, notes = dram_bandwidth(case.machine, needed_by)
-    return bandwidth / case.machine.number("clock.sm", needed_by), notes
-
-
-def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]:
-    """Transactions per second of the DRAM that each lie anywhere, and where that comes from.
-
-    None where bytes are all that is known to bound them. Volkov 2016, section 6.7: measured on five
-    chips; on four of them as if no transaction were shorter than 128 B, which stands in on others
-    (`dram.scattered_transaction`).
-    """
-    known = machine.quantities.get(_SCATTERED)
-    is_for_another = _is_set_by_hand(machine) and _SCATTERED not in machine.overrides
-    if known is not None and not is_for_another:
-        return machine.number(_SCATTERED), f"at {_SCATTERED}, {known.kind} ({known.source})"
-    shortest = machine.get("dram.scattered_transaction")
-    if shortest is None:
-        return None, ""
-    bandwidth, _ = dram_bandwidth(machine, needed_by)
-    return bandwidth / shortest, f"as if none were shorter than {shortest:.0f} B (Volkov 2016)"
-
-
-def _is_set_by_hand(machine: Machine) -> bool:
-    """Whether the user gave the bandwidth at the pins alone: a memory that nobody has measured."""
-    overridden = machine.overrides
-    return "dram.bandwidth" in overridden and "dram.achieved_bandwidth" not in overridden
-
-
 def _dram(
     case: Case, estimate: Estimate, sms: int, needed_by: str
 ) -> tuple[ResourceUse, tuple[str, ...]]:
-    """Bytes at the rate of streams, and transactions that lie apart at the rate of those."""
-    rate, notes = dram_rate(case, needed_by)
-    moved = case.traffic.dram.at(estimate)
-    cycles = moved / rate
-    turns, source = scattered_rate(case.machine, needed_by)
-    apart = scattered_transactions(case, estimate)
-    if apart and turns:
-        streamed = max(0.0, moved - apart * transaction_bytes(case))
-        cycles = streamed / rate + apart * case.machine.number("clock.sm", needed_by) / turns
-        share = min(1.0, apart * transaction_bytes(case) / moved)
-        notes = (*notes, f"{share:.0%} of the DRAM's bytes move for lanes that lie apart, {source}")
-    return ResourceUse(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True), notes
+    time = dram_time(case, estimate, needed_by)
+    cycles = time.seconds * case.machine.number("clock.sm", needed_by)
+    use = ResourceUse(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True)
+    return use, time.notes
 
 
 def _atomics(case: Case, sms: int, needed_by: str) -> ResourceUse | None:
