@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from kernelcast.models.mwp_cwp import MwpCwp
-from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck, Part
 from kernelcast.profiling.profile import BlockSample
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.predict import predict_document
@@ -37,6 +37,11 @@ def test_the_breakdown_ends_with_its_sum(prediction):
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     assert [row[1] for row in cells] == ["9 000", "1 000", "10 000"]
     assert [row[2] for row in cells] == ["4.50 us", "500 ns", "5.00 us"]
+
+
+def test_the_breakdown_leaves_out_what_rounding_leaves(prediction):
+    noisy = replace(prediction, breakdown=(*prediction.breakdown, Part("tail", 3e-11)))
+    assert "tail" not in text_of(noisy)
 
 
 def test_resources_stand_in_falling_order(prediction):

@@ -55,7 +55,7 @@ def _meaning(result: Result) -> Text:
 def _breakdown(result: Result) -> RenderableType:
     table = columns("", "cycles", "time", "share", left=[""])
     for part in result.breakdown:
-        if part.cycles:
+        if part.cycles >= 0.5:  # what rounding leaves is none
             table.add_row(
                 Text(part.name), grouped(part.cycles), seconds(part.time_s), percent(part.fraction)
             )
