@@ -63,11 +63,8 @@ class Beyond(NamedTuple):
 @inlined
 def _find(l2, first, ways, line):
     """The entry that holds a line, or -1."""
-    wanted = np.uint32(line)
-    for way in range(ways):
-        if l2.lines[np.uint64(first + way)] == wanted:
-            return first + way
-    return np.int64(-1)
+    way = _way_of(l2.lines, first, ways, np.uint32(line))
+    return first + way if way >= 0 else np.int64(-1)
 
 
 @inlined
@@ -76,10 +73,16 @@ def _oldest(l2, first, ways):
     least = np.uint32(_LOW_BITS)
     for way in range(ways):
         least = min(least, l2.stamps[np.uint64(first + way)])
+    return first + _way_of(l2.stamps, first, ways, least)
+
+
+@inlined
+def _way_of(values, first, ways, wanted):
+    """The last way of a set that has a value, or -1; without a branch, so that ways go together."""
+    found = np.int32(-1)
     for way in range(ways):
-        if l2.stamps[np.uint64(first + way)] == least:
-            return first + way
-    return first
+        found = max(found, np.int32(way if values[np.uint64(first + way)] == wanted else -1))
+    return np.int64(found)
 
 
 @inlined
