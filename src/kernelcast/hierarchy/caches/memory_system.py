@@ -115,7 +115,7 @@ def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> Me
 
     The L1 cache is what the SM's shared memory leaves, which is set to the smallest size that holds
     that of `blocks_per_sm` blocks with `shared_bytes` each; of that, the share that a chase through
-    memory finds (`l1.reach`). A carve-out takes ways of it, not sets.
+    memory found (`l1.reach`) of the least that holds so much. A carve-out takes ways, not sets.
     """
     with_l1 = _caches_anything(machine)
     reserved = machine.get("occupancy.shared_reserved") or 0.0
@@ -165,11 +165,13 @@ def _caches_anything(machine: Machine) -> bool:
 def _l1(machine: Machine, shared_bytes: float) -> CacheShape | None:
     size = machine.number("l1.size")
     carveouts = sorted(machine.numbers("occupancy.shared_carveouts"))
-    left = most = size
+    reach = machine.get("l1.reach") or size
+    left = chased = size
     if carveouts and carveouts[-1] < size:
-        taken = next((c for c in carveouts if c >= shared_bytes), carveouts[-1])
-        left, most = size - taken, size - carveouts[0]
-    left *= min(1.0, (machine.get("l1.reach") or most) / most)
+        left = size - next((c for c in carveouts if c >= shared_bytes), carveouts[-1])
+        # A chase by small blocks leaves room for what the driver takes for many of them.
+        chased = min((size - c for c in carveouts if size - c >= reach), default=size)
+    left *= min(1.0, reach / chased)
     sets = max(1, round(size / _LINE_BYTES / machine.number("l1.ways")))
     ways = int(left / _LINE_BYTES / sets)
     if sets * ways > MOST_ENTRIES:
