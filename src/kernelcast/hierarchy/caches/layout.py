@@ -23,6 +23,12 @@ LOCAL_BIT = 31
 LINE_BITS = 31
 """Lines are told apart by so many bits, 256 GiB; above them stands whether they are local."""
 
+NEVER_LEAVES = 0xFFFFFFFF
+"""The time of the last use of what is no way."""
+
+TOGETHER = 8
+"""Ways that a CPU compares in one go: a set takes a multiple of this many places."""
+
 PAGE_SHIFT = 15
 """Lines of a page, two to this: which global memory was touched is noted by pages of 4 MiB."""
 PAGES = 1 << (LINE_BITS - PAGE_SHIFT)

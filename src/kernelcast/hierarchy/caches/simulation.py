@@ -18,6 +18,7 @@ from kernelcast.hierarchy.caches.layout import (
     FIRST_LEAVING,
     LATER,
     LOCAL_BIT,
+    NEVER_LEAVES,
     NEWEST,
     NO_LINE,
     OLDEST,
@@ -25,6 +26,7 @@ from kernelcast.hierarchy.caches.layout import (
     PAGES,
     RESIDENT,
     SYSTEM,
+    TOGETHER,
 )
 from kernelcast.hierarchy.caches.loop import run_blocks, survey
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
@@ -147,7 +149,8 @@ class Caches:
         if self._clock + most >= LATER:
             stamps = self._l2[1]
             _, ranks = np.unique(stamps, return_inverse=True)
-            stamps[:] = ranks.astype(np.uint32) + np.where(stamps >= LATER, LATER, 0)
+            later = np.where(stamps >= LATER, LATER, 0)
+            stamps[:] = np.where(stamps == NEVER_LEAVES, NEVER_LEAVES, ranks + later)
             self._clock = int(ranks.max(initial=0)) + 1
 
     def _systems(self, warps: int, *, notes_first: bool) -> NDArray[np.void]:
@@ -158,7 +161,7 @@ class Caches:
         if l1 is not None:
             one["l1_sets"], one["l1_hashes"] = l1.sets, l1.hashes_sets
             one["l1_buckets"], one["l1_entries"] = _buckets(l1), l1.lines
-        one["l2_sets"], one["l2_ways"], one["l2_hashes"] = l2.sets, l2.ways, l2.hashes_sets
+        one["l2_sets"], one["l2_ways"], one["l2_hashes"] = l2.sets, _places(l2), l2.hashes_sets
         one["partitions"], one["fetched"] = system.partitions, system.fetched_sectors
         one["chunk_shift"] = system.chunk_lines.bit_length() - 1
         one["waiting"] = system.waiting_sectors
@@ -171,6 +174,11 @@ class Caches:
 def _buckets(shape: CacheShape) -> int:
     """A power of two, at least as many as there are entries."""
     return 1 << (shape.lines - 1).bit_length()
+
+
+def _places(shape: CacheShape) -> int:
+    """The ways of a set, and as many that stay unused as make it one that is searched at once."""
+    return -(-shape.ways // TOGETHER) * TOGETHER
 
 
 def _empty_l1(
@@ -194,10 +202,12 @@ def _empty_l1(
 
 def _empty_l2(system: MemorySystem) -> _L2Arrays:
     """Lines, stamps, states and rows, as `l2` has them."""
-    ways = system.partitions * system.l2.sets * system.l2.ways
+    shape = (system.partitions * system.l2.sets, _places(system.l2))
+    stamps = np.zeros(shape, np.uint32)
+    stamps[:, system.l2.ways :] = NEVER_LEAVES
     return (
-        np.full(ways, NO_LINE, np.uint32),
-        np.zeros(ways, np.uint32),
-        np.zeros(ways, np.uint16),
-        np.zeros(ways, np.int32),
+        np.full(stamps.size, NO_LINE, np.uint32),
+        stamps.reshape(-1),
+        np.zeros(stamps.size, np.uint16),
+        np.zeros(stamps.size, np.int32),
     )
