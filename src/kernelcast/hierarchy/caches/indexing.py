@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernelcast.profiling.loops import inlined
 
 HASH_FACTOR = 0x9E3779B1
@@ -16,7 +18,7 @@ def set_of(line, sets, hashes):
 
     Lines in a row take the sets in turn. Hashed, every such round starts at another set.
     """
-    turn = line // sets
+    turn = np.int64(np.uint64(line) // np.uint64(sets))
     at = line - turn * sets
     if hashes:
         at += ((turn * HASH_FACTOR & _LOW_BITS) >> 8) * sets >> 24
