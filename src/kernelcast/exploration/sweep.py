@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -22,6 +22,8 @@ import numpy as np
 
 from kernelcast.errors import InputError, MissingNumberError
 from kernelcast.exploration.design_space import DesignSpace, Indices
+from kernelcast.hierarchy.caches.memory_system import CAPACITIES
+from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, Model
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Floats
@@ -29,6 +31,9 @@ from kernelcast.profiling.profile import Floats
 _CHUNK = 256
 _CHUNK_OF_ARRAYS = 16_384
 """Configurations of a chunk, where a model is asked one by one and where it takes arrays."""
+
+_MOST_SIMULATED_CAPACITIES = 4
+"""Of more, one is simulated, and the others follow from its stack distances."""
 
 
 @runtime_checkable
@@ -210,13 +215,30 @@ def _equal(columns: Sequence[Floats], length: int) -> list[Indices]:
 def sweep_of(
     space: DesignSpace, programs: Sequence[Program], models: Sequence[Model]
 ) -> DesignSweep:
-    """The sweep of every program by every model, in that order."""
+    """The sweep of every program by every model, in that order.
+
+    Caches of more than a few capacities are not all simulated: stack distances tell the others.
+    """
+    sized_from = space.machine if _capacities(space) > _MOST_SIMULATED_CAPACITIES else None
+    launches = [
+        (program.name, [_sized(case.on(space.machine), sized_from) for case in program.cases])
+        for program in programs
+    ]
     return DesignSweep(
         space,
         tuple(
-            SweepRow(program.name, case.on(space.machine), model)
-            for program in programs
+            SweepRow(program, case, model)
+            for program, cases in launches
             for model in models
-            for case in program.cases
+            for case in cases
         ),
     )
+
+
+def _capacities(space: DesignSpace) -> int:
+    """How many capacities the caches of a space have, by those of its numbers that set them."""
+    return math.prod(len(axis.values) for axis in space.axes if axis.path in CAPACITIES)
+
+
+def _sized(case: Case, sized_from: Machine | None) -> Case:
+    return case if sized_from is None else replace(case, sized_from=sized_from)

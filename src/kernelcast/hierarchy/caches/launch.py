@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernelcast.analysis.stalls import after_waits
 from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, memory_system
+from kernelcast.hierarchy.caches.resizing import resized
 from kernelcast.hierarchy.caches.simulation import Caches
 from kernelcast.hierarchy.caches.whole_grid import SimulatedGrid, simulate
 from kernelcast.ir import CacheState, Kernel, Launch
@@ -32,11 +33,15 @@ def streamed(
     streams: AccessStreams, machine: Machine, kernel: Kernel, launch: Launch
 ) -> StreamedLaunch:
     """A launch on a machine that has the numbers that caches are simulated by."""
+    return StreamedLaunch(streams, after_waits(kernel), system_of(machine, kernel, launch))
+
+
+def system_of(machine: Machine, kernel: Kernel, launch: Launch) -> MemorySystem:
+    """The caches of such a machine as a launch finds them."""
     resources = kernel.resources
     resident = occupancy_of_launch(machine, resources, launch).blocks_per_sm
     shared_bytes = resources.static_shared_bytes + launch.smem_bytes
-    system = memory_system(machine, shared_bytes, resident)
-    return StreamedLaunch(streams, after_waits(kernel), system)
+    return memory_system(machine, shared_bytes, resident)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,42 @@ def count_launch(
         for one in earlier or (launch,):
             _, after = simulate(one.streams, one.after_waits, one.system, after)
     grid, _ = simulate(launch.streams, launch.after_waits, launch.system, after)
+    return _count(grid, launch, profile, limits, state)
+
+
+@dataclass(frozen=True)
+class NotedLaunch:
+    """A launch simulated with caches that start empty, and its stack distances."""
+
+    grid: SimulatedGrid
+    launch: StreamedLaunch
+
+
+def note_launch(launch: StreamedLaunch) -> NotedLaunch:
+    """Simulate a launch so that its counts in caches of other capacities are known, too."""
+    grid, _ = simulate(launch.streams, launch.after_waits, launch.system, with_distances=True)
+    return NotedLaunch(grid, launch)
+
+
+def count_resized(
+    noted: NotedLaunch, system: MemorySystem, profile: Profile, limits: Limits
+) -> CacheCounts:
+    """Counts of a launch in caches that differ in capacity alone from those it was noted in."""
+    grid = resized(noted.grid, noted.launch.system, system)
+    counts = _count(grid, replace(noted.launch, system=system), profile, limits, CacheState.COLD)
+    return replace(counts, assumptions=(*counts.assumptions, _RESIZED))
+
+
+_RESIZED = "what caches of other capacities hold follows from stack distances"
+
+
+def _count(
+    grid: SimulatedGrid,
+    launch: StreamedLaunch,
+    profile: Profile,
+    limits: Limits,
+    state: CacheState,
+) -> CacheCounts:
     accesses = {(a.instruction, a.space): a for a in profile.accesses}
     found = [
         (access, _scaled(totals, access))
@@ -82,7 +123,8 @@ def _scaled(totals: np.void, access: AccessProfile) -> _Scaled:
     """The totals of a row, for as many requests as the profile counts."""
     simulated = float(totals["requests"])
     factor = access.requests / simulated if simulated else 0.0
-    return {name: factor * float(totals[name]) for name in totals.dtype.names or ()}
+    counted = tuple(totals.item())
+    return {n: factor * c for n, c in zip(totals.dtype.names or (), counted, strict=True)}
 
 
 def _counts(

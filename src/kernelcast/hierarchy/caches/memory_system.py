@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import ChainMap
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from kernelcast.errors import InputError
 from kernelcast.hierarchy.caches.layout import MOST_ENTRIES
@@ -13,10 +16,13 @@ from kernelcast.hierarchy.rules import (
     writes_through_l1,
 )
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.machines.machine import Machine
+from kernelcast.machines.machine import Machine, Quantity
 
 _LINE_BYTES = 128
 """Line of every cache that is simulated."""
+
+CAPACITIES = ("l1.size", "l1.ways", "l2.size", "l2.ways")
+"""Numbers by which caches differ in nothing but how much they hold, and in how large sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,14 @@ def missing_numbers(machine: Machine) -> tuple[str, ...]:
     """Numbers without which the caches of a machine cannot be simulated, of those it lacks."""
     wanted = _NEEDED + (_NEEDED_BY_L1 if _caches_anything(machine) else ())
     return tuple(path for path in wanted if machine.get(path) is None)
+
+
+def with_capacities(machine: Machine, other: Machine) -> Machine:
+    """A machine with caches of the capacities of another one of its name."""
+    # Numbers stay where they are, so that nothing depends on those that nobody looks up.
+    others = cast("MutableMapping[str, Quantity]", machine.quantities)  # nobody writes there
+    own = {path: other.quantities[path] for path in CAPACITIES if path in other.quantities}
+    return replace(machine, quantities=ChainMap(own, others), overrides=other.overrides)
 
 
 def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> MemorySystem:

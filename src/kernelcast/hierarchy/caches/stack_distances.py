@@ -34,8 +34,6 @@ from kernelcast.hierarchy.caches.stack_loop import (
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling.profile import Floats
 
-_Events = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class StackDistances:
@@ -46,7 +44,7 @@ class StackDistances:
     Distances up to 31 lines have a bucket each, then sixteen share a power of two.
     """
 
-    events: _Events
+    events: Floats
 
     def lacking_at(self, capacity_bytes: float) -> Floats:
         """By row, sectors that a cache is asked for and does not hold."""
@@ -73,7 +71,7 @@ class StackDistances:
     @cached_property
     def sectors(self) -> Floats:
         """By row, sectors that the cache is asked for."""
-        asked: Floats = self.events[:, LACKING].sum(axis=1).astype(np.float64)
+        asked: Floats = self.events[:, LACKING].sum(axis=1)
         return asked
 
     @property
@@ -96,6 +94,32 @@ class StackDistances:
     def __add__(self, other: StackDistances) -> StackDistances:
         return StackDistances(self.events + other.events)
 
+    def __mul__(self, times: float) -> StackDistances:
+        return StackDistances(self.events * times)
+
+
+@dataclass(frozen=True)
+class CacheDistances:
+    """Those of the L1 caches, and of the L2 cache behind them as they were simulated."""
+
+    l1: StackDistances
+    l2: StackDistances
+
+    def __add__(self, other: CacheDistances) -> CacheDistances:
+        return CacheDistances(self.l1 + other.l1, self.l2 + other.l2)
+
+    def __mul__(self, times: float) -> CacheDistances:
+        return CacheDistances(self.l1 * times, self.l2 * times)
+
+
+def cache_distances(
+    asked: AskedWords, rules: NDArray[np.int64], fetched_sectors: int
+) -> CacheDistances:
+    """Of both levels."""
+    return CacheDistances(
+        l1_distances(asked, rules), l2_distances(asked, len(rules), fetched_sectors)
+    )
+
 
 def l1_distances(asked: AskedWords, rules: NDArray[np.int64]) -> StackDistances:
     """Of the loads that the L1 caches are asked for, every SM having a cache of its own.
@@ -108,7 +132,7 @@ def l1_distances(asked: AskedWords, rules: NDArray[np.int64]) -> StackDistances:
     lines, distinct = _numbered(words, _L1_MASK)
     events = np.zeros((len(rules), EVENTS, BUCKETS), np.int64)
     distances_l1(words, lines, rules, *_room(distinct, SECTORS), events, np.zeros(1, STACK))
-    return StackDistances(events)
+    return StackDistances(events.astype(np.float64))
 
 
 def l2_distances(asked: AskedWords, rows: int, fetched_sectors: int) -> StackDistances:
@@ -121,7 +145,7 @@ def l2_distances(asked: AskedWords, rows: int, fetched_sectors: int) -> StackDis
     events = np.zeros((rows, EVENTS, BUCKETS), np.int64)
     room = _room(distinct, 2 * SECTORS)
     distances_l2(asked.l2, lines, fetched_sectors, *room, events, np.zeros(1, STACK))
-    return StackDistances(events)
+    return StackDistances(events.astype(np.float64))
 
 
 _L1_MASK = (1 << 40) - 1

@@ -22,6 +22,7 @@ from kernelcast.hierarchy.caches.layout import COUNTS
 from kernelcast.hierarchy.caches.memory_system import MemorySystem
 from kernelcast.hierarchy.caches.policies import policies
 from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.hierarchy.caches.stack_distances import CacheDistances, cache_distances
 from kernelcast.profiling.streams import AccessStreams
 
 _Totals = NDArray[np.void]
@@ -38,7 +39,9 @@ class SimulatedGrid:
     `totals` are by row. `blocks` were simulated, and those of later spans that are not counted
     `filled` the L2 cache or not. `spread` says how far spans differ: the standard deviation of the
     sectors that a block brings into the L2 cache or writes there, over their mean. `left_dirty`
-    sectors of global memory are in the L2 cache at the end and not in the DRAM.
+    sectors of global memory are in the L2 cache at the end and not in the DRAM. Before what counts
+    of a later span, at least `least_moved` sectors came into the `share` of the L2 cache that was
+    simulated or were written there. `distances` are there where they were asked for.
     """
 
     totals: _Totals
@@ -48,6 +51,9 @@ class SimulatedGrid:
     filled: bool
     spread: float
     left_dirty: float
+    least_moved: float
+    share: float
+    distances: CacheDistances | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -60,6 +66,8 @@ def simulate(
     after_waits: Collection[int],
     system: MemorySystem,
     after: Caches | None = None,
+    *,
+    with_distances: bool = False,
 ) -> tuple[SimulatedGrid, Caches]:
     """Let the blocks of streams run; `after` other launches on their caches. Returns these, too.
 
@@ -73,19 +81,36 @@ def simulate(
     rules = policies(streams.rows, after_waits, system)
     totals = np.zeros(len(rules), _TOTALS)
     moved: list[float] = []
-    filled = True
+    seen: list[float] = []
+    distances: CacheDistances | None = None
     caches = Caches(system, after)
     for number, (span, parts) in enumerate(_parts(streams)):
         caches = Caches(system) if number else caches
-        *before, counted = caches.run(streams, rules, parts)
+        weight = _weights(streams)[number]
+        if with_distances:
+            counts, asked = caches.run_noted(streams, rules, parts)
+            own = cache_distances(asked, rules, system.fetched_sectors) * weight
+            distances = own if distances is None else distances + own
+        else:
+            counts = caches.run(streams, rules, parts)
+        *before, counted = counts
         for name in _TOTALS.names or ():
-            totals[name] += _weights(streams)[number] * counted[name]
+            totals[name] += weight * counted[name]
         moved.append(_moved(counted) / (span.end - span.counted))
-        seen = before if number else [counted]
-        filled = filled and sum(map(_moved, seen)) >= system.l2_sectors
-    dirty = caches.dirty_sectors() * whole.l2.sets / system.l2.sets
-    blocks = len(streams.blocks)
-    grid = SimulatedGrid(totals, blocks, streams.of, len(moved) > 1, filled, _spread(moved), dirty)
+        seen.append(sum(map(_moved, before if number else [counted])))
+    share = system.l2.sets / whole.l2.sets
+    grid = SimulatedGrid(
+        totals=totals,
+        blocks=len(streams.blocks),
+        of=streams.of,
+        has_later_spans=len(moved) > 1,
+        filled=min(seen) >= system.l2_sectors,
+        spread=_spread(moved),
+        left_dirty=caches.dirty_sectors() / share,
+        least_moved=min(seen),
+        share=share,
+        distances=distances,
+    )
     return grid, caches
 
 

@@ -9,8 +9,16 @@ from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
 from kernelcast.hierarchy.caches.counts import CacheCounts
-from kernelcast.hierarchy.caches.launch import StreamedLaunch, count_launch, streamed
-from kernelcast.hierarchy.caches.memory_system import missing_numbers
+from kernelcast.hierarchy.caches.launch import (
+    NotedLaunch,
+    StreamedLaunch,
+    count_launch,
+    count_resized,
+    note_launch,
+    streamed,
+    system_of,
+)
+from kernelcast.hierarchy.caches.memory_system import missing_numbers, with_capacities
 from kernelcast.hierarchy.rules import caches_memory
 from kernelcast.hierarchy.traffic import (
     Traffic,
@@ -64,7 +72,8 @@ class Case:
 
     `streams` are the accesses that its caches are simulated with, None where there are none, which
     `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
-    the launches before it in its workload, in order.
+    the launches before it in its workload, in order. Where `sized_from` is there, and caches start
+    empty, only those of its capacities are simulated; others follow from stack distances.
     """
 
     kernel: Kernel
@@ -75,6 +84,7 @@ class Case:
     why_no_streams: str = field(default="its accesses are not known", repr=False)
     caches: CacheState = CacheState.COLD
     earlier: tuple[Case, ...] = field(default=(), repr=False)
+    sized_from: Machine | None = field(default=None, repr=False)
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
@@ -145,6 +155,12 @@ def _traffic(case: Case) -> Traffic:
 
 @kept
 def _cache_counts(case: Case) -> CacheCounts:
+    limits = simulation_limits(case.profile, case.machine)
+    if case.sized_from is not None and case.caches is CacheState.COLD:
+        noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))
+        system = system_of(case.machine, case.kernel, case.launch)
+        return count_resized(noted, system, case.profile, limits)
+
     def streamed_of(one: Case) -> StreamedLaunch | None:
         if one.streams is None:
             return None
@@ -155,10 +171,16 @@ def _cache_counts(case: Case) -> CacheCounts:
     return count_launch(
         own,
         case.profile,
-        simulation_limits(case.profile, case.machine),
+        limits,
         case.caches,
         tuple(filter(None, map(streamed_of, case.earlier))),
     )
+
+
+@kept
+def _noted(case: Case) -> NotedLaunch:
+    assert case.streams is not None
+    return note_launch(streamed(case.streams, case.machine, case.kernel, case.launch))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ class ExploreDocument(Struct, frozen=True):
     results_file: str | None
     results: list[ExploredResult]
     refusals: list[Refusal]
+    assumptions: list[str]
 
 
 def explore_document(exploration: Exploration, top: int) -> ExploreDocument:
@@ -130,7 +131,19 @@ def explore_document(exploration: Exploration, top: int) -> ExploreDocument:
         results_file=str(exploration.results) if exploration.results else None,
         results=[_result(exploration, found, top) for found in _found(exploration)],
         refusals=[Refusal(reason, count) for reason, count in exploration.refusals],
+        assumptions=_assumptions(exploration),
     )
+
+
+def _assumptions(exploration: Exploration) -> list[str]:
+    sized = any(row.case.sized_from is not None for row in exploration.sweep.rows)
+    return [_SIZED] if sized else []
+
+
+_SIZED = (
+    "caches that start empty are simulated with the capacities of the machine as it is; what those "
+    "of others hold follows from stack distances"
+)
 
 
 def explore_schema() -> dict[str, Any]:

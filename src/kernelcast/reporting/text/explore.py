@@ -39,6 +39,7 @@ def render(document: ExploreDocument, *, brief: bool) -> RenderableType:
                 )
             ),
             _refusals(document),
+            _assumptions(document),
         ]
     )
 
@@ -141,6 +142,10 @@ def _bars(times: Sequence[float]) -> str:
     step = -(-len(times) // _MOST_BARS)
     most = max(times)
     return "".join(_BARS[min(7, int(8 * t / most))] for t in times[::step])
+
+
+def _assumptions(document: ExploreDocument) -> RenderableType | None:
+    return section("Assumptions", bullets(document.assumptions)) if document.assumptions else None
 
 
 def _refusals(document: ExploreDocument) -> RenderableType | None:
