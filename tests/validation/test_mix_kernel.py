@@ -140,7 +140,8 @@ def test_the_kernel_of_random_loads_is_predicted_like_the_abstract_mix(tmp_path)
         spread_evenly = made.slow * view.waves.warps_per_sm / float(work.bound)
         parts = {part.name: part.cycles for part in p.breakdown}
         assert p.bottleneck is Bottleneck.DRAM_BANDWIDTH
-        assert parts["dram bandwidth"] == pytest.approx(spread_evenly, rel=2e-3)
+        # A few of the random words lie in the same place of the DRAM as one that waits with them.
+        assert 0.96 * spread_evenly < parts["dram bandwidth"] <= 1.002 * spread_evenly
         replacement = case.machine.number("latency.block_replacement")
         alone = (view.waves.latency.a - replacement) / made.slow
         assert alone == pytest.approx(float(work.alone_cycles), rel=0.03)
