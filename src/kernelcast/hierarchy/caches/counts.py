@@ -53,11 +53,6 @@ class AccessCounts:
     dirtied_sectors: float = 0.0
     visits: float = 0.0
 
-    @property
-    def moved_sectors(self) -> float:
-        """Sectors that move between L2 cache and DRAM because of this instruction."""
-        return self.dram_sectors + self.dirtied_sectors
-
 
 @dataclass(frozen=True, slots=True)
 class CacheCounts:

@@ -55,11 +55,6 @@ class StackDistances:
         hits: Floats = self.sectors - self.lacking_at(capacity_bytes)
         return hits
 
-    def hit_ratio_at(self, capacity_bytes: float) -> float:
-        """Of all rows, NaN where nothing is asked for."""
-        asked = float(self.sectors.sum())
-        return float(self.hits_at(capacity_bytes).sum()) / asked if asked else float("nan")
-
     def read_at(self, capacity_bytes: float) -> Floats:
         """By row, sectors that the cache reads from the next level, neighbours included."""
         return self._at(READ, capacity_bytes)
