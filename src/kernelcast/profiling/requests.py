@@ -11,6 +11,8 @@ each other, or listed one by one.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
@@ -58,6 +60,14 @@ _RETRY = 64
 """Every so many of them are all the same."""
 
 
+class RequestTables(NamedTuple):
+    """What requests are counted in: accesses by row, the patterns that are known, the arrays."""
+
+    accesses: Any
+    memo: Any
+    arrays: Any
+
+
 @inner
 def _count_added(mask, lanes, state):
     """Count the lanes of an atomic by the word that each goes to, and once where that is one."""
@@ -77,7 +87,7 @@ def _count_added(mask, lanes, state):
 
 
 @inlined
-def _count_known(entry, base, instruction, access, regions, pages, marks, state):
+def _count_known(entry, base, instruction, access, arrays, state):
     """Count a request of a known pattern; False where it leaves every array."""
     access.misses = 0
     entry.hits += 1
@@ -86,7 +96,7 @@ def _count_known(entry, base, instruction, access, regions, pages, marks, state)
     base_line = first_line_of(base)
     if instruction.effect == READS and state.tag_bank_bits[0]:
         access.tag_passes += count_known_tag_passes(entry, base_line, state)
-    return touch_known(entry, base_line, instruction.effect, access, regions, pages, marks, state)
+    return touch_known(entry, base_line, instruction.effect, access, arrays, state)
 
 
 @inlined
@@ -106,35 +116,33 @@ def _count_other(
     shape,
     stride,
     apart,
-    accesses,
-    regions,
-    pages,
-    marks,
-    memo,
+    tables,
     state,
 ):
     """Count a request whose pattern does not stand where it was looked up first.
 
     One that is unknown is remembered unless that is the rule.
     """
-    access = accesses[row]
+    access = tables.accesses[row]
     is_remembered = _is_looked_up(access)
     if is_remembered:
-        older = memo[beside(place_of_pattern(shape, stride, apart))]
+        older = tables.memo[beside(place_of_pattern(shape, stride, apart))]
         is_known = stands_at(older, shape, stride, apart)
         if is_known and lie_alike(older, mask, lanes, base, state):
-            return _count_known(older, base, instruction, access, regions, pages, marks, state)
+            return _count_known(older, base, instruction, access, tables.arrays, state)
     access.misses += 1
     if not is_remembered and space == GLOBAL and not state.counts_half_warps:
-        return count_scattered(mask, instruction, access, lanes, regions, pages, marks, state)
+        return count_scattered(mask, instruction, access, lanes, tables.arrays, state)
     lines = count_pattern(mask, instruction, space, lanes, state)
     if is_remembered:
-        remember(memo, shape, stride, apart, mask, lanes, base, lines, accesses, state)
+        remember(
+            tables.memo, shape, stride, apart, mask, lanes, base, lines, tables.accesses, state
+        )
     for column in range(COUNTS):
         access.counts[column] += state.counts[column]
     if lines and instruction.effect == READS and state.tag_bank_bits[0]:
         access.tag_passes += count_tag_passes(lines, state)
-    return touch_counted(lines, instruction.effect, access, regions, pages, marks, state)
+    return touch_counted(lines, instruction.effect, access, tables.arrays, state)
 
 
 @inlined
@@ -160,11 +168,7 @@ def record_rows(
     stride,
     apart,
     scratch,
-    accesses,
-    regions,
-    pages,
-    marks,
-    memo,
+    tables,
     state,
 ):
     """Count a request of two rows; False where it leaves every array.
@@ -174,15 +178,13 @@ def record_rows(
     if not instruction.is_plain or mask == 0:
         lanes = scratch[WARP_LANES:]
         _list_rows(base, stride, apart, lanes)
-        return _record_special(
-            instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
-        )
+        return _record_special(instruction, mask, lanes, scratch, tables, state)
     row, space = instruction.row, instruction.space
     shape = _shape(row, space, mask, base)
-    entry = memo[place_of_pattern(shape, stride, apart)]
+    entry = tables.memo[place_of_pattern(shape, stride, apart)]
     if stands_at(entry, shape, stride, apart):
-        access = accesses[np.uint64(row)]
-        return _count_known(entry, base, instruction, access, regions, pages, marks, state)
+        access = tables.accesses[np.uint64(row)]
+        return _count_known(entry, base, instruction, access, tables.arrays, state)
     _list_rows(base, stride, apart, scratch)
     return _count_other(
         instruction,
@@ -194,49 +196,39 @@ def record_rows(
         shape,
         stride,
         apart,
-        accesses,
-        regions,
-        pages,
-        marks,
-        memo,
+        tables,
         state,
     )
 
 
 @inlined
-def record_lanes(instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state):
+def record_lanes(instruction, mask, lanes, scratch, tables, state):
     """Count a request of listed lanes; False where it leaves every array.
 
     `scratch` has room for the addresses of a request.
     """
     if instruction.is_plain and mask:
         row, space = instruction.row, instruction.space
-        return _record_listed(
-            instruction, row, space, mask, lanes, accesses, regions, pages, marks, memo, state
-        )
-    return _record_special(
-        instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
-    )
+        return _record_listed(instruction, row, space, mask, lanes, tables, state)
+    return _record_special(instruction, mask, lanes, scratch, tables, state)
 
 
 @inlined
-def _record_listed(
-    instruction, row, space, mask, lanes, accesses, regions, pages, marks, memo, state
-):
+def _record_listed(instruction, row, space, mask, lanes, tables, state):
     """The same of lanes that all lead to one space."""
-    access = accesses[np.uint64(row)]
+    access = tables.accesses[np.uint64(row)]
     base = lanes[np.uint64(lowest_bit(mask))]
     shape = _shape(row, space, mask, base) | 1 << SHAPE_LISTED_BIT
     hashed = np.int64(0)
     if _is_looked_up(access):
         hashed = hash_of_lanes(mask, lanes, base, state)
-        entry = memo[place_of_pattern(shape, hashed, np.int64(0))]
+        entry = tables.memo[place_of_pattern(shape, hashed, np.int64(0))]
         is_known = stands_at(entry, shape, hashed, np.int64(0))
         if is_known and lie_alike(entry, mask, lanes, base, state):
-            return _count_known(entry, base, instruction, access, regions, pages, marks, state)
+            return _count_known(entry, base, instruction, access, tables.arrays, state)
     elif space == GLOBAL and not state.counts_half_warps:
         access.misses += 1
-        return count_scattered(mask, instruction, access, lanes, regions, pages, marks, state)
+        return count_scattered(mask, instruction, access, lanes, tables.arrays, state)
     return _count_other(
         instruction,
         row,
@@ -247,19 +239,13 @@ def _record_listed(
         shape,
         hashed,
         np.int64(0),
-        accesses,
-        regions,
-        pages,
-        marks,
-        memo,
+        tables,
         state,
     )
 
 
 @inner
-def _record_special(
-    instruction, mask, lanes, scratch, accesses, regions, pages, marks, memo, state
-):
+def _record_special(instruction, mask, lanes, scratch, tables, state):
     """The same of lanes that may lead to several spaces, or add to global memory."""
     rest = mask
     for space in range(GENERIC_SPACES):
@@ -275,9 +261,7 @@ def _record_special(
             scratch[lane] = lanes[lane] - subtract
         if space == GLOBAL and instruction.effect == READS | WRITES:
             _count_added(inside, scratch, state)
-        if not _record_listed(
-            instruction, row, space, inside, scratch, accesses, regions, pages, marks, memo, state
-        ):
+        if not _record_listed(instruction, row, space, inside, scratch, tables, state):
             return False
         rest &= ~inside
     return True

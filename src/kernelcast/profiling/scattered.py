@@ -41,7 +41,7 @@ _UNITS = (1 << UNIT_BITS) - 1
 
 
 @inner
-def count_scattered(mask, instruction, access, lanes, regions, pages, marks, state):
+def count_scattered(mask, instruction, access, lanes, arrays, state):
     """Count and touch what a request asks of arrays, lane by lane; False outside every array.
 
     The same as counting its pattern and touching its lines, but in one go.
@@ -59,7 +59,7 @@ def count_scattered(mask, instruction, access, lanes, regions, pages, marks, sta
     while rest:
         line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
         outside = line < access.first_line or line >= access.end_line
-        if outside and not enter_region(line, effect, access, regions):
+        if outside and not enter_region(line, effect, access, arrays.regions):
             return False
         first, end = access.first_line, access.end_line
         before = sectors
@@ -80,14 +80,14 @@ def count_scattered(mask, instruction, access, lanes, regions, pages, marks, sta
             sectors += fresh >> UNIT_BITS != 0
             load[np.uint64(lowest_bit(asks))] += fresh & _UNITS != 0
             touched = (asks >> UNIT_BITS) * both
-            mark = mark_of(line, access, pages, state)
-            new, unseen = mark_sectors(marks, mark, touched, stamped, False)
+            mark = mark_of(line, access, arrays.pages, state)
+            new, unseen = mark_sectors(arrays.marks, mark, touched, stamped, False)
             in_block += new & 15 != 0
             in_run += unseen & 15 != 0
             if effect & WRITES:
                 written_in_block += new >> 4 != 0
                 written += unseen >> 4 != 0
-        region = regions[np.uint64(access.region)]
+        region = arrays.regions[np.uint64(access.region)]
         region.requested += sectors - before
         add_new(region, in_block, in_run, written_in_block, written)
     counts = access.counts

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from kernelcast.profiling.layout import (
@@ -20,6 +22,14 @@ PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
+
+
+class Arrays(NamedTuple):
+    """The arrays that requests touch, and the marks of their sectors, found by page."""
+
+    regions: Any
+    pages: Any
+    marks: Any
 
 
 @inner
@@ -135,16 +145,16 @@ def enter_region(line, effect, access, regions):
 
 
 @inlined
-def _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+def _touch(line, sectors, effect, access, arrays, stamped, state):
     """Mark sectors of a line as touched; False where it lies outside every array."""
     outside = line < access.first_line or line >= access.end_line
-    if outside and not enter_region(line, effect, access, regions):
+    if outside and not enter_region(line, effect, access, arrays.regions):
         return False
-    region = regions[np.uint64(access.region)]
+    region = arrays.regions[np.uint64(access.region)]
     region.requested += popcount(sectors)
     asked = sectors | sectors << 4 if effect & WRITES else sectors
-    mark = mark_of(line, access, pages, state)
-    new, unseen = mark_sectors(marks, mark, asked, stamped, True)
+    mark = mark_of(line, access, arrays.pages, state)
+    new, unseen = mark_sectors(arrays.marks, mark, asked, stamped, True)
     if new:
         add_new(
             region,
@@ -157,22 +167,22 @@ def _touch(line, sectors, effect, access, regions, pages, marks, stamped, state)
 
 
 @inlined
-def touch_known(entry, base_line, effect, access, regions, pages, marks, state):
+def touch_known(entry, base_line, effect, access, arrays, state):
     """Mark what a remembered request touches; False where it leaves every array."""
     stamped = (state.ordinal + 1) << STAMP_BITS
     for i in range(entry.lines):
         line, sectors = _line_of(np.int64(entry.line[np.uint64(i)]), base_line)
-        if not _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+        if not _touch(line, sectors, effect, access, arrays, stamped, state):
             return False
     return True
 
 
 @inner
-def touch_counted(lines, effect, access, regions, pages, marks, state):
+def touch_counted(lines, effect, access, arrays, state):
     """Mark what the request just counted touches; False where it leaves every array."""
     stamped = (state.ordinal + 1) << STAMP_BITS
     for i in range(lines):
         line, sectors = state.line[i], state.line_sectors[i]
-        if not _touch(line, sectors, effect, access, regions, pages, marks, stamped, state):
+        if not _touch(line, sectors, effect, access, arrays, stamped, state):
             return False
     return True
