@@ -209,6 +209,27 @@ _PLAIN = Traits()
 
 
 @dataclass(frozen=True, slots=True)
+class IssueControl:
+    """What code that schedules itself tells the issue logic of an instruction.
+
+    Attributes
+    ----------
+    result_counter, sources_counter:
+        Dependence counters of the warp that it raises: one is released when its result is written,
+        the other when its sources have been read. None where it raises none.
+    sources_cycles:
+        From its issue until its sources have been read, if nothing delays it.
+    waits:
+        Counters with how many of their releases may still be missing when it issues.
+    """
+
+    result_counter: int | None = None
+    sources_counter: int | None = None
+    sources_cycles: float = 0.0
+    waits: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Instruction:
     """One static instruction of a kernel.
 
@@ -218,7 +239,8 @@ class Instruction:
     elements included; 0 for instructions without an address. `address_reads` are the registers,
     among `reads`, that make up the address. `code_offset` is where it stands in
     the machine code, in bytes; None where the ISA has no such place. `issue_cycles` are those after
-    which the code itself lets the warp issue again at the earliest. `traits` follow from the rest.
+    which the code itself lets the warp issue again at the earliest, and `control` what else it says
+    of when to issue; None where the chip finds out itself. `traits` follow from the rest.
     """
 
     index: int
@@ -236,6 +258,7 @@ class Instruction:
     address_reads: tuple[Register, ...] = ()
     code_offset: int | None = None
     issue_cycles: int = 0
+    control: IssueControl | None = None
     traits: Traits = _PLAIN
 
     @property

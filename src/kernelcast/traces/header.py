@@ -18,6 +18,7 @@ from kernelcast.ir import (
     BasicBlock,
     Guard,
     Instruction,
+    IssueControl,
     Kernel,
     Location,
     OpClass,
@@ -63,6 +64,7 @@ class StoredInstruction(Struct, omit_defaults=True):
     text_line: int = 0
     code_offset: int | None = None
     issue_cycles: int = 0
+    control: IssueControl | None = None
 
 
 class StoredKernel(Struct, omit_defaults=True):
@@ -165,6 +167,7 @@ def _stored_instruction(i: Instruction, files: Mapping[str, int]) -> StoredInstr
         text_line=i.line,
         code_offset=i.code_offset,
         issue_cycles=i.issue_cycles,
+        control=i.control,
     )
 
 
@@ -209,6 +212,7 @@ def _instruction(
         address_reads=tuple(map(_register, stored.address_reads)),
         code_offset=stored.code_offset,
         issue_cycles=stored.issue_cycles,
+        control=stored.control,
     )
     return with_traits(made, isa)
 

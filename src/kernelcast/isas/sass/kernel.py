@@ -20,6 +20,7 @@ from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
 from kernelcast.isas.sass.flow import CALLS, FlowGraph, call_targets, flow_graph
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
+from kernelcast.isas.sass.issue import issue_control
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
 from kernelcast.isas.sass.meaning import MEANINGS
 from kernelcast.isas.sass.meaning.lift import (
@@ -203,6 +204,7 @@ def _instruction(
         address_reads=address_reads(steps),
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
+        control=issue_control(native),
     )
     return with_traits(made, steps)
 

@@ -59,7 +59,7 @@ class MachineLatencies:
     def __call__(self, instruction: SassInstruction, release: Release) -> float:
         """Cycles from issue to the release."""
         if release is Release.SOURCES:
-            return _sources_read(instruction)
+            return sources_read_cycles(instruction)
         row = opcode(instruction.opcode)
         if row is None:
             return self._number("shared")
@@ -82,7 +82,8 @@ class MachineLatencies:
         return value
 
 
-def _sources_read(instruction: SassInstruction) -> float:
+def sources_read_cycles(instruction: SassInstruction) -> float:
+    """Cycles from the issue of an instruction until its sources have been read."""
     name = _ALIKE.get(instruction.opcode, instruction.opcode)
     widths = _SOURCES_READ_CYCLES.get(name)
     if widths is None:
