@@ -12,7 +12,7 @@ from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.groups import begin_turn, end_turn, enter_block, enter_warp
 from kernelcast.profiling.loops import array, inlined, popcount
 from kernelcast.profiling.requests import RequestTables, record_lanes, record_rows
-from kernelcast.profiling.touches import Arrays
+from kernelcast.profiling.touches import TouchedArrays
 
 NOT_A_TRACE, OUT_OF_ARRAY = -1, -2
 """What `count_records` returns instead of a position where the stream is broken."""
@@ -80,7 +80,7 @@ def count_records(
     the path log is full; NOT_A_TRACE or OUT_OF_ARRAY where the stream is broken.
     """
     state = states[0]
-    tables = RequestTables(accesses, memo, Arrays(regions, pages, marks))
+    tables = RequestTables(accesses, memo, TouchedArrays(regions, pages, marks))
     end = np.int64(len(words))
     # What a warp does block by block is held here, not in memory, until another one follows.
     warp, issued = state.warp, np.int64(0)

@@ -24,7 +24,7 @@ is larger, nor is a row of banks."""
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
 
 
-class Arrays(NamedTuple):
+class TouchedArrays(NamedTuple):
     """The arrays that requests touch, and the marks of their sectors, found by page."""
 
     regions: Any
