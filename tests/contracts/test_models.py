@@ -28,7 +28,8 @@ from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import Footprint
 
 load_machine = functools.cache(read_machine)
-MODELS = model_names()
+MODELS = tuple(name for name in model_names() if name != "teg")
+"""Cases of this suite are profiles alone, and `teg` plays launches themselves."""
 MACHINES = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "h100-sxm")
 Fields = dict[str, Any]
 LOAD: Fields = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("i",)}

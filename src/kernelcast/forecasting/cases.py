@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
@@ -21,6 +22,7 @@ from kernelcast.forecasting.build import (
     with_fallback,
 )
 from kernelcast.forecasting.fitting import fitted, warned
+from kernelcast.forecasting.runs import run_of_last
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
@@ -153,11 +155,21 @@ class _ExecutedLaunch:
     profile: Profile
     streams: AccessStreams | None
     why_no_streams: str = ""
+    run: Callable[[], Run] | None = None
 
     def case(self, kernel: Kernel, launch: Launch, chip: Machine, caches: CacheState) -> Case:
         """The launch on a machine."""
         profile = replace(self.profile, kernel=kernel)
-        return Case(kernel, launch, chip, profile, self.streams, self.why_no_streams, caches)
+        return Case(
+            kernel,
+            launch,
+            chip,
+            profile,
+            self.streams,
+            self.why_no_streams,
+            caches,
+            run=self.run,
+        )
 
 
 def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
@@ -219,7 +231,10 @@ def _execute(
             keeps_memory=not is_last,
             rules=rules,
         )
-        executed.append(_ExecutedLaunch(profile, streams, why))
+        again = partial(
+            run_of_last, runs[:number], sampling=sampling, base_dir=base_dir, cache=cache
+        )
+        executed.append(_ExecutedLaunch(profile, streams, why, again))
     return executed
 
 

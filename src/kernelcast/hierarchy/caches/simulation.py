@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,20 +155,39 @@ class Caches:
 
     def _systems(self, warps: int, *, notes_first: bool) -> NDArray[np.void]:
         systems = np.zeros(1, SYSTEM)
-        system, l1, l2 = self._system, self._system.l1, self._system.l2
+        system, l2 = self._system, self._system.l2
         one = systems[0]
         one["sms"], one["resident"], one["warps"] = system.sms, system.blocks_per_sm, warps
-        if l1 is not None:
-            one["l1_sets"], one["l1_hashes"] = l1.sets, l1.hashes_sets
-            one["l1_buckets"], one["l1_entries"] = _buckets(l1), l1.lines
+        _set_l1(one, system)
         one["l2_sets"], one["l2_ways"], one["l2_hashes"] = l2.sets, _places(l2), l2.hashes_sets
         one["partitions"], one["fetched"] = system.partitions, system.fetched_sectors
         one["chunk_shift"] = system.chunk_lines.bit_length() - 1
         one["waiting"] = system.waiting_sectors
-        one["writes_through"] = system.writes_through
         one["notes_first"] = notes_first
         one["clock"] = self._clock
         return systems
+
+
+def l1_caches(
+    system: MemorySystem, sms: int, local_lines: int
+) -> tuple[NDArray[np.void], NDArray[np.int16], NDArray[np.int16], NDArray[np.void]]:
+    """L1 caches of some SMs that start empty: their arrays (see `l1.L1`), and their shape.
+
+    `local_lines` are those of a warp's local memory.
+    """
+    systems = np.zeros(1, SYSTEM)
+    one = systems[0]
+    _set_l1(one, system)
+    one["sms"], one["local_lines"] = sms, local_lines
+    return (*_empty_l1(replace(system, sms=sms)), systems)
+
+
+def _set_l1(one: np.void, system: MemorySystem) -> None:
+    """What a record of `layout.SYSTEM` says of the L1 caches."""
+    if (l1 := system.l1) is not None:
+        one["l1_sets"], one["l1_hashes"] = l1.sets, l1.hashes_sets
+        one["l1_buckets"], one["l1_entries"] = _buckets(l1), l1.lines
+    one["writes_through"] = system.writes_through
 
 
 def _buckets(shape: CacheShape) -> int:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
+from kernelcast.execution.run import Run
 from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.hierarchy.caches.launch import (
     NotedLaunch,
@@ -73,7 +74,9 @@ class Case:
     `streams` are the accesses that its caches are simulated with, None where there are none, which
     `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
     the launches before it in its workload, in order. Where `sized_from` is there, and caches start
-    empty, only those of its capacities are simulated; others follow from stack distances.
+    empty, only those of its capacities are simulated; others follow from stack distances. `run`
+    makes the launch ready to be executed once more, for models that follow it themselves; None
+    where it was executed elsewhere.
     """
 
     kernel: Kernel
@@ -85,6 +88,7 @@ class Case:
     caches: CacheState = CacheState.COLD
     earlier: tuple[Case, ...] = field(default=(), repr=False)
     sized_from: Machine | None = field(default=None, repr=False)
+    run: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property

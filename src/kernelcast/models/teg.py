@@ -1,0 +1,280 @@
+"""The timing simulation: warps of some SMs played through issue logic, pipes and memory.
+
+J. Lai, A. Seznec: TEG: GPU Performance Estimation Using a Timing Model. INRIA research report
+RR-7804, 2011; of today's chips, R. Huerta et al.: Analyzing Modern NVIDIA GPU cores. MICRO 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import UnsupportedError
+from kernelcast.execution.blocks import these_blocks
+from kernelcast.hierarchy.caches.launch import system_of
+from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numbers
+from kernelcast.hierarchy.caches.policies import policies
+from kernelcast.hierarchy.rules import access_rules, caches_memory
+from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.ir import Instruction, OpClass
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.models.terms.base import (
+    Bottleneck,
+    Case,
+    Part,
+    Prediction,
+    in_seconds,
+    launch_overhead,
+)
+from kernelcast.models.terms.dram import dram_time
+from kernelcast.models.terms.latency import issue_interval
+from kernelcast.models.terms.throughput import pairs_of_case
+from kernelcast.profiling.tables import access_rows
+from kernelcast.simulation import layout
+from kernelcast.simulation.code import issue_tables
+from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
+from kernelcast.simulation.layout import ROW
+from kernelcast.simulation.plan import DetailedSms, detailed_sms
+from kernelcast.simulation.results import LaunchTime, cycle_stack, launch_time, stall_cycles
+from kernelcast.simulation.simulate import Simulated, simulate
+from kernelcast.simulation.streams import WarpStreams
+
+_BY = "model teg"
+_BUSY = 0.7
+"""Of the cycles: a resource that is busy for longer is what binds."""
+_MOST_WORDS = 1 << 24
+
+_WAITS = {
+    "long scoreboard": Bottleneck.MEMORY_LATENCY,
+    "short scoreboard": Bottleneck.ARITHMETIC_LATENCY,
+    "wait": Bottleneck.ARITHMETIC_LATENCY,
+    "barrier": Bottleneck.BARRIERS,
+    "math pipe throttle": Bottleneck.ARITHMETIC_LATENCY,
+    "lg and mio throttle": Bottleneck.LSU,
+    "no instruction": Bottleneck.INSTRUCTION_FETCH,
+    "dispatch stall": Bottleneck.ISSUE,
+    "drain": Bottleneck.TAIL,
+}
+_PIPES = {
+    layout.FP32_PIPE: Bottleneck.FP32,
+    layout.INT_PIPE: Bottleneck.INT,
+    layout.FP64_PIPE: Bottleneck.FP64,
+    layout.SFU_PIPE: Bottleneck.SFU,
+    layout.TENSOR_PIPE: Bottleneck.TENSOR,
+}
+
+
+@dataclass(frozen=True)
+class Teg:
+    """Some SMs in detail, the chip as their share of it.
+
+    Parameters
+    ----------
+    instructions:
+        Warp instructions to simulate at the most; what is left out is extrapolated.
+    sms:
+        How many SMs to simulate in detail; 0 leaves it to what is affordable.
+    control:
+        Obey the control codes of machine code; else a scoreboard of registers.
+    """
+
+    name: ClassVar[str] = "teg"
+    title: ClassVar[str] = "Timing simulation of native code"
+    source: ClassVar[str] = (
+        "J. Lai, A. Seznec: TEG: GPU Performance Estimation Using a Timing Model. INRIA, RR-7804, "
+        "2011"
+    )
+    not_modelled: ClassVar[tuple[str, ...]] = (
+        "instruction fetch, and ports of the register file",
+        "bulk copies and barriers in shared memory",
+        "TLB misses",
+    )
+
+    instructions: int = 2_000_000
+    sms: int = 0
+    control: bool = True
+
+    def predict(self, case: Case) -> Prediction:
+        """The time of a case.
+
+        Raises
+        ------
+        UnsupportedError
+            If the launch cannot be executed again, block by block.
+        MissingNumberError
+            If the machine lacks what the simulation needs.
+        """
+        played = self.play(case)
+        start, warning = launch_overhead(case)
+        time = played.time
+        stack = cycle_stack(played.found, time.cycles)
+        parts = (*(Part(name, cycles) for name, cycles in stack.items() if cycles), start)
+        cycles = time.cycles + start.cycles
+        return Prediction(
+            model=self,
+            case=case,
+            cycles=cycles,
+            time_s=in_seconds(case, cycles),
+            bottleneck=_bottleneck(played, start.cycles),
+            breakdown=parts,
+            bounds=_bounds(played),
+            terms=_terms(played),
+            assumptions=(*case.occupancy.assumptions, *case.traffic.assumptions, *played.notes),
+            warnings=warning,
+        )
+
+    def play(self, case: Case) -> Played:
+        """Simulate a case; raises as `predict` does."""
+        occupancy, launch, machine = case.occupancy, case.launch, case.machine
+        resident = occupancy.blocks_per_sm
+        per_block = max(1.0, case.profile.total.warp / launch.blocks)
+        sms = int(machine.number("sm.count", _BY))
+        plan = detailed_sms(
+            launch.blocks, sms, resident, self.instructions / per_block, self.sms or None
+        )
+        resident = min(resident, plan.simulated)
+        streams = _streams(case, plan)
+        timings = SmTimings(machine)
+        code = issue_tables(
+            case.kernel,
+            timings,
+            same_warp_cycles=_same_warp(case),
+            pairs=pairs_of_case(case),
+            obeys_control=self.control,
+        )
+        system = _caches(case)
+        share = ChipShare(len(plan.blocks), plan.share)
+        hardware = hardware_record(
+            machine,
+            share,
+            resident=resident,
+            warps=launch.warps_per_block,
+            registers=code.registers,
+            has_l1=system is not None and system.l1 is not None,
+        )
+        found = simulate(
+            code,
+            streams,
+            plan,
+            hardware,
+            _rows(case, system, share),
+            system,
+            most_issued=2 * self.instructions,
+        )
+        instructions = per_block * plan.busiest * len(plan.blocks)
+        time = launch_time(found, plan, resident, instructions)
+        return Played(case, plan, found, time, tuple(timings.notes))
+
+
+@dataclass(frozen=True)
+class Played:
+    """A case that was simulated."""
+
+    case: Case
+    plan: DetailedSms
+    found: Simulated
+    time: LaunchTime
+    notes: tuple[str, ...]
+
+    @property
+    def use(self) -> dict[str, float]:
+        """Shares of the time for which resources are busy."""
+        found = self.found
+        slots = found.cycles * found.sms * found.schedulers
+        used = {str(Bottleneck.ISSUE): float(found.issued.sum()) / slots}
+        used |= {str(name): found.busy[pipe] / slots for pipe, name in _PIPES.items()}
+        used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
+        used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
+        return used
+
+
+def _streams(case: Case, plan: DetailedSms) -> WarpStreams:
+    from kernelcast.simulation.recorder import StreamRecorder  # loads the compiled loop
+
+    if case.run is None:
+        raise UnsupportedError(
+            "the timing simulation plays launches again, and a stored trace is not one",
+            hint="give the kernel itself",
+        )
+    run = case.run()
+    recorder = StreamRecorder(case.kernel, case.launch, access_rules(case.machine), _MOST_WORDS)
+    chosen = [block for own in plan.blocks for block in own]
+    run.over(these_blocks(case.launch.blocks, chosen)).follow(recorder)
+    return recorder.finish()
+
+
+def _same_warp(case: Case) -> Callable[[Instruction], int]:
+    least = max(1, round(issue_interval(case.machine, _BY)))
+
+    def cycles(instruction: Instruction) -> int:
+        branch = instruction.op_class is OpClass.BRANCH and instruction.guard is not None
+        known = case.machine.get("latency.branch") if branch else None
+        return max(least, round(known)) if known else least
+
+    return cycles
+
+
+def _caches(case: Case) -> MemorySystem | None:
+    if not caches_memory(case.machine) or missing_numbers(case.machine):
+        return None
+    return system_of(case.machine, case.kernel, case.launch)
+
+
+def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[np.void]:
+    """How the chip beyond the SM treats the accesses of every row."""
+    every = access_rows(case.kernel)
+    rows = np.zeros(max(1, len(every)), ROW)
+    if system is not None:
+        rows["rule"][: len(every)] = policies(every, (), system)
+    time = dram_time(case, Estimate.CENTRAL, _BY)
+    clock_hz = case.machine.number("clock.sm", _BY)
+    rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
+    rows["l2_miss"] = 1.0
+    rows["dirtied"] = 1.0
+    counts = case.cache_counts
+    if counts is None:
+        return rows
+    known = {(a.instruction, a.space): a for a in counts.accesses}
+    for row, access in zip(rows, every, strict=False):
+        found = known.get((access.instruction.index, access.space))
+        if found is None or not found.l2.sectors:
+            continue
+        row["l2_miss"] = found.dram_sectors / found.l2.sectors
+        row["dirtied"] = found.dirtied_sectors / found.l2.sectors
+    return rows
+
+
+def _bounds(played: Played) -> tuple[Part, ...]:
+    """What each resource alone would take."""
+    rows = [Part(name, used * played.time.cycles) for name, used in played.use.items()]
+    return tuple(sorted(rows, key=lambda row: -row.cycles))
+
+
+def _bottleneck(played: Played, start_cycles: float) -> Bottleneck:
+    if start_cycles > played.time.cycles:
+        return Bottleneck.LAUNCH_OVERHEAD
+    name, used = max(played.use.items(), key=lambda pair: pair[1])
+    if used > _BUSY:
+        return Bottleneck(name)
+    waits = stall_cycles(played.found)
+    longest = max(_WAITS, key=lambda reason: waits[reason])
+    return _WAITS[longest]
+
+
+def _terms(played: Played) -> dict[str, float | str]:
+    found, plan = played.found, played.plan
+    return {
+        "SMs in detail": float(found.sms),
+        "blocks simulated": float(sum(map(len, plan.blocks))),
+        "instructions simulated": float(found.issued.sum()),
+        "cycles simulated": float(found.cycles),
+        "cycles from block to block": played.time.block_cycles,
+        "achieved warps per SM": found.warp_cycles / (found.cycles * found.sms),
+        "instructions per cycle and SM": float(found.issued.sum()) / (found.cycles * found.sms),
+        **{f"use of {name}": share for name, share in played.use.items() if share},
+        **{f"stall, {name}": c for name, c in stall_cycles(found).items() if c},
+    }

@@ -1,0 +1,197 @@
+"""A kernel as the simulation reads it: every instruction with its pipe, cycles and waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.ir import Immediate, Instruction, Kernel, OpClass, Register, Space
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.isas.assembly import assembled_class
+from kernelcast.profiling.tables import access_rows
+from kernelcast.simulation import layout
+from kernelcast.simulation.layout import CODE
+
+_KINDS = {
+    OpClass.LOAD: layout.LOAD,
+    OpClass.STORE: layout.STORE,
+    OpClass.ATOMIC: layout.ATOMIC,
+    OpClass.SHUFFLE: layout.SHUFFLE,
+    OpClass.ASYNC_COPY: layout.GROUP_COPIES,
+}
+_QUEUED = (layout.LOAD, layout.STORE, layout.ATOMIC, layout.SHUFFLE, layout.COPY)
+_NEAR = (Space.SHARED, Space.CONST, Space.PARAM)
+_BARRIER_OPCODES = ("bar", "barrier")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTiming:
+    """What instructions of a class ask of an SM.
+
+    `pipe` is the one of `simulation.layout` that they go to, `interval` the cycles for which it is
+    busy, and `latency` those from issue to the use of the result.
+    """
+
+    pipe: int
+    interval: float
+    latency: float
+
+
+@dataclass(frozen=True)
+class IssueTables:
+    """The tables of a kernel: `layout.CODE` by instruction, bounds of basic blocks, registers.
+
+    `registers` counts those that a scoreboard has to know; 0 where the code says itself when it
+    issues.
+    """
+
+    kernel: Kernel = field(repr=False)
+    table: NDArray[np.void] = field(repr=False)
+    bounds: NDArray[np.int64] = field(repr=False)
+    operands: NDArray[np.int32] = field(repr=False)
+    registers: int
+
+
+def issue_tables(
+    kernel: Kernel,
+    class_timing: Callable[[OpClass, Instruction], ClassTiming],
+    *,
+    same_warp_cycles: Callable[[Instruction], int],
+    pairs: Mapping[int, int],
+    obeys_control: bool = True,
+) -> IssueTables:
+    """The tables of a kernel.
+
+    Parameters
+    ----------
+    class_timing:
+        What an instruction of a class asks of the machine.
+    same_warp_cycles:
+        The least cycles from an instruction to the next one of its warp, where the code does not
+        say more.
+    pairs:
+        Instructions that issue with the one before, by the index of the second.
+    obeys_control:
+        Whether warps issue when the code says, where it does; else by a scoreboard of registers.
+    """
+    has_control = obeys_control and all(i.control is not None for i in kernel.instructions)
+    numbers = _register_numbers(kernel.instructions)
+    table = np.zeros(len(kernel.instructions), CODE)
+    rows = _first_rows(kernel)
+    first_of_pairs = frozenset(pairs.values())
+    operands: list[int] = []
+    for instruction, row in zip(kernel.instructions, table, strict=True):
+        kind = _kind(instruction, kernel)
+        timing = class_timing(_class_of(instruction, kernel), instruction)
+        row["kind"] = kind
+        row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
+        row["interval"], row["latency"] = timing.interval, timing.latency
+        row["slots"] = 1
+        row["pairs"] = instruction.index in first_of_pairs
+        least = same_warp_cycles(instruction)
+        row["stall"] = max(least, instruction.issue_cycles)
+        row["reason"] = _reason(kind, instruction)
+        row["bytes"] = instruction.access_bytes
+        row["row"] = rows.get(instruction.index, 0)
+        row["is_generic"] = instruction.space is Space.GENERIC
+        row["address"] = instruction.code_offset or 0
+        _set_barrier(row, instruction, kernel)
+        _set_control(row, instruction if has_control else None)
+        row["first_read"] = len(operands)
+        operands += [numbers[r] for r in instruction.reads]
+        row["end_read"] = len(operands)
+        operands += [numbers[r] for r in instruction.writes]
+        row["end_written"] = len(operands)
+    bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
+    return IssueTables(
+        kernel,
+        table,
+        bounds,
+        np.array(operands or [0], np.int32),
+        0 if has_control else len(numbers),
+    )
+
+
+def _class_of(instruction: Instruction, kernel: Kernel) -> OpClass:
+    return assembled_class(instruction, kernel) or OpClass.OTHER
+
+
+def _register_numbers(instructions: Sequence[Instruction]) -> dict[Register, int]:
+    named = chain.from_iterable((*i.reads, *i.writes) for i in instructions)
+    return {register: number for number, register in enumerate(dict.fromkeys(named))}
+
+
+def _first_rows(kernel: Kernel) -> dict[int, int]:
+    """By instruction, the first of its rows."""
+    found: dict[int, int] = {}
+    for number, row in enumerate(access_rows(kernel)):
+        found.setdefault(row.instruction.index, number)
+    return found
+
+
+def _kind(instruction: Instruction, kernel: Kernel) -> int:
+    if assembled_class(instruction, kernel) is None:
+        return layout.NOTHING
+    if instruction.traits.exits:
+        return layout.EXIT
+    if (barrier := _barrier_step(instruction, kernel)) is not None:
+        return layout.ARRIVE if "arrive" in barrier.modifiers else layout.SYNCHRONISE
+    if instruction.op_class is OpClass.LOAD:
+        if instruction.space in (Space.CONST, Space.PARAM):
+            return layout.CONSTANT
+        # What it loads goes to no register: to shared memory.
+        return layout.LOAD if instruction.writes else layout.COPY
+    return _KINDS.get(instruction.op_class, layout.ARITHMETIC)
+
+
+def _reason(kind: int, instruction: Instruction) -> int:
+    """Why those wait that need its result, as profilers name it."""
+    if kind in (layout.LOAD, layout.ATOMIC, layout.COPY, layout.STORE, layout.GROUP_COPIES):
+        is_near = instruction.space in _NEAR
+        return layout.SHORT_SCOREBOARD if is_near else layout.LONG_SCOREBOARD
+    if instruction.control is not None and instruction.control.result_counter is None:
+        return layout.WAIT
+    has_own_unit = instruction.op_class in (OpClass.SFU, OpClass.CONVERT, OpClass.SHUFFLE)
+    is_short = has_own_unit or instruction.control is not None
+    return layout.SHORT_SCOREBOARD if is_short else layout.WAIT
+
+
+def _barrier_step(instruction: Instruction, kernel: Kernel) -> Instruction | None:
+    """Of what an instruction does, the step at which warps of a block meet."""
+    if instruction.op_class is not OpClass.BARRIER:
+        return None
+    for step in kernel.steps(instruction.index):
+        if step.opcode in _BARRIER_OPCODES and "warp" not in step.modifiers:
+            return step
+    return None
+
+
+def _set_barrier(row: np.void, instruction: Instruction, kernel: Kernel) -> None:
+    """Which barrier, and how many warps meet there; one that is computed is taken for the first."""
+    step = _barrier_step(instruction, kernel)
+    if step is None:
+        return
+    numbers = [o.value for o in step.operands if isinstance(o, Immediate)]
+    row["barrier"] = numbers[0] % layout.BARRIERS if numbers else 0
+    row["barrier_warps"] = numbers[1] // WARP_LANES if len(numbers) > 1 else 0
+
+
+def _set_control(row: np.void, instruction: Instruction | None) -> None:
+    row["result_counter"] = row["sources_counter"] = row["waits_most"] = -1
+    control = instruction.control if instruction else None
+    if control is None:
+        return
+    if control.result_counter is not None:
+        row["result_counter"] = control.result_counter
+    if control.sources_counter is not None:
+        row["sources_counter"] = control.sources_counter
+    row["sources_cycles"] = control.sources_cycles
+    for counter, outstanding in control.waits:
+        if outstanding:
+            row["waits_most"], row["outstanding"] = counter, outstanding
+        else:
+            row["waits"] |= 1 << counter

@@ -1,0 +1,218 @@
+"""An SM and its share of the chip as the simulation reads them, from the numbers of a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.l1_cache import shared_pass_cycles
+from kernelcast.ir import Instruction, OpClass
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.machines.machine import Machine
+from kernelcast.simulation import layout
+from kernelcast.simulation.code import ClassTiming
+from kernelcast.simulation.layout import HARDWARE
+
+NEEDED_BY = "the timing simulation"
+
+_PIPES: Mapping[OpClass, int] = {
+    OpClass.FP32: layout.FP32_PIPE,
+    OpClass.FP16: layout.FP32_PIPE,
+    OpClass.INT_MUL: layout.FP32_PIPE,
+    OpClass.INT: layout.INT_PIPE,
+    OpClass.LOGIC: layout.INT_PIPE,
+    OpClass.SHIFT: layout.INT_PIPE,
+    OpClass.BITFIELD: layout.INT_PIPE,
+    OpClass.COMPARE: layout.INT_PIPE,
+    OpClass.MOVE: layout.INT_PIPE,
+    OpClass.VOTE: layout.INT_PIPE,
+    OpClass.FP64: layout.FP64_PIPE,
+    OpClass.SFU: layout.SFU_PIPE,
+    OpClass.CONVERT: layout.SFU_PIPE,
+    OpClass.TENSOR: layout.TENSOR_PIPE,
+    OpClass.UNIFORM: layout.UNIFORM_PIPE,
+}
+_RATES = {OpClass.MOVE: OpClass.LOGIC, OpClass.VOTE: OpClass.LOGIC}
+"""Classes that take the rate of another one."""
+_FEWEST_LANES = 4
+"""Of an arithmetic pipe that each scheduler has for itself; with fewer, all share one."""
+_LINE_BYTES = 128.0
+
+_ADDRESS_CYCLES, _SHARED_ADDRESS_CYCLES, _QUEUE = 4.0, 2.0, 5
+"""Of the memory instructions of one scheduler: cycles of each, and how many wait. R. Huerta et al.:
+Analyzing Modern NVIDIA GPU cores. MICRO 2025, Table 1 (RTX A6000): five issue in a row, and then
+one in four cycles."""
+_SHARED_ATOMIC_CYCLES = 2.0
+"""For each lane that wants one word: Z. Jia et al.: Dissecting the NVidia Turing T4 GPU via
+Microbenchmarking. 2019, Table 4.3: 32 lanes take 66 to 69 cycles on V100 and T4."""
+_BARRIER_CYCLES = 16.0
+"""From the last arrival to the first issue: 15 cycles from 16 warps on, on an RTX PRO 6000."""
+_UNIFORM_INTERVAL = 2.0
+"""Half a warp instruction in a cycle: the simulator of the same paper."""
+
+
+@dataclass(frozen=True)
+class SmTimings:
+    """What instructions ask of an SM, by the numbers of a machine; `notes` are what is assumed.
+
+    Raises MissingNumberError where the machine lacks `throughput.fp32` or `latency.fp32`.
+    """
+
+    machine: Machine
+    notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def schedulers(self) -> int:
+        """Warp schedulers of an SM."""
+        return int(self.machine.get("sm.schedulers") or 1)
+
+    def __call__(self, op_class: OpClass, instruction: Instruction) -> ClassTiming:
+        """What an instruction of a class asks."""
+        pipe = self._pipe(op_class)
+        return ClassTiming(
+            pipe, self._interval(op_class, pipe, instruction), self._latency(op_class)
+        )
+
+    def _pipe(self, op_class: OpClass) -> int:
+        pipe = _PIPES.get(op_class, layout.NO_PIPE)
+        if pipe == layout.INT_PIPE and self.machine.get("sm.integer_pipe") == 0:
+            return layout.FP32_PIPE
+        return pipe
+
+    def _interval(self, op_class: OpClass, pipe: int, instruction: Instruction) -> float:
+        if pipe == layout.NO_PIPE:
+            return 1.0
+        if op_class is OpClass.UNIFORM:
+            return _UNIFORM_INTERVAL
+        if op_class is OpClass.TENSOR:
+            return self._tensor_interval(instruction)
+        rate = self._rate(op_class, instruction)
+        if pipe == layout.FP64_PIPE and self.shares_fp64:
+            return WARP_LANES / rate
+        return WARP_LANES * self.schedulers / rate
+
+    def _rate(self, op_class: OpClass, instruction: Instruction) -> float:
+        get = self.machine.get
+        if op_class is OpClass.CONVERT and instruction.traits.converts_wide:
+            wide = get("throughput.convert64")
+            if wide is not None:
+                return wide
+        rate = get(f"throughput.{_RATES.get(op_class, op_class)}")
+        if rate is not None:
+            return rate
+        self.notes[f"{op_class} instructions issue like fp32: no throughput.{op_class}"] = None
+        return self.machine.number("throughput.fp32", NEEDED_BY)
+
+    def _tensor_interval(self, instruction: Instruction) -> float:
+        """Products of matrices by their size; a fragment's moves take one cycle."""
+        product, rate = instruction.traits.product, self.machine.get("throughput.tensor")
+        if product is None or rate is None:
+            return 1.0
+        work = product.m * product.n * product.k / product.warps * product.element_bits / 16
+        return work * self.schedulers / rate
+
+    def _latency(self, op_class: OpClass) -> float:
+        get = self.machine.get
+        known = get(f"latency.{op_class}")
+        if known is not None:
+            return known
+        if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE, OpClass.STORE):
+            return 0.0
+        fallback = "latency.shared" if op_class is OpClass.OTHER else "latency.fp32"
+        return self.machine.number(fallback, NEEDED_BY)
+
+    @property
+    def shares_fp64(self) -> bool:
+        """Whether the schedulers of an SM share one double-precision pipe."""
+        rate = self.machine.get("throughput.fp64")
+        return rate is not None and rate < _FEWEST_LANES * self.schedulers
+
+
+@dataclass(frozen=True)
+class ChipShare:
+    """What some SMs in detail have of a chip whose other SMs do as they do.
+
+    `share` is theirs of all that are busy.
+    """
+
+    sms: int
+    share: float
+
+
+def hardware_record(
+    machine: Machine,
+    share: ChipShare,
+    *,
+    resident: int,
+    warps: int,
+    registers: int,
+    has_l1: bool,
+) -> NDArray[np.void]:
+    """One record of `layout.HARDWARE`: `resident` blocks of `warps` warps on each SM.
+
+    Raises MissingNumberError where the machine lacks a number that cannot be derived.
+    """
+    timings = SmTimings(machine)
+    schedulers = timings.schedulers
+    get = machine.get
+    clock_hz = machine.number("clock.sm", NEEDED_BY)
+    records = np.zeros(1, HARDWARE)
+    one = records[0]
+    one["sms"], one["schedulers"] = share.sms, schedulers
+    one["places"] = -(-resident * warps // schedulers)
+    one["resident"], one["warps"], one["registers"] = resident, warps, registers
+    one["policy"] = get("sm.policy") if get("sm.policy") is not None else 2
+    issues = machine.number("sm.issue_per_cycle", NEEDED_BY)
+    one["issue_interval"] = max(1, round(schedulers / issues))
+    one["fp64_of_sm"] = timings.shares_fp64
+    interval = get("launch.block_interval")
+    one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0
+    one["replacement"] = get("latency.block_replacement") or 0.0
+    one["sync_cycles"] = get("latency.barrier") or _BARRIER_CYCLES
+    one["has_l1"] = has_l1
+    _set_banks(one, machine)
+    _set_latencies(one, machine)
+    bandwidth = get("l2.bandwidth") or machine.number("dram.bandwidth", NEEDED_BY)
+    one["l2_rate"] = bandwidth / clock_hz * share.share
+    lines = get("noc.queue") or 64.0
+    one["most_asked"] = lines * _LINE_BYTES * share.sms
+    one["most_dram_wait"] = one["dram_latency"]
+    one["miss_registers"] = int(get("l1.miss_registers") or 1024)
+    one["memory_group"] = 1
+    return records
+
+
+def _set_banks(one: np.void, machine: Machine) -> None:
+    """The load/store unit, shared memory and the L1 cache."""
+    get = machine.get
+    one["queue"] = int(get("lsu.queue") or _QUEUE)
+    one["address_cycles"] = get("lsu.address_cycles") or _ADDRESS_CYCLES
+    one["shared_address_cycles"] = _SHARED_ADDRESS_CYCLES
+    lanes = machine.number("throughput.load", NEEDED_BY)
+    one["lsu_cycles"] = WARP_LANES / lanes
+    passes = shared_pass_cycles(machine)
+    if passes is None:
+        raise MissingNumberError(machine.name, "shared.bandwidth", NEEDED_BY)
+    one["pass_cycles"] = passes
+    bits = machine.numbers("l1.tag_bank_bits")
+    tags = get("l1.tags")
+    one["tag_cycles"] = (1 << len(bits)) / tags if tags and bits else 0.0
+    one["l1_rate"] = get("l1.bandwidth") or _LINE_BYTES / passes
+    one["conflict_cycles"] = get("latency.bank_conflict") or passes
+    one["shared_atomic_cycles"] = _SHARED_ATOMIC_CYCLES
+
+
+def _set_latencies(one: np.void, machine: Machine) -> None:
+    get = machine.get
+    one["shared_latency"] = machine.number("latency.shared", NEEDED_BY)
+    dram = machine.number("latency.dram", NEEDED_BY)
+    l2 = get("latency.l2") or dram
+    far = get("latency.l2_far") or l2
+    one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far
+    one["l1_latency"] = get("latency.l1") or l2
+    assert not math.isnan(dram)

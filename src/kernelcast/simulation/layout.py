@@ -1,0 +1,206 @@
+"""What the simulation loop reads and writes: records of fixed size, one array for each kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+COUNTERS = 6
+"""Dependence counters of a warp, which the code names."""
+PENDING = 8
+"""Latest releases of a counter that are remembered."""
+BARRIERS = 16
+"""Barriers of a block."""
+IN_FLIGHT = 1 << 12
+"""Lines of an SM that are remembered to be on their way, by a hash of the line."""
+
+FAR_OFF = 1 << 60
+"""The cycle at which a warp is ready that waits for another one, or is none."""
+
+# What kind of thing an instruction is to the simulation.
+(
+    ARITHMETIC,
+    LOAD,
+    STORE,
+    ATOMIC,
+    SYNCHRONISE,
+    ARRIVE,
+    EXIT,
+    GROUP_COPIES,
+    SHUFFLE,
+    COPY,
+    NOTHING,
+    CONSTANT,
+) = range(12)
+"""`COPY` loads from global to shared memory; `GROUP_COPIES` raises its counter until the copies of
+the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assembler leaves out."""
+
+# Where an instruction goes when it is issued. The first are pipes; the queue of memory
+# instructions comes last.
+FP32_PIPE, INT_PIPE, FP64_PIPE, SFU_PIPE, TENSOR_PIPE, UNIFORM_PIPE, NO_PIPE, MEMORY_QUEUE = range(
+    8
+)
+PIPES = 8
+
+# Why a warp does not issue, in the order of `results.STALLS`.
+(
+    SELECTED,
+    NOT_SELECTED,
+    WAIT,
+    LONG_SCOREBOARD,
+    SHORT_SCOREBOARD,
+    BARRIER,
+    MATH_PIPE,
+    MEMORY_THROTTLE,
+    DISPATCH,
+    NO_INSTRUCTION,
+    DRAIN,
+) = range(11)
+REASONS = 11
+
+# An instruction. Cycles are the SM's.
+CODE = np.dtype(
+    [
+        ("kind", np.int64),
+        ("pipe", np.int64),
+        ("interval", np.float64),  # that the pipe of its scheduler is busy
+        ("latency", np.float64),  # from issue to the use of its result
+        ("stall", np.int64),  # from issue to the next instruction of the warp, at the least
+        ("slots", np.int64),  # issue slots it takes
+        ("pairs", np.int64),  # whether the next one issues with it
+        ("reason", np.int64),  # why those stall that wait for its result
+        ("result_counter", np.int64),  # or -1
+        ("sources_counter", np.int64),
+        ("sources_cycles", np.float64),  # from issue until its sources have been read
+        ("waits", np.int64),  # a bit for every counter that must be free
+        ("waits_most", np.int64),  # a counter of which some releases may be missing, or -1
+        ("outstanding", np.int64),  # how many
+        ("first_read", np.int64),  # its registers in the table of registers
+        ("end_read", np.int64),
+        ("end_written", np.int64),
+        ("barrier", np.int64),
+        ("barrier_warps", np.int64),  # that meet there, 0 for all of the block
+        ("bytes", np.int64),  # of a lane's access
+        ("row", np.int64),  # of `ROW`: the first of one for each space, where it is generic
+        ("is_generic", np.int64),
+        ("address", np.int64),  # in the code, bytes
+    ]
+)
+
+# A static access in one space, as the chip beyond the SM treats it.
+ROW = np.dtype(
+    [
+        ("rule", np.int64),  # what it does at the L1 cache, as in `hierarchy.caches.layout`
+        ("l2_miss", np.float64),  # share of the sectors it asks of the L2 cache that are not there
+        ("dram_cycles", np.float64),  # that this SM's share of the DRAM takes for such a sector
+        ("dirtied", np.float64),  # of the sectors it stores, those that the DRAM has to write
+        ("in_turn_cycles", np.float64),  # of this SM's share, for a lane's atomic on a hot word
+    ]
+)
+
+# The SMs, and their share of the chip.
+HARDWARE = np.dtype(
+    [
+        ("sms", np.int64),
+        ("schedulers", np.int64),  # of an SM
+        ("places", np.int64),  # warps of a scheduler at the most
+        ("resident", np.int64),  # blocks of an SM at a time
+        ("warps", np.int64),  # of a block
+        ("policy", np.int64),
+        ("issue_interval", np.int64),  # of a scheduler
+        ("registers", np.int64),  # of a warp, in the scoreboard; 0 where counters are obeyed
+        ("same_warp", np.int64),
+        ("fp64_of_sm", np.int64),  # whether its schedulers share one such pipe
+        ("block_interval", np.float64),  # from one block of an SM to the next at the start
+        ("replacement", np.float64),  # from the end of a block to the first issue of the next
+        ("sync_cycles", np.float64),  # from the last arrival at a barrier
+        ("queue", np.int64),  # memory instructions that wait for their addresses
+        ("address_cycles", np.float64),  # of one, of its scheduler
+        ("shared_address_cycles", np.float64),
+        ("lsu_cycles", np.float64),  # of one, of the SM
+        ("pass_cycles", np.float64),  # in which all banks serve one word each
+        ("tag_cycles", np.float64),  # of a pass of tags
+        ("l1_rate", np.float64),  # bytes per cycle
+        ("shared_latency", np.float64),
+        ("conflict_cycles", np.float64),  # that a further pass adds to a load from shared memory
+        ("shared_atomic_cycles", np.float64),  # for each lane that wants one word
+        ("l1_latency", np.float64),
+        ("l2_latency", np.float64),
+        ("l2_far_latency", np.float64),
+        ("dram_latency", np.float64),
+        ("miss_registers", np.int64),
+        ("l2_rate", np.float64),  # bytes per cycle that these SMs share
+        ("most_asked", np.float64),  # bytes that may wait for the L2 cache
+        ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
+        ("memory_group", np.int64),  # SMs that share one way to memory
+        ("has_l1", np.int64),
+    ]
+)
+
+# A warp that is resident.
+WARP = np.dtype(
+    [
+        ("at", np.int64),  # the next word of its stream
+        ("end", np.int64),
+        ("pc", np.int64),  # the next instruction, and the end of its basic block
+        ("stop", np.int64),
+        ("block", np.int64),  # the block among those that are resident on the SM
+        ("number", np.int64),  # in its block
+        ("age", np.int64),
+        ("last", np.int64),  # when it issued last
+        ("reason", np.int64),  # why it is not ready
+        ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one
+        ("is_broken", np.int64),  # its stream is not one of the code
+        ("stores_done", np.float64),
+        ("copies_done", np.float64),
+        ("raised", np.int64, COUNTERS),
+        ("pending", np.float64, (COUNTERS, PENDING)),
+        ("pending_reason", np.int64, COUNTERS),
+    ]
+)
+
+# A block that is resident.
+BLOCK = np.dtype(
+    [
+        ("number", np.int64),  # its place among the blocks of the stream
+        ("left", np.int64),  # warps that have not ended
+        ("done", np.float64),  # when all it has stored has arrived
+        ("arrived", np.int64, BARRIERS),
+    ]
+)
+
+# Of the whole simulation.
+CLOCK = np.dtype(
+    [
+        ("now", np.int64),
+        ("issued", np.int64),
+        ("age", np.int64),
+        ("limit", np.int64),  # issued instructions after which it stops
+        ("end", np.int64),
+        ("broken_warp", np.int64),
+        ("broken_instruction", np.int64),
+        ("resident_cycles", np.float64),  # of warps
+        ("l2_free", np.float64),
+        ("dram_free", np.float64),
+        ("atomics_free", np.float64),
+        ("l2_busy", np.float64),
+        ("dram_busy", np.float64),
+        ("l1_sectors", np.int64),
+        ("l1_hits", np.int64),
+        ("events", np.int64),
+        ("most_events", np.int64),
+    ]
+)
+
+# What was issued, where a timeline is asked for.
+EVENT = np.dtype(
+    [
+        ("cycle", np.int64),
+        ("sm", np.int32),
+        ("scheduler", np.int32),
+        ("block", np.int32),
+        ("warp", np.int32),
+        ("instruction", np.int32),
+        ("reason", np.int32),
+        ("waited", np.int64),
+    ]
+)

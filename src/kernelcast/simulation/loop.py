@@ -1,0 +1,673 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""The loop over the cycles of some SMs, compiled.
+
+A warp's next instruction is known when the one before it has issued, and so is the cycle from which
+it may issue: all that it waits for has been issued, too, and said then when it will be done. Only
+who waits for other warps, at a barrier, is told later. So nothing happens between the cycles in
+which some scheduler issues, and the loop goes from one to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelcast.hierarchy.caches.l1 import L1
+from kernelcast.hierarchy.caches.layout import ENTRY, SYSTEM
+from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.loops import array, inlined, inner
+from kernelcast.simulation.layout import (
+    ARITHMETIC,
+    ARRIVE,
+    ATOMIC,
+    BARRIER,
+    BARRIERS,
+    BLOCK,
+    CLOCK,
+    CODE,
+    CONSTANT,
+    COPY,
+    COUNTERS,
+    DRAIN,
+    EVENT,
+    FAR_OFF,
+    FP64_PIPE,
+    GROUP_COPIES,
+    HARDWARE,
+    LOAD,
+    MATH_PIPE,
+    MEMORY_QUEUE,
+    MEMORY_THROTTLE,
+    NO_PIPE,
+    NOT_SELECTED,
+    NOTHING,
+    PENDING,
+    ROW,
+    SELECTED,
+    SHUFFLE,
+    STORE,
+    SYNCHRONISE,
+    WAIT,
+    WARP,
+)
+from kernelcast.simulation.memory import MemoryStages, request_memory, shuffle_lanes
+from kernelcast.simulation.streams import (
+    ACCESS,
+    BLOCK_MASK,
+    BLOCK_SHIFT,
+    INSTRUCTION_MASK,
+    INSTRUCTION_SHIFT,
+    KIND_MASK,
+    LINES_MASK,
+    LINES_SHIFT,
+)
+
+DONE, DEADLOCK, CONTRADICTION = range(3)
+"""How a simulation ends: as it should, with warps that wait for ever, or with a stream whose
+accesses are not those of the code."""
+
+LOOSE_ROUND_ROBIN, GREEDY_OLDEST, GREEDY_YOUNGEST = range(3)
+
+
+class WarpCode(NamedTuple):
+    """What the warps execute."""
+
+    words: Any
+    starts: Any
+    code: Any
+    bounds: Any  # first instruction and end of every basic block
+    registers: Any  # those that instructions read and write, one behind the other
+
+
+class Schedulers(NamedTuple):
+    """The warps of every scheduler, side by side."""
+
+    warps: Any
+    ready: Any  # from which cycle each may issue
+    pipe: Any  # where its next instruction goes
+    wake: Any  # by SM and scheduler: when one may issue next
+    last: Any  # the warp that issued last
+    results: Any  # by warp and register: when it is there
+    why: Any  # and why one waits that waits for it
+
+
+class Residents(NamedTuple):
+    """The blocks of every SM."""
+
+    blocks: Any
+    order: Any  # by SM: which blocks of the stream it gets
+    taken: Any  # by SM: how many it has begun, and how many there are
+    times: Any  # by block of the stream: when it began and ended
+
+
+class Told(NamedTuple):
+    """What is counted."""
+
+    issued: Any  # by instruction
+    stalls: Any  # by instruction and reason: cycles of warps
+    busy: Any  # by pipe: cycles
+    events: Any
+
+
+@inlined
+def _raise(warp, counter, done, reason):
+    """A counter is released when `done`; the releases of one are taken to be in order."""
+    count = warp.raised[counter]
+    if count:
+        done = max(done, warp.pending[counter, (count - 1) % PENDING])
+    warp.pending[counter, count % PENDING] = done
+    warp.pending_reason[counter] = reason
+    warp.raised[counter] = count + 1
+
+
+@inlined
+def _released(warp, counter, outstanding):
+    """When at most so many releases of a counter are missing."""
+    count = warp.raised[counter]
+    if count <= outstanding:
+        return 0.0
+    return warp.pending[counter, (count - 1 - outstanding) % PENDING]
+
+
+@inner
+def _wait_for_counters(code, warp, ready):
+    """From when on an instruction may issue, by the counters it names; the reason is the warp's."""
+    latest = np.float64(ready)
+    for counter in range(COUNTERS):
+        if code.waits >> counter & 1:
+            free = _released(warp, counter, np.int64(0))
+            if free > latest:
+                latest = free
+                warp.reason = warp.pending_reason[counter]
+    if code.waits_most >= 0:
+        free = _released(warp, code.waits_most, code.outstanding)
+        if free > latest:
+            latest = free
+            warp.reason = warp.pending_reason[code.waits_most]
+    return latest
+
+
+@inner
+def _wait_for_registers(code, warp, place, ready, program, schedulers):
+    """The same by the registers that it reads and writes."""
+    latest = np.float64(ready)
+    for at in range(code.first_read, code.end_written):
+        register = program.registers[np.uint64(at)]
+        free = schedulers.results[np.uint64(place), np.uint64(register)]
+        if free > latest:
+            latest = free
+            warp.reason = schedulers.why[np.uint64(place), np.uint64(register)]
+    return latest
+
+
+@inlined
+def _write_registers(code, place, done, program, schedulers):
+    """The registers that an instruction writes are there when it is `done`."""
+    for at in range(code.end_read, code.end_written):
+        register = program.registers[np.uint64(at)]
+        schedulers.results[np.uint64(place), np.uint64(register)] = done
+        schedulers.why[np.uint64(place), np.uint64(register)] = code.reason
+
+
+@inner
+def _pass_on(code, place, program, schedulers):
+    """What is no instruction of the machine hands on what it reads."""
+    latest, why = 0.0, np.int64(WAIT)
+    for at in range(code.first_read, code.end_read):
+        register = np.uint64(program.registers[np.uint64(at)])
+        if schedulers.results[np.uint64(place), register] > latest:
+            latest = schedulers.results[np.uint64(place), register]
+            why = np.int64(schedulers.why[np.uint64(place), register])
+    for at in range(code.end_read, code.end_written):
+        register = np.uint64(program.registers[np.uint64(at)])
+        schedulers.results[np.uint64(place), register] = latest
+        schedulers.why[np.uint64(place), register] = why
+
+
+@inlined
+def _advance(warp, place, program, schedulers, hardware):
+    """Go to the next instruction of a warp; False where it has none."""
+    while True:
+        while warp.pc == warp.stop:
+            if warp.at == warp.end:
+                return False
+            word = program.words[np.uint64(warp.at)]
+            warp.at += 1
+            if word & KIND_MASK == ACCESS:
+                warp.is_broken = 1
+                return False
+            block = np.uint64(word >> BLOCK_SHIFT & BLOCK_MASK)
+            warp.pc = program.bounds[block, 0]
+            warp.stop = program.bounds[block, 1]
+        code = program.code[np.uint64(warp.pc)]
+        if code.kind != NOTHING:
+            return True
+        if hardware.registers:
+            _pass_on(code, place, program, schedulers)
+        warp.at = _behind(warp, program)
+        warp.pc += 1
+
+
+@inlined
+def _behind(warp, program):
+    """Where the words of the warp's instruction end: it may have accesses."""
+    at = warp.at
+    while at < warp.end:
+        word = program.words[np.uint64(at)]
+        of = word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK
+        if word & KIND_MASK != ACCESS or of != warp.pc:
+            return at
+        at += 1 + (word >> LINES_SHIFT & LINES_MASK)
+    return at
+
+
+@inlined
+def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
+    """Find out from when on the next instruction of a warp may issue."""
+    code = program.code[np.uint64(warp.pc)]
+    warp.reason = WAIT
+    if hardware.registers:
+        latest = _wait_for_registers(code, warp, place, from_cycle, program, schedulers)
+    elif code.waits or code.waits_most >= 0:
+        latest = _wait_for_counters(code, warp, from_cycle)
+    else:
+        latest = np.float64(from_cycle)
+    schedulers.ready[np.uint64(place)] = np.int64(np.ceil(latest))
+    schedulers.pipe[np.uint64(place)] = code.pipe
+
+
+@inner
+def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware):
+    """Give the place of a block to the next one of the SM, if there is one."""
+    if residents.taken[sm, 0] == residents.taken[sm, 1]:
+        return
+    number = residents.order[sm, residents.taken[sm, 0]]
+    residents.taken[sm, 0] += 1
+    block = residents.blocks[sm, slot]
+    block.number, block.left, block.done = number, 0, 0.0
+    for barrier in range(BARRIERS):
+        block.arrived[barrier] = 0
+    residents.times[number, 0] = cycle
+    for w in range(hardware.warps):
+        lane = slot * hardware.warps + w
+        scheduler = lane % hardware.schedulers
+        place = (sm * hardware.schedulers + scheduler) * hardware.places
+        place += lane // hardware.schedulers
+        warp = schedulers.warps[place]
+        warp.at = program.starts[number * hardware.warps + w]
+        warp.end = program.starts[number * hardware.warps + w + 1]
+        warp.pc = warp.stop = 0
+        warp.block, warp.number = slot, w
+        warp.age = clock.age
+        clock.age += 1
+        warp.last = cycle - 1
+        warp.stores_done = warp.copies_done = 0.0
+        for counter in range(COUNTERS):
+            warp.raised[counter] = 0
+        for register in range(hardware.registers):
+            schedulers.results[place, register] = 0.0
+        if _advance(warp, place, program, schedulers, hardware):
+            block.left += 1
+            _make_ready(warp, place, cycle, program, schedulers, hardware)
+            at = schedulers.wake[sm, scheduler]
+            schedulers.wake[sm, scheduler] = min(at, schedulers.ready[place])
+    if block.left == 0:
+        residents.times[number, 1] = cycle
+
+
+@inner
+def _release(sm, slot, barrier, cycle, program, schedulers, hardware):
+    """Let all warps of a block go that wait at a barrier."""
+    for w in range(hardware.warps):
+        lane = slot * hardware.warps + w
+        scheduler = lane % hardware.schedulers
+        place = (sm * hardware.schedulers + scheduler) * hardware.places
+        place += lane // hardware.schedulers
+        warp = schedulers.warps[place]
+        if warp.reason == BARRIER and schedulers.ready[place] == FAR_OFF:
+            if program.code[np.uint64(warp.waits_at)].barrier != barrier:
+                continue
+            _make_ready(warp, place, cycle, program, schedulers, hardware)
+            if schedulers.ready[place] <= cycle:
+                warp.reason = BARRIER
+            at = schedulers.wake[sm, scheduler]
+            schedulers.wake[sm, scheduler] = min(at, schedulers.ready[place])
+
+
+@inlined
+def _needed_at(block, barrier_warps):
+    """Warps that a barrier waits for."""
+    return block.left if barrier_warps == 0 else min(barrier_warps, block.left)
+
+
+@inner
+def _arrive(sm, warp, code, now, program, schedulers, residents, hardware):
+    """A warp comes to a barrier; returns whether that lets those go that wait there."""
+    block = residents.blocks[sm, warp.block]
+    block.arrived[code.barrier] += 1
+    if block.arrived[code.barrier] < _needed_at(block, code.barrier_warps):
+        return False
+    block.arrived[code.barrier] = 0
+    cycle = now + np.int64(np.ceil(hardware.sync_cycles))
+    _release(sm, warp.block, code.barrier, cycle, program, schedulers, hardware)
+    return True
+
+
+@inner
+def _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware):
+    """A warp has ended, and with it maybe its block, whose place another one takes."""
+    slot = warp.block
+    block = residents.blocks[sm, slot]
+    block.left -= 1
+    block.done = max(block.done, max(warp.stores_done, warp.copies_done))
+    clock.end = max(clock.end, max(now + 1, np.int64(np.ceil(block.done))))
+    if block.left:
+        # Those that are left may be all that a barrier waits for.
+        for barrier in range(BARRIERS):
+            if 0 < block.left <= block.arrived[barrier]:
+                block.arrived[barrier] = 0
+                cycle = now + np.int64(np.ceil(hardware.sync_cycles))
+                _release(sm, slot, barrier, cycle, program, schedulers, hardware)
+        return
+    residents.times[block.number, 1] = max(now + 1, np.int64(np.ceil(block.done)))
+    again = max(np.float64(now) + hardware.replacement, block.done)
+    _begin_block(
+        sm, slot, np.int64(np.ceil(again)), program, schedulers, residents, clock, hardware
+    )
+
+
+@inlined
+def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stages, clock, hardware):
+    """Start what an instruction does; returns when its result is there, and its sources read."""
+    done = np.float64(now) + code.latency
+    read = np.float64(now) + code.sources_cycles
+    if code.kind in (LOAD, STORE, ATOMIC, COPY):
+        local = np.int64(place) * np.int64(stages.system.local_lines)
+        while warp.at < warp.end:
+            word = program.words[np.uint64(warp.at)]
+            of = word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK
+            if word & KIND_MASK != ACCESS or of != warp.pc:
+                break
+            there, taken = request_memory(
+                code,
+                word,
+                warp.at + 1,
+                program.words,
+                sm,
+                scheduler,
+                local,
+                now,
+                stages,
+                clock,
+                hardware,
+            )
+            done, read = max(done, there), max(read, taken)
+            warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
+        if code.kind == STORE:
+            warp.stores_done = max(warp.stores_done, done)
+        elif code.kind == COPY:
+            warp.copies_done = max(warp.copies_done, done)
+    elif code.kind == CONSTANT:
+        warp.at = _behind(warp, program)
+    elif code.kind == GROUP_COPIES:
+        done = max(done, warp.copies_done)
+    elif code.kind == SHUFFLE:
+        start = shuffle_lanes(code, sm, scheduler, now, stages, hardware)
+        done, read = start + code.latency, start + code.sources_cycles
+    return done, read
+
+
+@inlined
+def _occupy(code, sm, scheduler, now, stages, told, hardware):
+    """Keep the pipe of an instruction busy; returns how long it waits for it."""
+    pipe = code.pipe
+    if pipe >= NO_PIPE:
+        return 0.0
+    told.busy[pipe] += code.interval
+    free = max(stages.pipes[sm, scheduler, pipe], np.float64(now))
+    if pipe == FP64_PIPE and hardware.fp64_of_sm:
+        for other in range(hardware.schedulers):
+            stages.pipes[sm, other, pipe] = free + code.interval
+    else:
+        stages.pipes[sm, scheduler, pipe] = free + code.interval
+    return free - now
+
+
+@inlined
+def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock):
+    """Count an issue, and the cycles since the last one by what the warp waited for."""
+    code_at = np.uint64(warp.pc)
+    stalls = told.stalls[code_at]
+    first = warp.last + 1
+    ready = max(first, schedulers.ready[np.uint64(place)])
+    pipe = schedulers.pipe[np.uint64(place)]
+    free = ready
+    if pipe != NO_PIPE:
+        free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
+    stalls[warp.reason] += ready - first
+    stalls[MEMORY_THROTTLE if pipe == MEMORY_QUEUE else MATH_PIPE] += free - ready
+    stalls[NOT_SELECTED] += now - free
+    stalls[SELECTED] += 1
+    told.issued[code_at] += 1
+    clock.issued += 1
+    clock.resident_cycles += now - warp.last
+    if clock.events < clock.most_events:
+        event = told.events[np.uint64(clock.events)]
+        clock.events += 1
+        event.cycle, event.sm, event.scheduler = now, sm, scheduler
+        event.block = residents.blocks[sm, warp.block].number
+        event.warp, event.instruction = warp.number, warp.pc
+        event.reason, event.waited = warp.reason, ready - first
+
+
+@inlined
+def _issue(
+    sm, scheduler, place, now, program, schedulers, residents, stages, told, clock, hardware
+):
+    """Issue a warp's instruction; returns how many cycles its scheduler is busy with it."""
+    warp = schedulers.warps[np.uint64(place)]
+    code = program.code[np.uint64(warp.pc)]
+    _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock)
+    waited = _occupy(code, sm, scheduler, now, stages, told, hardware)
+    done, read = np.float64(now) + code.latency, np.float64(now) + code.sources_cycles
+    if code.kind != ARITHMETIC:
+        done, read = _carry_out(
+            code,
+            warp,
+            place,
+            sm,
+            scheduler,
+            now,
+            program,
+            schedulers,
+            stages,
+            clock,
+            hardware,
+        )
+    done += waited
+    if hardware.registers:
+        _write_registers(code, place, done, program, schedulers)
+    else:
+        if code.result_counter >= 0:
+            _raise(warp, code.result_counter, done, code.reason)
+        if code.sources_counter >= 0:
+            _raise(warp, code.sources_counter, read, code.reason)
+    warp.last, warp.waits_at = now, warp.pc
+    busy = code.slots * hardware.issue_interval
+    after = now + (0 if code.pairs else code.stall)
+    # On to the next instruction, unless there is none or others have to come first.
+    warp.pc += 1
+    goes_on = _advance(warp, place, program, schedulers, hardware)
+    if not goes_on:
+        if warp.is_broken:
+            clock.broken_warp, clock.broken_instruction = place, warp.waits_at
+            clock.limit = 0
+        schedulers.ready[np.uint64(place)] = FAR_OFF
+        warp.reason = DRAIN
+        _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware)
+        return busy
+    if code.kind == SYNCHRONISE:
+        schedulers.ready[np.uint64(place)] = FAR_OFF
+        warp.reason = BARRIER
+        _arrive(sm, warp, code, now, program, schedulers, residents, hardware)
+        return busy
+    if code.kind == ARRIVE:
+        _arrive(sm, warp, code, now, program, schedulers, residents, hardware)
+    _make_ready(warp, place, after, program, schedulers, hardware)
+    return 0 if code.pairs else busy
+
+
+@inlined
+def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
+    """The warp that a scheduler issues from, or -1; and if none, from when on there may be one."""
+    best, soonest = np.int64(-1), np.int64(FAR_OFF)
+    last = schedulers.last[sm, scheduler]
+    best_rank = np.int64(0)
+    for k in range(hardware.places):
+        place = first + k
+        ready = schedulers.ready[np.uint64(place)]
+        if ready <= now:
+            free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[np.uint64(place)])]
+            if free < now + 1:
+                rank = _rank(place, k, last, schedulers, hardware)
+                if best < 0 or rank > best_rank:
+                    best, best_rank = place, rank
+                continue
+            ready = np.int64(free)
+        soonest = min(soonest, ready)
+    return best, soonest
+
+
+@inlined
+def _rank(place, k, last, schedulers, hardware):
+    """How much a scheduler prefers a warp: all keep the last one, but where they take turns."""
+    if hardware.policy == LOOSE_ROUND_ROBIN:
+        # Those behind the last one come first, in order.
+        behind = k - last - 1
+        return -(behind if behind >= 0 else behind + hardware.places)
+    if k == last:
+        return np.int64(FAR_OFF)
+    age = schedulers.warps[np.uint64(place)].age
+    return age if hardware.policy == GREEDY_YOUNGEST else -age
+
+
+@inner
+def _broken(schedulers, clock):
+    """Note a warp that waits for ever; returns whether there is one."""
+    for place in range(len(schedulers.ready)):
+        warp = schedulers.warps[np.uint64(place)]
+        if warp.reason == BARRIER and schedulers.ready[np.uint64(place)] == FAR_OFF:
+            clock.broken_warp, clock.broken_instruction = place, warp.waits_at
+            return True
+    return False
+
+
+@compiled(
+    np.int64,
+    array(np.int64),
+    array(np.int64),
+    array(CODE),
+    array(np.int64, 2),
+    array(np.int32),
+    array(WARP),
+    array(np.int64),
+    array(np.int64),
+    array(np.int64, 2),
+    array(np.int64, 2),
+    array(np.float64, 2),
+    array(np.int8, 2),
+    array(BLOCK, 2),
+    array(np.int64, 2),
+    array(np.int64, 2),
+    array(np.int64, 2),
+    array(np.int64),
+    array(np.int64, 2),
+    array(np.float64),
+    array(EVENT),
+    array(np.float64, 3),
+    array(np.float64, 3),
+    array(np.int64, 2),
+    array(np.float64, 2),
+    array(np.float64),
+    array(np.float64),
+    array(np.float64, 2),
+    array(np.int64),
+    array(np.float64, 3),
+    array(np.float64),
+    array(ROW),
+    array(ENTRY),
+    array(np.int16),
+    array(np.int16, 2),
+    array(SYSTEM),
+    array(HARDWARE),
+    array(CLOCK),
+)
+def run_sms(
+    words,
+    starts,
+    code,
+    bounds,
+    registers,
+    warps,
+    ready,
+    pipe,
+    wake,
+    last,
+    results,
+    why,
+    blocks,
+    order,
+    taken,
+    times,
+    issued,
+    stalls,
+    busy,
+    events,
+    pipes,
+    queues,
+    queue_at,
+    addresses,
+    lsu,
+    data,
+    misses,
+    miss_at,
+    flying,
+    owed,
+    rows,
+    entries,
+    buckets,
+    ends,
+    systems,
+    hardwares,
+    clocks,
+):
+    """Let some SMs run until all their blocks have ended, or the limit of instructions is reached.
+
+    Parameters are those of `WarpCode`, `Schedulers`, `Residents`, `Told` and `MemoryStages`, in
+    that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
+    """
+    program = WarpCode(words, starts, code, bounds, registers)
+    schedulers = Schedulers(warps, ready, pipe, wake, last, results, why)
+    residents = Residents(blocks, order, taken, times)
+    told = Told(issued, stalls, busy, events)
+    hardware, clock = hardwares[0], clocks[0]
+    stages = MemoryStages(
+        pipes,
+        queues,
+        queue_at,
+        addresses,
+        lsu,
+        data,
+        misses,
+        miss_at,
+        flying,
+        owed,
+        rows,
+        L1(entries, buckets, ends),
+        systems[0],
+    )
+    for slot in range(hardware.resident):
+        for sm in range(hardware.sms):
+            cycle = np.int64(slot * hardware.block_interval)
+            _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware)
+    now = np.int64(0)
+    while clock.issued < clock.limit:
+        for sm in range(hardware.sms):
+            for scheduler in range(hardware.schedulers):
+                if wake[sm, scheduler] > now:
+                    continue
+                first = (sm * hardware.schedulers + scheduler) * hardware.places
+                place, soonest = _choose(sm, scheduler, first, now, schedulers, stages, hardware)
+                wake[sm, scheduler] = soonest
+                if place >= 0:
+                    last[sm, scheduler] = place - first
+                    wake[sm, scheduler] = FAR_OFF
+                    spent = _issue(
+                        sm,
+                        scheduler,
+                        place,
+                        now,
+                        program,
+                        schedulers,
+                        residents,
+                        stages,
+                        told,
+                        clock,
+                        hardware,
+                    )
+                    wake[sm, scheduler] = now + spent
+        # What one has issued may have woken another.
+        following = np.int64(FAR_OFF)
+        for sm in range(hardware.sms):
+            for scheduler in range(hardware.schedulers):
+                following = min(following, wake[sm, scheduler])
+        if following == FAR_OFF:
+            break
+        now = max(now, following)
+    clock.now = now
+    if clock.limit == 0:
+        return CONTRADICTION
+    if clock.issued < clock.limit and _broken(schedulers, clock):
+        return DEADLOCK
+    return DONE

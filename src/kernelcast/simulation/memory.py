@@ -1,0 +1,290 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""A request to memory: its way through the SM and its share of the chip, compiled.
+
+Every stage serves one request after the other, and is known by the cycle from which it is free: the
+addresses of a scheduler's requests, the load/store unit of the SM, its banks of tags and data, the
+way to the L2 cache, and the DRAM. Latencies are those of an idle machine, to which the waits for
+these stages add.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
+from kernelcast.hierarchy.caches.layout import ASKS_L1, LOCAL_BIT
+from kernelcast.profiling.layout import GLOBAL, LOCAL, SHARED
+from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
+from kernelcast.simulation.layout import ATOMIC, COPY, IN_FLIGHT, LOAD, MEMORY_QUEUE, STORE
+from kernelcast.simulation.streams import (
+    IDEAL_MASK,
+    IDEAL_SHIFT,
+    LANES_MASK,
+    LANES_SHIFT,
+    LINE_SHIFT,
+    LINES_MASK,
+    LINES_SHIFT,
+    PASSES_MASK,
+    PASSES_SHIFT,
+    SECTORS_MASK,
+    SECTORS_SHIFT,
+    SPACE_MASK,
+    SPACE_SHIFT,
+    TAGS_MASK,
+    TAGS_SHIFT,
+)
+
+_SECTOR_BYTES = 32.0
+_LINE_BITS = (1 << LOCAL_BIT) - 1
+_FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
+_SIDE_SHIFT = 5
+"""Two to this many lines, 4 KiB, lie in one partition of the L2 cache."""
+
+
+class MemoryStages(NamedTuple):
+    """When the stages of all SMs are free; the last columns of the queues are their places."""
+
+    pipes: Any  # by SM, scheduler and pipe
+    queues: Any  # by SM, scheduler: when each entry is free
+    queue_at: Any
+    addresses: Any  # by SM and scheduler
+    lsu: Any  # by group of SMs
+    data: Any  # by SM
+    misses: Any  # by SM: when each miss register is free
+    miss_at: Any
+    flying: Any  # by SM and hash: a line, and when it arrives
+    owed: Any  # by row: sectors that the DRAM is yet to be asked for
+    rows: Any
+    l1: Any
+    system: Any
+
+
+@inlined
+def _enter_banks(sm, scheduler, now, address_cycles, bank_cycles, held_cycles, stages, hardware):
+    """A request gets its addresses, and then the banks; returns from when on it has either.
+
+    The next one of the scheduler gets its addresses when this one has the banks, and until then
+    it holds its place in the queue.
+    """
+    start = max(np.float64(now), stages.addresses[sm, scheduler])
+    group = sm // hardware.memory_group
+    begun = max(start, stages.lsu[group])
+    stages.lsu[group] = begun + hardware.lsu_cycles
+    begun = max(begun, stages.data[sm])
+    stages.data[sm] = begun + bank_cycles
+    stages.addresses[sm, scheduler] = max(start + address_cycles, begun)
+    place = stages.queue_at[sm, scheduler]
+    stages.queues[sm, scheduler, place] = max(start + held_cycles, begun)
+    place = place + 1 if place + 1 < hardware.queue else 0
+    stages.queue_at[sm, scheduler] = place
+    stages.pipes[sm, scheduler, MEMORY_QUEUE] = stages.queues[sm, scheduler, place]
+    return start, begun
+
+
+@inlined
+def _cross(at, sectors, clock, hardware):
+    """Sectors go between SM and L2 cache; returns from when on.
+
+    A request waits in the SM while too much is on its way before it.
+    """
+    moved = _SECTOR_BYTES * sectors / hardware.l2_rate
+    at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
+    begins = max(at, clock.l2_free)
+    clock.l2_free = begins + moved
+    clock.l2_busy += moved
+    return begins
+
+
+@inlined
+def _owe(row_number, share, sectors, stages):
+    """Of some sectors, those that the DRAM is asked for now; what is left is owed."""
+    owed = stages.owed[np.uint64(row_number)] + share * sectors
+    due = np.floor(owed + 1e-9)
+    stages.owed[np.uint64(row_number)] = owed - due
+    return due
+
+
+@inlined
+def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
+    """A line's sectors come from beyond the SM; returns when they are there."""
+    row = stages.rows[np.uint64(row_number)]
+    place = np.uint64(stages.miss_at[sm])
+    at = max(at, stages.misses[sm, place])
+    begins = _cross(at, np.float64(popcount(missing)), clock, hardware)
+    pair = line >> (_SIDE_SHIFT + 1)
+    is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
+    arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
+    due = _owe(row_number, row.l2_miss, np.float64(popcount(missing)), stages)
+    if due > 0:
+        asked = max(begins, clock.dram_free)
+        clock.dram_free = asked + due * row.dram_cycles
+        clock.dram_busy += due * row.dram_cycles
+        arrives = asked + hardware.dram_latency
+    stages.misses[sm, place] = arrives
+    following = stages.miss_at[sm] + 1
+    stages.miss_at[sm] = following if following < hardware.miss_registers else 0
+    return at, arrives
+
+
+@inlined
+def _line_of(word, local):
+    """The number by which caches know a line; that of a warp's own memory begins at `local`."""
+    line = word >> LINE_SHIFT
+    if local >= 0:
+        return line + local & _LINE_BITS | 1 << LOCAL_BIT
+    return line & _LINE_BITS
+
+
+@inlined
+def _flight_of(line):
+    return np.uint64(line * HASH_FACTOR) >> np.uint64(_FLIGHT_SHIFT)
+
+
+@inlined
+def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
+    """One line of a load; returns when the SM could ask for it, and when it is there."""
+    row = stages.rows[np.uint64(row_number)]
+    line, sectors = _line_of(word, local), word >> SECTORS_SHIFT & SECTORS_MASK
+    missing = sectors
+    if row.rule & ASKS_L1 and hardware.has_l1:
+        missing, _, _ = load_l1(line, sectors, sm, row.rule, stages.l1, stages.system)
+        clock.l1_sectors += popcount(sectors)
+        clock.l1_hits += popcount(sectors & ~missing)
+    place = _flight_of(line)
+    if missing:
+        begins, arrives = _fetch(line, missing, row_number, sm, at, stages, clock, hardware)
+        stages.flying[sm, place, 0] = np.float64(line)
+        stages.flying[sm, place, 1] = arrives
+        return begins, arrives
+    if stages.flying[sm, place, 0] == np.float64(line):
+        return at, stages.flying[sm, place, 1]
+    return at, at
+
+
+@inlined
+def _load(word, at, words, row_number, sm, local, begun, cycles, stages, clock, hardware):
+    """The lines of a load whose banks have `begun`; returns when all is there."""
+    done = begun + hardware.l1_latency + cycles - 1.0
+    latest = begun
+    for i in range(word >> LINES_SHIFT & LINES_MASK):
+        line = words[np.uint64(at + i)]
+        begins, there = _load_line(line, row_number, sm, local, begun, stages, clock, hardware)
+        latest = max(latest, begins)
+        done = max(done, there)
+    # What finds no miss register keeps the banks from what comes after it.
+    stages.data[sm] = max(stages.data[sm], latest)
+    return done
+
+
+@inlined
+def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
+    """One line of a store; returns when it could leave the SM, and when it has arrived."""
+    row = stages.rows[np.uint64(row_number)]
+    sectors = word >> SECTORS_SHIFT & SECTORS_MASK
+    if hardware.has_l1:
+        store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
+    at = max(at, clock.dram_free - hardware.most_dram_wait)
+    begins = _cross(at, np.float64(popcount(sectors)), clock, hardware)
+    due = _owe(row_number, row.dirtied, np.float64(popcount(sectors)), stages)
+    if due > 0:
+        clock.dram_free = max(begins, clock.dram_free) + due * row.dram_cycles
+        clock.dram_busy += due * row.dram_cycles
+    return at, begins + hardware.l2_latency
+
+
+@inlined
+def _store(word, at, words, row_number, sm, local, begun, stages, clock, hardware):
+    """The lines of a store; returns when all have arrived."""
+    done, latest = begun, begun
+    for i in range(word >> LINES_SHIFT & LINES_MASK):
+        line = words[np.uint64(at + i)]
+        begins, there = _store_line(line, row_number, sm, local, begun, stages, clock, hardware)
+        latest = max(latest, begins)
+        done = max(done, there)
+    stages.data[sm] = max(stages.data[sm], latest)
+    return done
+
+
+@inlined
+def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
+    """An atomic on global memory, carried out by the L2 cache; returns when its results are there.
+
+    Lanes that want one word follow each other; so do all of the chip's on the word that most want.
+    """
+    row = stages.rows[np.uint64(row_number)]
+    done, latest = begun, begun
+    for i in range(word >> LINES_SHIFT & LINES_MASK):
+        line = words[np.uint64(at + i)]
+        sectors = line >> SECTORS_SHIFT & SECTORS_MASK
+        begins, there = _fetch(
+            line >> LINE_SHIFT, sectors, row_number, sm, begun, stages, clock, hardware
+        )
+        latest = max(latest, begins)
+        done = max(done, there)
+    lanes = np.float64(word >> LANES_SHIFT & LANES_MASK)
+    if row.in_turn_cycles > 0.0:
+        starts = max(latest, clock.atomics_free)
+        clock.atomics_free = starts + lanes * row.in_turn_cycles
+        done = max(done, clock.atomics_free + hardware.l2_latency)
+        latest = max(latest, starts - hardware.most_dram_wait)
+    stages.data[sm] = max(stages.data[sm], latest)
+    return done
+
+
+@inlined
+def _bank_cycles(code, word, space, hardware):
+    """Cycles that the banks of the SM are busy with a request."""
+    passes = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
+    if space == SHARED:
+        if code.kind == ATOMIC:
+            return passes * hardware.shared_atomic_cycles
+        return passes * hardware.pass_cycles
+    lanes = np.float64(word >> LANES_SHIFT & LANES_MASK)
+    moved = lanes * code.bytes / hardware.l1_rate
+    if code.kind in (LOAD, COPY):
+        tags = np.float64(word >> TAGS_SHIFT & TAGS_MASK)
+        in_banks = min(passes * hardware.pass_cycles, max(passes, lanes))
+        return max(1.0, max(tags * hardware.tag_cycles, max(in_banks, moved)))
+    return max(1.0, moved)
+
+
+@inner
+def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clock, hardware):
+    """Carry a request out; `at` is where the words of its lines begin.
+
+    Returns when its result is there (of a store, when it has arrived), and when the addresses and
+    what it stores have been read.
+    """
+    space = word >> SPACE_SHIFT & SPACE_MASK
+    row_number = code.row + space if code.is_generic else code.row
+    is_shared = space == SHARED
+    address_cycles = hardware.shared_address_cycles if is_shared else hardware.address_cycles
+    held = code.sources_cycles + 1.0
+    cycles = _bank_cycles(code, word, space, hardware)
+    start, begun = _enter_banks(sm, scheduler, now, address_cycles, cycles, held, stages, hardware)
+    read = start + code.sources_cycles
+    if space not in (GLOBAL, LOCAL):
+        least = max(1.0, np.float64(word >> IDEAL_SHIFT & IDEAL_MASK)) * hardware.pass_cycles
+        further = (cycles - least) / hardware.pass_cycles * hardware.conflict_cycles
+        return begun + hardware.shared_latency + max(0.0, further), read
+    place = local if space == LOCAL else np.int64(-1)
+    if code.kind == ATOMIC:
+        return _change(word, at, words, row_number, sm, begun, stages, clock, hardware), read
+    if code.kind == STORE:
+        return _store(word, at, words, row_number, sm, place, begun, stages, clock, hardware), read
+    return _load(
+        word, at, words, row_number, sm, place, begun, cycles, stages, clock, hardware
+    ), read
+
+
+@inlined
+def shuffle_lanes(code, sm, scheduler, now, stages, hardware):
+    """Lanes exchange values through the banks of the SM; returns when that begins."""
+    held = code.sources_cycles + 1.0
+    address_cycles = hardware.shared_address_cycles
+    _, begun = _enter_banks(
+        sm, scheduler, now, address_cycles, hardware.pass_cycles, held, stages, hardware
+    )
+    return begun

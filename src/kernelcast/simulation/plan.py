@@ -1,0 +1,73 @@
+"""Which SMs are simulated in detail, and which blocks each of them gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MOST_SMS = 4
+"""SMs in detail: what several ask of the chip is smoother than what one does."""
+
+
+@dataclass(frozen=True)
+class DetailedSms:
+    """SMs that are simulated, by the blocks of the grid that each executes, in order.
+
+    `of` are the blocks of the grid, `busiest` those of an SM that gets the most, and `share` is
+    that of the SMs in detail among all that have blocks.
+    """
+
+    of: int
+    blocks: tuple[tuple[int, ...], ...] = field(repr=False)
+    busiest: int
+    share: float
+
+    @property
+    def simulated(self) -> int:
+        """Blocks of the SM that gets the most of them."""
+        return max(map(len, self.blocks))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether that SM executes all of its blocks."""
+        return self.simulated == self.busiest
+
+
+def detailed_sms(
+    of: int, sms: int, resident: int, affordable: float, wanted: int | None = None
+) -> DetailedSms:
+    """Choose SMs of `sms`, each with `resident` blocks at a time, and blocks for them.
+
+    Block b of the grid starts on SM b modulo their number. Of a grid that is too large, every SM
+    gets whole rounds of blocks, evenly spaced, as many as leave the same number in its last wave.
+
+    Parameters
+    ----------
+    of:
+        Blocks of the grid.
+    affordable:
+        Blocks that may be simulated altogether.
+    wanted:
+        How many SMs to simulate, None to leave it to what is affordable.
+    """
+    busy = min(sms, of)
+    busiest = -(-of // sms)
+    # As many SMs as can go through two waves.
+    count = min(busy, MOST_SMS, max(1, int(affordable // min(busiest, 2 * resident))))
+    count = min(busy, wanted) if wanted else count
+    rounds = _rounds(busiest, resident, affordable / count)
+    chosen = [k * busy // count for k in range(count)]
+    places = [k * busiest // rounds for k in range(rounds)]
+    blocks = tuple(
+        tuple(sm + round_ * sms for round_ in places if sm + round_ * sms < of) for sm in chosen
+    )
+    return DetailedSms(of, blocks, busiest, count / busy)
+
+
+def _rounds(busiest: int, resident: int, affordable: float) -> int:
+    """Blocks of an SM: all, or two waves and more, with as many in the last as there are."""
+    if busiest <= affordable or busiest <= 2 * resident:
+        return busiest
+    most = max(2 * resident, int(affordable))
+    surplus = (most - busiest) % resident
+    fewer = most - surplus
+    return fewer if fewer >= 2 * resident else min(busiest, fewer + resident)

@@ -1,0 +1,280 @@
+# mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
+"""The loop that turns a trace into the words of warp streams (see `streams`), compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
+from kernelcast.profiling import layout
+from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.layout import (
+    GENERIC,
+    GENERIC_SPACES,
+    GLOBAL,
+    IDEAL_PASSES,
+    LANES,
+    LOCAL,
+    PASSES,
+    PASSES_HALF_WARP,
+    READS,
+    SHARED,
+    WRITES,
+)
+from kernelcast.profiling.loops import array, inlined, inner, lowest_bit, popcount
+from kernelcast.profiling.patterns import count_pattern
+from kernelcast.profiling.touches import count_tag_passes
+from kernelcast.simulation.streams import (
+    ACCESS,
+    BLOCK_SHIFT,
+    ENTER,
+    ENTERED_LANES_SHIFT,
+    IDEAL_SHIFT,
+    INSTRUCTION_SHIFT,
+    LANES_SHIFT,
+    LINE,
+    LINE_SHIFT,
+    LINES_SHIFT,
+    PASSES_SHIFT,
+    SECTORS_SHIFT,
+    SPACE_SHIFT,
+    TAGS_SHIFT,
+)
+
+NOT_A_TRACE = -1
+"""What the loop returns instead of a position where the words are no trace of the kernel."""
+
+ROOM = 1 + 4 * (1 + 256)
+"""Most words that one record of a trace becomes: an access that leads to all spaces."""
+
+_WARP = int(RecordKind.WARP)
+_BLOCK = int(RecordKind.BLOCK)
+_AFFINE = int(RecordKind.AFFINE)
+_ADDRESSES = int(RecordKind.ADDRESSES)
+_HALVES = int(RecordKind.HALVES)
+_AFFINE_WORDS = RECORD_WORDS[RecordKind.AFFINE]
+_ADDRESSES_WORDS = RECORD_WORDS[RecordKind.ADDRESSES]
+_HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
+_ALL_LANES = (1 << WARP_LANES) - 1
+_LINE_BITS_SHIFT = layout.LINE_SHIFT
+
+# Of a recording: words and segments so far, and the block and the warp that are being read.
+RECORDING = np.dtype(
+    [
+        ("words", np.int64),
+        ("segments", np.int64),
+        ("block", np.int64),
+        ("warp", np.int64),
+    ]
+)
+
+
+@inlined
+def _words_of(kind):
+    """How many words the record of an access has."""
+    if kind == _AFFINE:
+        return np.int64(_AFFINE_WORDS)
+    return np.int64(_HALVES_WORDS if kind == _HALVES else _ADDRESSES_WORDS)
+
+
+@inner
+def _most_on_a_word(mask, lanes):
+    """The most lanes of an atomic that go to one word of 4 B, which serves them in turn."""
+    most = np.int64(0)
+    rest = mask
+    while rest:
+        word = lanes[np.uint64(lowest_bit(rest))] >> 2
+        together = np.int64(0)
+        among = rest
+        while among:
+            lane = lowest_bit(among)
+            among &= among - 1
+            if lanes[np.uint64(lane)] >> 2 == word:
+                together += 1
+                rest &= ~(np.int64(1) << lane)
+        most = max(most, together)
+    return most
+
+
+@inlined
+def _add_header(ident, space, lanes, passes, ideal, tags, lines, out, recording):
+    """Add an ACCESS."""
+    out[np.uint64(recording.words)] = (
+        ACCESS
+        | lines << LINES_SHIFT
+        | ident << INSTRUCTION_SHIFT
+        | lanes << LANES_SHIFT
+        | passes << PASSES_SHIFT
+        | ideal << IDEAL_SHIFT
+        | tags << TAGS_SHIFT
+        | space << SPACE_SHIFT
+    )
+    recording.words += 1
+
+
+@inner
+def _add_counted(instruction, ident, space, mask, lanes, out, state, recording):
+    """Add a request of one space whose lanes are listed, counting its pattern."""
+    lines = count_pattern(mask, instruction, space, lanes, state)
+    if space == LOCAL:
+        lines = state.counts[layout.LINES]
+    passes, ideal, tags = state.counts[PASSES], state.counts[IDEAL_PASSES], np.int64(0)
+    if state.counts_half_warps and space == SHARED:
+        passes, ideal = state.counts[PASSES_HALF_WARP], np.int64(2)
+    if instruction.effect == (READS | WRITES):
+        passes, ideal = _most_on_a_word(mask, lanes), np.int64(1)
+    if space == GLOBAL and instruction.effect == READS and state.tag_bank_bits[0]:
+        tags = count_tag_passes(lines, state)
+    _add_header(ident, space, state.counts[LANES], passes, ideal, tags, lines, out, recording)
+    for i in range(lines):
+        out[np.uint64(recording.words + i)] = (
+            LINE | state.line_sectors[i] << SECTORS_SHIFT | state.line[i] << LINE_SHIFT
+        )
+    recording.words += lines
+
+
+@inlined
+def _is_plain_row(instruction, mask, stride, base):
+    """Whether all lanes access words in a row, from the start of a line on, 4 B to 16 B each."""
+    return (
+        mask == _ALL_LANES
+        and stride == instruction.bytes
+        and 4 <= stride <= 16
+        and base & layout.LINE_BYTES - 1 == 0
+        and instruction.effect != (READS | WRITES)
+    )
+
+
+@inlined
+def _add_plain_row(instruction, ident, space, base, out, state, recording):
+    """Add a request of such a row: lines that are touched whole, and no conflict."""
+    count = np.int64(1) << instruction.shift
+    is_load = space == GLOBAL and instruction.effect == READS
+    passes = count if space == SHARED or is_load else np.int64(0)
+    lines = count if space == GLOBAL else np.int64(0)
+    tags = np.int64(is_load and state.tag_bank_bits[0] != 0)
+    _add_header(ident, space, np.int64(WARP_LANES), passes, passes, tags, lines, out, recording)
+    first = base >> _LINE_BITS_SHIFT
+    for i in range(lines):
+        out[np.uint64(recording.words + i)] = (
+            LINE | np.int64(15) << SECTORS_SHIFT | first + i << LINE_SHIFT
+        )
+    recording.words += lines
+
+
+@inner
+def _add_generic(instruction, ident, mask, lanes, scratch, out, state, recording):
+    """Add a request for every space that lanes lead to."""
+    rest = mask
+    for space in range(GENERIC_SPACES):
+        asked = np.int64(0)
+        among = rest
+        while among:
+            lane = lowest_bit(among)
+            among &= among - 1
+            address = lanes[np.uint64(lane)]
+            is_inside = state.window[space, 0] <= address < state.window[space, 1]
+            asked |= np.int64(is_inside) << lane
+            scratch[np.uint64(lane)] = address - state.window[space, 2]
+        rest &= ~asked
+        if asked:
+            _add_counted(instruction, ident, space, asked, scratch, out, state, recording)
+
+
+@inlined
+def _add_access(instruction, ident, kind, mask, words, at, scratch, out, state, recording):
+    """Add an access of a warp."""
+    base, lanes = words[np.uint64(at + 1)], scratch
+    if kind == _AFFINE:
+        stride = words[np.uint64(at + 2)]
+        space = instruction.space
+        is_simple = space in (GLOBAL, SHARED) and not state.counts_half_warps
+        if is_simple and _is_plain_row(instruction, mask, stride, base):
+            _add_plain_row(instruction, ident, space, base, out, state, recording)
+            return
+        for lane in range(WARP_LANES):
+            lanes[lane] = base + lane * stride
+    elif kind == _HALVES:
+        stride, other = words[np.uint64(at + 2)], words[np.uint64(at + 3)]
+        for lane in range(HALF_WARP_LANES):
+            lanes[lane] = base + lane * stride
+            lanes[lane + HALF_WARP_LANES] = other + lane * stride
+    else:
+        lanes = words[at + 1 : at + 1 + WARP_LANES]
+    if instruction.space == GENERIC:
+        _add_generic(instruction, ident, mask, lanes, scratch[WARP_LANES:], out, state, recording)
+    else:
+        _add_counted(instruction, ident, instruction.space, mask, lanes, out, state, recording)
+
+
+@compiled(
+    np.int64,
+    array(np.int64),
+    np.int64,
+    array(layout.INSTRUCTION),
+    np.int64,
+    array(np.int64),
+    array(np.int64, 2),
+    array(np.int64),
+    array(layout.STATE),
+    array(RECORDING),
+)
+def record(words, at, instructions, blocks, scratch, segments, out, states, recordings):
+    """Add the records of a trace from `at` on to the streams of its warps.
+
+    Parameters
+    ----------
+    words:
+        The trace, as signed numbers.
+    instructions, blocks:
+        The table of the memory instructions, and how many basic blocks there are.
+    scratch:
+        Room for the addresses of two requests.
+    segments, out:
+        Output: the words, and of every part of them that is one warp's, in order, the block, the
+        warp and where it begins.
+
+    Returns the position of the first record not added: the end of the trace, or earlier where
+    `out` or `segments` may have no room for what it adds; NOT_A_TRACE where the trace is broken.
+    """
+    state, recording = states[0], recordings[0]
+    while at < len(words):
+        if recording.words + ROOM > len(out):
+            return at
+        header = words[np.uint64(at)]
+        kind = header >> KIND_SHIFT
+        ident = header >> ID_SHIFT & ID_MASK
+        mask = header & FULL_MASK
+        if kind == _BLOCK:
+            if ident >= blocks:
+                return NOT_A_TRACE
+            out[np.uint64(recording.words)] = (
+                ENTER | ident << BLOCK_SHIFT | popcount(mask) << ENTERED_LANES_SHIFT
+            )
+            recording.words += 1
+            at += 1
+        elif kind in (_AFFINE, _ADDRESSES, _HALVES):
+            following = at + _words_of(kind)
+            if following > len(words) or ident >= len(instructions):
+                return NOT_A_TRACE
+            instruction = instructions[np.uint64(ident)]
+            if instruction.bytes and mask:
+                _add_access(
+                    instruction, ident, kind, mask, words, at, scratch, out, state, recording
+                )
+            at = following
+        elif kind == _WARP:
+            if at + 2 > len(words):
+                return NOT_A_TRACE
+            if recording.segments == len(segments):
+                return at
+            place = np.uint64(recording.segments)
+            segments[place, 0] = words[np.uint64(at + 1)]
+            segments[place, 1] = ident
+            segments[place, 2] = recording.words
+            recording.segments += 1
+            at += 2
+        else:
+            return NOT_A_TRACE
+    return at

@@ -1,0 +1,212 @@
+"""Play warp streams through some SMs.
+
+Import this module only where something is simulated: it loads machine code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.errors import ExecutionError
+from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
+from kernelcast.hierarchy.caches.simulation import l1_caches
+from kernelcast.simulation import layout
+from kernelcast.simulation.code import IssueTables
+from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, IN_FLIGHT, WARP
+from kernelcast.simulation.loop import CONTRADICTION, DEADLOCK, run_sms
+from kernelcast.simulation.plan import DetailedSms
+from kernelcast.simulation.streams import WarpStreams
+
+_WORD_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What happened on some SMs.
+
+    Attributes
+    ----------
+    cycles:
+        Until the last block had ended, and all it stored had arrived; where the limit of
+        instructions was reached, until then.
+    is_cut:
+        Whether that limit was reached before the end.
+    issued:
+        How often each instruction was.
+    stalls:
+        By instruction and reason (`results.STALLS`), cycles of warps that were about to issue it.
+    busy:
+        By pipe of `simulation.layout`, cycles of all schedulers.
+    times:
+        By block of the stream, when it began and ended; -1 where it was not simulated.
+    warp_cycles:
+        Cycles for which warps were resident, all together.
+    l2_busy, dram_busy:
+        Cycles for which their share of the L2 cache's bandwidth, and of the DRAM's time, was taken.
+    l1_sectors, l1_hits:
+        Sectors of loads that the L1 caches were asked for, and those of them that they held.
+    events:
+        Issued instructions, as `layout.EVENT`, where asked for.
+    """
+
+    sms: int
+    schedulers: int
+    cycles: int
+    is_cut: bool
+    issued: NDArray[np.int64] = field(repr=False)
+    stalls: NDArray[np.int64] = field(repr=False)
+    busy: NDArray[np.float64] = field(repr=False)
+    times: NDArray[np.int64] = field(repr=False)
+    warp_cycles: float
+    l2_busy: float
+    dram_busy: float
+    l1_sectors: int
+    l1_hits: int
+    events: NDArray[np.void] = field(repr=False)
+
+
+def simulate(
+    code: IssueTables,
+    streams: WarpStreams,
+    plan: DetailedSms,
+    hardware: NDArray[np.void],
+    rows: NDArray[np.void],
+    system: MemorySystem | None,
+    *,
+    most_issued: int,
+    most_events: int = 0,
+) -> Simulated:
+    """Play the blocks of a plan, which the streams hold, through its SMs.
+
+    Parameters
+    ----------
+    hardware, rows:
+        A record of `layout.HARDWARE`, and of `layout.ROW` for every access in every space.
+    system:
+        The caches, of which the L1 caches are simulated; None where there are none.
+    most_issued:
+        Instructions after which to stop.
+    most_events:
+        How many issued instructions to note.
+
+    Raises ExecutionError where warps wait at a barrier for ever, or the streams do not fit the
+    code.
+    """
+    one = hardware[0]
+    sms, schedulers, places = (int(one[n]) for n in ("sms", "schedulers", "places"))
+    warps = sms * schedulers * places
+    clocks = np.zeros(1, CLOCK)
+    clocks["limit"], clocks["most_events"] = most_issued, most_events
+    order, taken = _orders(streams, plan)
+    issued = np.zeros(len(code.table), np.int64)
+    stalls = np.zeros((len(code.table), layout.REASONS), np.int64)
+    busy = np.zeros(layout.PIPES)
+    events = np.zeros(max(1, most_events), EVENT)
+    times = np.full((len(streams.blocks), 2), -1, np.int64)
+    slots = np.zeros(warps, WARP)
+    blocks = np.zeros((sms, int(one["resident"])), BLOCK)
+    ended = run_sms(
+        streams.words,
+        streams.starts,
+        code.table,
+        code.bounds,
+        code.operands,
+        slots,
+        np.full(warps, layout.FAR_OFF, np.int64),
+        np.full(warps, layout.NO_PIPE, np.int64),
+        np.full((sms, schedulers), layout.FAR_OFF, np.int64),
+        np.full((sms, schedulers), -1, np.int64),
+        np.zeros((warps, max(1, code.registers))),
+        np.zeros((warps, max(1, code.registers)), np.int8),
+        blocks,
+        order,
+        taken,
+        times,
+        issued,
+        stalls,
+        busy,
+        events,
+        *_stages(one, rows),
+        *_l1(code, system, sms),
+        hardware,
+        clocks,
+    )
+    clock = clocks[0]
+    if ended in (DEADLOCK, CONTRADICTION):
+        raise _broken(code, slots, clock, ended)
+    is_cut = clock["issued"] >= most_issued
+    return Simulated(
+        sms=sms,
+        schedulers=schedulers,
+        cycles=int(clock["now"] if is_cut else clock["end"]),
+        is_cut=bool(is_cut),
+        issued=issued,
+        stalls=stalls,
+        busy=busy,
+        times=times,
+        warp_cycles=float(clock["resident_cycles"]),
+        l2_busy=float(clock["l2_busy"]),
+        dram_busy=float(clock["dram_busy"]),
+        l1_sectors=int(clock["l1_sectors"]),
+        l1_hits=int(clock["l1_hits"]),
+        events=events[: int(clock["events"])],
+    )
+
+
+def _orders(streams: WarpStreams, plan: DetailedSms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By SM, the places of its blocks in the streams; how many have begun, and of how many."""
+    places = {int(block): at for at, block in enumerate(streams.blocks)}
+    held = [[places[b] for b in blocks if b in places] for blocks in plan.blocks]
+    order = np.zeros((len(held), max(1, *map(len, held), 1)), np.int64)
+    for row, own in zip(order, held, strict=True):
+        row[: len(own)] = own
+    return order, np.array([(0, len(own)) for own in held], np.int64)
+
+
+def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], ...]:
+    """The stages of `memory.MemoryStages` before the L1 caches, all free."""
+    sms, schedulers = int(one["sms"]), int(one["schedulers"])
+    flying = np.full((sms, IN_FLIGHT, 2), -1.0)
+    return (
+        np.zeros((sms, schedulers, layout.PIPES)),
+        np.zeros((sms, schedulers, int(one["queue"]))),
+        np.zeros((sms, schedulers), np.int64),
+        np.zeros((sms, schedulers)),
+        np.zeros(sms),
+        np.zeros(sms),
+        np.zeros((sms, int(one["miss_registers"]))),
+        np.zeros(sms, np.int64),
+        flying,
+        np.zeros(max(1, len(rows))),
+        rows,
+    )
+
+
+def _l1(
+    code: IssueTables, system: MemorySystem | None, sms: int
+) -> tuple[NDArray[np.generic], ...]:
+    nothing = MemorySystem(1, 1, None, CacheShape(1, 1))
+    local_lines = (code.kernel.resources.local_bytes + _WORD_BYTES - 1) // _WORD_BYTES
+    return l1_caches(system or nothing, sms, max(1, local_lines))
+
+
+def _broken(
+    code: IssueTables, slots: NDArray[np.void], clock: np.void, ended: int
+) -> ExecutionError:
+    """What went wrong, with warp, instruction and cycle."""
+    warp = slots[int(clock["broken_warp"])]
+    instruction = code.kernel.instructions[int(clock["broken_instruction"])]
+    where = f"warp {int(warp['number'])}, instruction {instruction.index} ({instruction.name})"
+    cycle = int(clock["now"])
+    if ended == DEADLOCK:
+        return ExecutionError(
+            f"a barrier is never completed: {where} waits since cycle {int(warp['last'])}",
+            hint="let all warps of the block reach the barrier",
+        )
+    return ExecutionError(
+        f"the trace is not one of this code: {where}, cycle {cycle}, "
+        "is followed by an access that it does not make"
+    )

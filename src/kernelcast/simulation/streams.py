@@ -1,0 +1,109 @@
+"""The warp stream: what every warp of some blocks did, in order. It knows no GPU.
+
+A word of the stream is one of three, told apart by its two lowest bits:
+
+    ENTER     the warp enters a basic block
+        bits 2-25   the basic block
+        bits 26-31  lanes that do
+    ACCESS    a request to memory of an instruction of that basic block
+        bits 2-10   how many LINE words follow
+        bits 11-34  the instruction
+        bits 35-40  lanes
+        bits 41-47  passes: cycles in which the banks of shared memory, or the L1 cache's of the
+                    same kind, serve it; of an atomic, most lanes that go to one word
+        bits 48-50  the passes that it would take without conflicts
+        bits 51-56  passes in which the tags of its lines are looked up
+        bits 57-59  the space that it leads to (`profiling.layout`)
+    LINE      one line of 128 B of the request before
+        bits 2-5    sectors of it that the request touches
+        bits 16-63  the line: its address / 128
+
+An instruction that has no ACCESS where it is executed was switched off in all lanes. Lines in local
+memory are those of the warp's own memory, from 0 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENTER, ACCESS, LINE = range(3)
+KIND_BITS = 2
+KIND_MASK = (1 << KIND_BITS) - 1
+
+BLOCK_SHIFT, BLOCK_MASK = 2, (1 << 24) - 1
+ENTERED_LANES_SHIFT = 26
+
+LINES_SHIFT, LINES_MASK = 2, (1 << 9) - 1
+INSTRUCTION_SHIFT, INSTRUCTION_MASK = 11, (1 << 24) - 1
+LANES_SHIFT, LANES_MASK = 35, (1 << 6) - 1
+PASSES_SHIFT, PASSES_MASK = 41, (1 << 7) - 1
+IDEAL_SHIFT, IDEAL_MASK = 48, (1 << 3) - 1
+TAGS_SHIFT, TAGS_MASK = 51, (1 << 6) - 1
+SPACE_SHIFT, SPACE_MASK = 57, (1 << 3) - 1
+
+SECTORS_SHIFT, SECTORS_MASK = 2, 15
+LINE_SHIFT = 16
+
+
+@dataclass(frozen=True)
+class WarpStreams:
+    """What the warps of some blocks of a launch did.
+
+    `blocks` are linear indices in the grid, ascending, of a grid of `of` blocks. Warp w of the k-th
+    block did `words[starts[k * warps + w] : starts[k * warps + w + 1]]`; where the stream
+    `is_cut`, warps went on after that.
+    """
+
+    of: int
+    warps: int
+    blocks: NDArray[np.int64] = field(repr=False)
+    starts: NDArray[np.int64] = field(repr=False)
+    words: NDArray[np.int64] = field(repr=False)
+    is_cut: bool = False
+
+    def of_warp(self, block: int, warp: int) -> NDArray[np.int64]:
+        """The words of a warp of the block at a place of `blocks`."""
+        at = block * self.warps + warp
+        return self.words[self.starts[at] : self.starts[at + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedRequest:
+    """One ACCESS, decoded; `lines` pairs line and sectors."""
+
+    instruction: int
+    space: int
+    lanes: int
+    passes: int
+    ideal_passes: int
+    tag_passes: int
+    lines: tuple[tuple[int, int], ...]
+
+
+def decoded(words: NDArray[np.int64]) -> Iterator[int | StreamedRequest]:
+    """The words of a warp: a basic block that it enters, or a request."""
+    at = 0
+    while at < len(words):
+        word = int(words[at])
+        at += 1
+        if word & KIND_MASK == ENTER:
+            yield word >> BLOCK_SHIFT & BLOCK_MASK
+            continue
+        count = word >> LINES_SHIFT & LINES_MASK
+        yield StreamedRequest(
+            instruction=word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK,
+            space=word >> SPACE_SHIFT & SPACE_MASK,
+            lanes=word >> LANES_SHIFT & LANES_MASK,
+            passes=word >> PASSES_SHIFT & PASSES_MASK,
+            ideal_passes=word >> IDEAL_SHIFT & IDEAL_MASK,
+            tag_passes=word >> TAGS_SHIFT & TAGS_MASK,
+            lines=tuple(
+                (int(line) >> LINE_SHIFT, int(line) >> SECTORS_SHIFT & SECTORS_MASK)
+                for line in words[at : at + count]
+            ),
+        )
+        at += count
