@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,11 @@ from kernelcast.models.terms.throughput import worksheet
 from kernelcast.profiling.profile import Footprint
 
 load_machine = functools.cache(read_machine)
-MODELS = tuple(name for name in model_names() if name != "teg")
-"""Cases of this suite are profiles alone, and `teg` plays launches themselves."""
+MODELS = model_names()
+SMALL: Mapping[str, Mapping[str, Any]] = {"teg": {"instructions": 20_000}}
+"""What models are told to be fast enough here."""
+NOISE = {"teg": 0.02}
+"""What a simulation may be slower by where it should be faster: warps come in another order."""
 MACHINES = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "h100-sxm")
 Fields = dict[str, Any]
 LOAD: Fields = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "x", "reads": ("i",)}
@@ -91,6 +95,11 @@ def build(request, make_case):
 
 @pytest.fixture(params=MODELS)
 def model(request):
+    return load_model(request.param, **SMALL.get(request.param, {}))
+
+
+@pytest.fixture(params=MODELS)
+def plain_model(request):
     return load_model(request.param)
 
 
@@ -115,7 +124,8 @@ def check_promises(model, case: Case, p: Prediction) -> None:
     json.dumps(dict(p.terms), allow_nan=False)
 
 
-def test_a_model_says_what_it_is(model: Any) -> None:
+def test_a_model_says_what_it_is(plain_model: Any) -> None:
+    model = plain_model
     assert dataclasses.is_dataclass(type(model))
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.surely_not_a_parameter = 1
@@ -127,7 +137,8 @@ def test_a_model_says_what_it_is(model: Any) -> None:
         assert parameter.value == parameter.default
 
 
-def test_a_model_is_called_by_what_is_set(model):
+def test_a_model_is_called_by_what_is_set(plain_model):
+    model = plain_model
     assert model_label(model) == model.name
     for parameter in parameters(model):
         if isinstance(parameter.default, bool):
@@ -143,14 +154,14 @@ def test_more_bandwidth_is_never_slower(model, build, path, set_numbers):
             continue
         before = model.predict(build(machine))
         after = model.predict(build(set_numbers(machine, {path: 1.7 * value})))
-        assert after.time_s <= before.time_s * (1 + 1e-9), machine.name
+        assert after.time_s <= before.time_s * (1 + NOISE.get(model.name, 1e-9)), machine.name
 
 
 def test_a_faster_clock_never_takes_longer(model, build, set_numbers):
     for machine in map(load_machine, MACHINES):
         faster = set_numbers(machine, {"clock.sm": 1.3 * machine.number("clock.sm")})
         before, after = model.predict(build(machine)), model.predict(build(faster))
-        assert after.time_s <= before.time_s * (1 + 1e-9), machine.name
+        assert after.time_s <= before.time_s * (1 + NOISE.get(model.name, 1e-9)), machine.name
 
 
 def test_no_refinement_is_faster_than_its_roofs(build):

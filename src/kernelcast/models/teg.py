@@ -13,14 +13,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.errors import UnsupportedError
 from kernelcast.execution.blocks import these_blocks
 from kernelcast.hierarchy.caches.launch import system_of
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numbers
 from kernelcast.hierarchy.caches.policies import policies
 from kernelcast.hierarchy.rules import access_rules, caches_memory
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.ir import Instruction, OpClass
+from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.models.terms.base import (
     Bottleneck,
@@ -38,6 +37,7 @@ from kernelcast.simulation import layout
 from kernelcast.simulation.code import issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
+from kernelcast.simulation.mean_streams import mean_streams
 from kernelcast.simulation.plan import DetailedSms, detailed_sms
 from kernelcast.simulation.results import LaunchTime, cycle_stack, launch_time, stall_cycles
 from kernelcast.simulation.simulate import Simulated, simulate
@@ -47,6 +47,12 @@ _BY = "model teg"
 _BUSY = 0.7
 """Of the cycles: a resource that is busy for longer is what binds."""
 _MOST_WORDS = 1 << 24
+_MEAN_WARPS = (
+    "the launch cannot be executed again: all warps go the way of representative ones, with mean "
+    "requests"
+)
+
+_CACHED = (Space.GLOBAL, Space.LOCAL)
 
 _WAITS = {
     "long scoreboard": Bottleneck.MEMORY_LATENCY,
@@ -103,8 +109,6 @@ class Teg:
 
         Raises
         ------
-        UnsupportedError
-            If the launch cannot be executed again, block by block.
         MissingNumberError
             If the machine lacks what the simulation needs.
         """
@@ -146,7 +150,7 @@ class Teg:
             pairs=pairs_of_case(case),
             obeys_control=self.control,
         )
-        system = _caches(case)
+        system = _caches(case) if case.run is not None else None
         share = ChipShare(len(plan.blocks), plan.share)
         hardware = hardware_record(
             machine,
@@ -167,7 +171,8 @@ class Teg:
         )
         instructions = per_block * plan.busiest * len(plan.blocks)
         time = launch_time(found, plan, resident, instructions)
-        return Played(case, plan, found, time, tuple(timings.notes))
+        notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
+        return Played(case, plan, found, time, notes)
 
 
 @dataclass(frozen=True)
@@ -195,14 +200,12 @@ class Played:
 def _streams(case: Case, plan: DetailedSms) -> WarpStreams:
     from kernelcast.simulation.recorder import StreamRecorder  # loads the compiled loop
 
-    if case.run is None:
-        raise UnsupportedError(
-            "the timing simulation plays launches again, and a stored trace is not one",
-            hint="give the kernel itself",
-        )
-    run = case.run()
-    recorder = StreamRecorder(case.kernel, case.launch, access_rules(case.machine), _MOST_WORDS)
+    rules = access_rules(case.machine)
     chosen = [block for own in plan.blocks for block in own]
+    if case.run is None:
+        return mean_streams(case.profile, chosen, rules.half_warps, _MOST_WORDS)
+    run = case.run()
+    recorder = StreamRecorder(case.kernel, case.launch, rules, _MOST_WORDS)
     run.over(these_blocks(case.launch.blocks, chosen)).follow(recorder)
     return recorder.finish()
 
@@ -233,19 +236,33 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     time = dram_time(case, Estimate.CENTRAL, _BY)
     clock_hz = case.machine.number("clock.sm", _BY)
     rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
-    rows["l2_miss"] = 1.0
-    rows["dirtied"] = 1.0
     counts = case.cache_counts
     if counts is None:
+        rows["l1_miss"], rows["l2_miss"] = _miss_shares(case)
+        rows["dirtied"] = rows["l2_miss"]
         return rows
+    rows["l1_miss"] = rows["l2_miss"] = rows["dirtied"] = 1.0
     known = {(a.instruction, a.space): a for a in counts.accesses}
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
         if found is None or not found.l2.sectors:
             continue
+        row["l1_miss"] = found.l1.misses / found.l1.sectors if found.l1.sectors else 1.0
         row["l2_miss"] = found.dram_sectors / found.l2.sectors
         row["dirtied"] = found.dirtied_sectors / found.l2.sectors
     return rows
+
+
+def _miss_shares(case: Case) -> tuple[float, float]:
+    """Of what is loaded, the share that the L1 caches lack; and of that the L2 cache's."""
+    traffic = case.traffic
+    stored = SECTOR_BYTES * sum(
+        a.sectors for a in case.profile.accesses if not a.is_load and a.space in _CACHED
+    )
+    l2, loaded = traffic.l2.central, traffic.l1.central - stored
+    beyond_l1 = (l2 - stored) / loaded if loaded > 0 else 1.0
+    beyond_l2 = traffic.dram.central / l2 if l2 else 1.0
+    return min(1.0, max(0.0, beyond_l1)), min(1.0, beyond_l2)
 
 
 def _bounds(played: Played) -> tuple[Part, ...]:

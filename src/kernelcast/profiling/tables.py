@@ -31,7 +31,7 @@ _LOGGED_BLOCKS = 8
 """Executed blocks whose warps' paths are logged, evenly chosen."""
 
 _LAST_ADDRESS = np.iinfo(np.int64).max
-_CODES = {
+SPACE_CODES = {
     Space.GLOBAL: layout.GLOBAL,
     Space.SHARED: layout.SHARED,
     Space.LOCAL: layout.LOCAL,
@@ -39,6 +39,8 @@ _CODES = {
     Space.CONST: layout.CONST,
     Space.GENERIC: layout.GENERIC,
 }
+"""The codes of `layout`."""
+
 _GENERIC_TARGETS = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.PARAM)
 _EFFECTS = {
     OpClass.LOAD: layout.READS,
@@ -76,7 +78,7 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
         space, op_class = instruction.space, instruction.op_class
         adds = op_class is OpClass.ATOMIC and space is Space.GLOBAL
         table[instruction.index] = (
-            _CODES[space],
+            SPACE_CODES[space],
             instruction.access_bytes,
             max(instruction.access_bytes // _WORD_BYTES, 1).bit_length() - 1,
             _EFFECTS[op_class],

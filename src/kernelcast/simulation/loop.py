@@ -554,7 +554,7 @@ def _broken(schedulers, clock):
     array(np.float64, 2),
     array(np.int64),
     array(np.float64, 3),
-    array(np.float64),
+    array(np.float64, 2),
     array(ROW),
     array(ENTRY),
     array(np.int16),

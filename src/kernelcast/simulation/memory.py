@@ -36,6 +36,7 @@ from kernelcast.simulation.streams import (
     TAGS_SHIFT,
 )
 
+_DRAM, _L2 = range(2)
 _SECTOR_BYTES = 32.0
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
@@ -55,7 +56,7 @@ class MemoryStages(NamedTuple):
     misses: Any  # by SM: when each miss register is free
     miss_at: Any
     flying: Any  # by SM and hash: a line, and when it arrives
-    owed: Any  # by row: sectors that the DRAM is yet to be asked for
+    owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
     l1: Any
     system: Any
@@ -98,11 +99,11 @@ def _cross(at, sectors, clock, hardware):
 
 
 @inlined
-def _owe(row_number, share, sectors, stages):
-    """Of some sectors, those that the DRAM is asked for now; what is left is owed."""
-    owed = stages.owed[np.uint64(row_number)] + share * sectors
+def _owe(row_number, level, share, sectors, stages):
+    """Of some sectors, those that a level of memory is asked for now; what is left is owed."""
+    owed = stages.owed[np.uint64(row_number), level] + share * sectors
     due = np.floor(owed + 1e-9)
-    stages.owed[np.uint64(row_number)] = owed - due
+    stages.owed[np.uint64(row_number), level] = owed - due
     return due
 
 
@@ -116,7 +117,7 @@ def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
     arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
-    due = _owe(row_number, row.l2_miss, np.float64(popcount(missing)), stages)
+    due = _owe(row_number, _DRAM, row.l2_miss, np.float64(popcount(missing)), stages)
     if due > 0:
         asked = max(begins, clock.dram_free)
         clock.dram_free = asked + due * row.dram_cycles
@@ -152,6 +153,9 @@ def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
         missing, _, _ = load_l1(line, sectors, sm, row.rule, stages.l1, stages.system)
         clock.l1_sectors += popcount(sectors)
         clock.l1_hits += popcount(sectors & ~missing)
+    elif row.l1_miss < 1.0:
+        asked = _owe(row_number, _L2, row.l1_miss, np.float64(popcount(sectors)), stages)
+        missing = (np.int64(1) << np.int64(asked)) - 1
     place = _flight_of(line)
     if missing:
         begins, arrives = _fetch(line, missing, row_number, sm, at, stages, clock, hardware)
@@ -187,7 +191,7 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
         store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
     at = max(at, clock.dram_free - hardware.most_dram_wait)
     begins = _cross(at, np.float64(popcount(sectors)), clock, hardware)
-    due = _owe(row_number, row.dirtied, np.float64(popcount(sectors)), stages)
+    due = _owe(row_number, _DRAM, row.dirtied, np.float64(popcount(sectors)), stages)
     if due > 0:
         clock.dram_free = max(begins, clock.dram_free) + due * row.dram_cycles
         clock.dram_busy += due * row.dram_cycles

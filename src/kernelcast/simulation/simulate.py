@@ -33,7 +33,7 @@ class Simulated:
         Until the last block had ended, and all it stored had arrived; where the limit of
         instructions was reached, until then.
     is_cut:
-        Whether that limit was reached before the end.
+        Whether that limit was reached before the end, or streams were cut themselves.
     issued:
         How often each instruction was.
     stalls:
@@ -137,12 +137,12 @@ def simulate(
     clock = clocks[0]
     if ended in (DEADLOCK, CONTRADICTION):
         raise _broken(code, slots, clock, ended)
-    is_cut = clock["issued"] >= most_issued
+    stopped = clock["issued"] >= most_issued
     return Simulated(
         sms=sms,
         schedulers=schedulers,
-        cycles=int(clock["now"] if is_cut else clock["end"]),
-        is_cut=bool(is_cut),
+        cycles=int(clock["now"] if stopped else clock["end"]),
+        is_cut=bool(stopped) or streams.is_cut,
         issued=issued,
         stalls=stalls,
         busy=busy,
@@ -180,7 +180,7 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, int(one["miss_registers"]))),
         np.zeros(sms, np.int64),
         flying,
-        np.zeros(max(1, len(rows))),
+        np.zeros((max(1, len(rows)), 2)),
         rows,
     )
 
