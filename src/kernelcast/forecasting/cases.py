@@ -232,7 +232,12 @@ def _execute(
             rules=rules,
         )
         again = partial(
-            run_of_last, runs[:number], sampling=sampling, base_dir=base_dir, cache=cache
+            run_of_last,
+            runs[:number],
+            sampling=sampling,
+            base_dir=base_dir,
+            cache=cache,
+            is_read=is_read,
         )
         executed.append(_ExecutedLaunch(profile, streams, why, again))
     return executed

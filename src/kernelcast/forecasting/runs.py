@@ -34,13 +34,15 @@ def run_of_last(
     sampling: Sampling = ENOUGH,
     base_dir: Path | None = None,
     cache: Cache | None = None,
+    is_read: bool = True,
 ) -> Run:
     """Make the last of some launches ready, after executing those before it on the same memory.
 
     Only what a trace needs will be computed. `blocks` says which blocks of the last launch run;
     else `sampling` does, and where it names no number, as few are chosen as a profile ever takes: a
-    trace is long. Raises LaunchError where the arguments of a launch do not fit, UnsupportedError
-    for code that cannot be executed, and ExecutionError where an earlier launch goes wrong.
+    trace is long. `is_read` is as in `Memory.build`. Raises LaunchError where the arguments of a
+    launch do not fit, UnsupportedError for code that cannot be executed, and ExecutionError where
+    an earlier launch goes wrong.
     """
     from kernelcast.execution.reference import check_defined  # loads all definitions
 
@@ -50,7 +52,7 @@ def run_of_last(
         if run is not None:
             # One thread, so that what an earlier launch leaves is the same every time.
             replace(run, threads=1).execute()
-        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory)
+        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
         pointers = memory.pointers(kernel)
         needed = needed_for_trace(kernel, keeps_global=at < len(launches), pointers=pointers)
         check_defined(kernel, launch, memory, needed)

@@ -206,7 +206,7 @@ def _streams(case: Case, plan: DetailedSms) -> WarpStreams:
         return mean_streams(case.profile, chosen, rules.half_warps, _MOST_WORDS)
     run = case.run()
     recorder = StreamRecorder(case.kernel, case.launch, rules, _MOST_WORDS)
-    run.over(these_blocks(case.launch.blocks, chosen)).follow(recorder)
+    run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
 
 
