@@ -86,7 +86,7 @@ class Schedulers(NamedTuple):
     warps: Any
     ready: Any  # from which cycle each may issue
     pipe: Any  # where its next instruction goes
-    wake: Any  # by SM and scheduler: when one may issue next
+    wake: Any  # by SM and scheduler: when one may issue next; behind them the SM's first
     last: Any  # the warp that issued last
     results: Any  # by warp and register: when it is there
     why: Any  # and why one waits that waits for it
@@ -512,6 +512,40 @@ def _rank(place, k, last, schedulers, hardware):
     return age if hardware.policy == GREEDY_YOUNGEST else -age
 
 
+@inlined
+def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, hardware):
+    """Issue what the schedulers of an SM can, and find out when the next one may be able to."""
+    wake, last = schedulers.wake, schedulers.last
+    for scheduler in range(hardware.schedulers):
+        if wake[sm, scheduler] > now:
+            continue
+        first = (sm * hardware.schedulers + scheduler) * hardware.places
+        place, soonest = _choose(sm, scheduler, first, now, schedulers, stages, hardware)
+        wake[sm, scheduler] = soonest
+        if place >= 0:
+            last[sm, scheduler] = place - first
+            wake[sm, scheduler] = FAR_OFF
+            spent = _issue(
+                sm,
+                scheduler,
+                place,
+                now,
+                program,
+                schedulers,
+                residents,
+                stages,
+                told,
+                clock,
+                hardware,
+            )
+            wake[sm, scheduler] = now + spent
+    # What one has issued may have woken another.
+    following = np.int64(FAR_OFF)
+    for scheduler in range(hardware.schedulers):
+        following = min(following, wake[sm, scheduler])
+    wake[sm, hardware.schedulers] = following
+
+
 @inner
 def _broken(schedulers, clock):
     """Note a warp that waits for ever; returns whether there is one."""
@@ -631,37 +665,16 @@ def run_sms(
         for sm in range(hardware.sms):
             cycle = np.int64(slot * hardware.block_interval)
             _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware)
+            wake[sm, hardware.schedulers] = 0
     now = np.int64(0)
     while clock.issued < clock.limit:
-        for sm in range(hardware.sms):
-            for scheduler in range(hardware.schedulers):
-                if wake[sm, scheduler] > now:
-                    continue
-                first = (sm * hardware.schedulers + scheduler) * hardware.places
-                place, soonest = _choose(sm, scheduler, first, now, schedulers, stages, hardware)
-                wake[sm, scheduler] = soonest
-                if place >= 0:
-                    last[sm, scheduler] = place - first
-                    wake[sm, scheduler] = FAR_OFF
-                    spent = _issue(
-                        sm,
-                        scheduler,
-                        place,
-                        now,
-                        program,
-                        schedulers,
-                        residents,
-                        stages,
-                        told,
-                        clock,
-                        hardware,
-                    )
-                    wake[sm, scheduler] = now + spent
-        # What one has issued may have woken another.
         following = np.int64(FAR_OFF)
         for sm in range(hardware.sms):
-            for scheduler in range(hardware.schedulers):
-                following = min(following, wake[sm, scheduler])
+            if wake[sm, hardware.schedulers] <= now:
+                _issue_of_sm(
+                    sm, now, program, schedulers, residents, stages, told, clock, hardware
+                )
+            following = min(following, wake[sm, hardware.schedulers])
         if following == FAR_OFF:
             break
         now = max(now, following)
