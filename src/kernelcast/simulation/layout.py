@@ -146,7 +146,6 @@ WARP = np.dtype(
         ("stop", np.int64),
         ("block", np.int64),  # the block among those that are resident on the SM
         ("number", np.int64),  # in its block
-        ("age", np.int64),
         ("last", np.int64),  # when it issued last
         ("reason", np.int64),  # why it is not ready
         ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one

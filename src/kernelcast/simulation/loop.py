@@ -86,6 +86,7 @@ class Schedulers(NamedTuple):
     warps: Any
     ready: Any  # from which cycle each may issue
     pipe: Any  # where its next instruction goes
+    ages: Any  # the lower, the older
     wake: Any  # by SM and scheduler: when one may issue next; behind them the SM's first
     last: Any  # the warp that issued last
     results: Any  # by warp and register: when it is there
@@ -259,7 +260,7 @@ def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardwar
         warp.end = program.starts[number * hardware.warps + w + 1]
         warp.pc = warp.stop = 0
         warp.block, warp.number = slot, w
-        warp.age = clock.age
+        schedulers.ages[place] = clock.age
         clock.age += 1
         warp.last = cycle - 1
         warp.stores_done = warp.copies_done = 0.0
@@ -483,6 +484,11 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
     """The warp that a scheduler issues from, or -1; and if none, from when on there may be one."""
     best, soonest = np.int64(-1), np.int64(FAR_OFF)
     last = schedulers.last[sm, scheduler]
+    if last >= 0 and hardware.policy != LOOSE_ROUND_ROBIN:
+        place = np.uint64(first + last)
+        free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[place])]
+        if schedulers.ready[place] <= now and free < now + 1:
+            return first + last, soonest
     best_rank = np.int64(0)
     for k in range(hardware.places):
         place = first + k
@@ -501,14 +507,12 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
 
 @inlined
 def _rank(place, k, last, schedulers, hardware):
-    """How much a scheduler prefers a warp: all keep the last one, but where they take turns."""
+    """How much a scheduler prefers a warp that is not the last one, unless they take turns."""
     if hardware.policy == LOOSE_ROUND_ROBIN:
         # Those behind the last one come first, in order.
         behind = k - last - 1
         return -(behind if behind >= 0 else behind + hardware.places)
-    if k == last:
-        return np.int64(FAR_OFF)
-    age = schedulers.warps[np.uint64(place)].age
+    age = schedulers.ages[np.uint64(place)]
     return age if hardware.policy == GREEDY_YOUNGEST else -age
 
 
@@ -567,6 +571,7 @@ def _broken(schedulers, clock):
     array(WARP),
     array(np.int64),
     array(np.int64),
+    array(np.int64),
     array(np.int64, 2),
     array(np.int64, 2),
     array(np.float64, 2),
@@ -606,6 +611,7 @@ def run_sms(
     warps,
     ready,
     pipe,
+    ages,
     wake,
     last,
     results,
@@ -642,7 +648,7 @@ def run_sms(
     that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
     """
     program = WarpCode(words, starts, code, bounds, registers)
-    schedulers = Schedulers(warps, ready, pipe, wake, last, results, why)
+    schedulers = Schedulers(warps, ready, pipe, ages, wake, last, results, why)
     residents = Residents(blocks, order, taken, times)
     told = Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]
@@ -671,9 +677,7 @@ def run_sms(
         following = np.int64(FAR_OFF)
         for sm in range(hardware.sms):
             if wake[sm, hardware.schedulers] <= now:
-                _issue_of_sm(
-                    sm, now, program, schedulers, residents, stages, told, clock, hardware
-                )
+                _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, hardware)
             following = min(following, wake[sm, hardware.schedulers])
         if following == FAR_OFF:
             break

@@ -117,6 +117,7 @@ def simulate(
         slots,
         np.full(warps, layout.FAR_OFF, np.int64),
         np.full(warps, layout.NO_PIPE, np.int64),
+        np.zeros(warps, np.int64),
         np.full((sms, schedulers + 1), layout.FAR_OFF, np.int64),
         np.full((sms, schedulers), -1, np.int64),
         np.zeros((warps, max(1, code.registers))),
