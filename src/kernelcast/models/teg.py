@@ -245,9 +245,10 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     known = {(a.instruction, a.space): a for a in counts.accesses}
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
+        if found is not None and found.l1.sectors:
+            row["l1_miss"] = found.l1.misses / found.l1.sectors
         if found is None or not found.l2.sectors:
             continue
-        row["l1_miss"] = found.l1.misses / found.l1.sectors if found.l1.sectors else 1.0
         row["l2_miss"] = found.dram_sectors / found.l2.sectors
         row["dirtied"] = found.dirtied_sectors / found.l2.sectors
     return rows
