@@ -26,6 +26,8 @@ _KINDS = {
 _QUEUED = (layout.LOAD, layout.STORE, layout.ATOMIC, layout.SHUFFLE, layout.COPY)
 _NEAR = (Space.SHARED, Space.CONST, Space.PARAM)
 _BARRIER_OPCODES = ("bar", "barrier")
+_ARRIVES = frozenset({"arrive", "arv"})
+"""What makes a barrier one that nobody waits at, in PTX and in machine code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ def _kind(instruction: Instruction, kernel: Kernel) -> int:
     if instruction.traits.exits:
         return layout.EXIT
     if (barrier := _barrier_step(instruction, kernel)) is not None:
-        return layout.ARRIVE if "arrive" in barrier.modifiers else layout.SYNCHRONISE
+        arrives = not _ARRIVES.isdisjoint(m.lower() for m in barrier.modifiers)
+        return layout.ARRIVE if arrives else layout.SYNCHRONISE
     if instruction.op_class is OpClass.LOAD:
         if instruction.space in (Space.CONST, Space.PARAM):
             return layout.CONSTANT
@@ -165,7 +168,7 @@ def _barrier_step(instruction: Instruction, kernel: Kernel) -> Instruction | Non
     if instruction.op_class is not OpClass.BARRIER:
         return None
     for step in kernel.steps(instruction.index):
-        if step.opcode in _BARRIER_OPCODES and "warp" not in step.modifiers:
+        if step.opcode.lower() in _BARRIER_OPCODES and "warp" not in step.modifiers:
             return step
     return None
 
