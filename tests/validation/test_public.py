@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ extern "C" __global__ void scale(float* x) {
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> dict[str, Path]:
+def folders(tmp_path: Path) -> dict[str, Any]:
     """Workloads, data and sources as three folders; a header of the kernel lies in the last."""
     made = {name: tmp_path / name for name in ("workloads", "data", "sources")}
     for folder in made.values():
@@ -53,17 +54,17 @@ def folders(tmp_path: Path) -> dict[str, Path]:
     return made
 
 
-def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Path]) -> None:
+def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Any]) -> None:
     one = PublicSet(
         "scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.memory=1.3e9",)
     )
-    row = accuracy_of_set(one, **folders, launches=3)
+    (row,) = accuracy_of_set(one, **folders, launches=3)
     assert row.score is not None
     assert row.missing == ()
     assert len(row.score.comparisons) == 3
     assert row.tau == row.score.tau
     assert row.regret == row.score.regret
-    slower = accuracy_of_set(
+    (slower,) = accuracy_of_set(
         PublicSet(
             "scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.memory=0.9e9",)
         ),
@@ -74,17 +75,28 @@ def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Path])
     assert slower.score.ratio > row.score.ratio
 
 
-def test_a_set_whose_kernels_all_fail_says_why(folders: dict[str, Path]) -> None:
+def test_every_model_has_a_row_of_its_own(folders: dict[str, Any]) -> None:
+    one = PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu")
+    models = [load_model("volkov"), load_model("roofline")]
+    rows = accuracy_of_set(one, **folders, launches=3, models=models)
+    alone = [accuracy_of_set(one, **folders, launches=3, models=[model])[0] for model in models]
+    assert [row.model for row in rows] == ["volkov", "roofline"]
+    assert [row.score.ratio for row in rows if row.score] == [
+        row.score.ratio for row in alone if row.score
+    ]
+
+
+def test_a_set_whose_kernels_all_fail_says_why(folders: dict[str, Any]) -> None:
     (folders["sources"] / "headers" / "factor.h").unlink()
-    row = accuracy_of_set(
+    (row,) = accuracy_of_set(
         PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu"), **folders, launches=3
     )
     assert row.score is None
     assert "nothing can be compared" in row.missing[0]
 
 
-def test_a_set_without_its_file_says_so(folders: dict[str, Path]) -> None:
-    row = accuracy_of_set(
+def test_a_set_without_its_file_says_so(folders: dict[str, Any]) -> None:
+    (row,) = accuracy_of_set(
         PublicSet("scaling", "h100-sxm", "other.json", "scale.cu"), **folders, launches=3
     )
     assert row.score is None
@@ -113,7 +125,7 @@ def test_a_damaged_list_of_sets_is_one_clear_line(tmp_path: Path, text: str, wha
         read_sets(file)
 
 
-def test_a_choice_draws_the_same_launches_every_time(folders: dict[str, Path]) -> None:
+def test_a_choice_draws_the_same_launches_every_time(folders: dict[str, Any]) -> None:
     def drawn() -> list[int]:
         (folders["workloads"] / "factor.h").write_text("#define FACTOR 2.0f\n")
         answer = validate_measured(

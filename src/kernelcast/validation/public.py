@@ -17,6 +17,8 @@ from kernelcast.errors import InputError, KernelcastError
 from kernelcast.forecasting.build import Build
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.models import default_model_name, load_model
+from kernelcast.models.terms.base import Model
+from kernelcast.models.terms.parameters import model_label
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison, require_scipy
 from kernelcast.validation.measured import Choice, Score, validate_measured
@@ -58,7 +60,7 @@ class _SetWorkload:
 
 @dataclass(frozen=True)
 class SetAccuracy:
-    """What the predictions of one set are worth; `score` is None where there are none.
+    """What a model's predictions of one set are worth; `score` is None where there are none.
 
     `tau` and `regret` are means over the kernels of the set that have several launches. `missing`
     says what was not predicted, and why.
@@ -66,6 +68,7 @@ class SetAccuracy:
 
     title: str
     gpu: str
+    model: str
     score: Score | None
     tau: float | None
     regret: float | None
@@ -83,16 +86,27 @@ def read_sets(file: Path) -> tuple[PublicSet, ...]:
 
 
 def accuracy_of_sets(
-    sets: Sequence[PublicSet], workloads: Path, data: Path, sources: Path, launches: int
-) -> Iterator[SetAccuracy]:
-    """A row for every set, in order, by the default model; sets are predicted side by side.
+    sets: Sequence[PublicSet],
+    workloads: Path,
+    data: Path,
+    sources: Path,
+    launches: int,
+    models: Sequence[Model] = (),
+) -> Iterator[tuple[SetAccuracy, ...]]:
+    """For every set, in order, a row for every model; sets are predicted side by side.
 
     `workloads` is the folder that the sets' workloads lie in, `data` that of the measurements, and
     `sources` that of the kernels' sources; at most about `launches` of each set are predicted.
+    Without `models`, the default model predicts.
     """
     require_scipy()
     row = partial(
-        accuracy_of_set, workloads=workloads, data=data, sources=sources, launches=launches
+        accuracy_of_set,
+        workloads=workloads,
+        data=data,
+        sources=sources,
+        launches=launches,
+        models=tuple(models),
     )
     # A forked process would hold the locks of threads that it does not have.
     context = multiprocessing.get_context("spawn")
@@ -101,27 +115,37 @@ def accuracy_of_sets(
 
 
 def accuracy_of_set(
-    one: PublicSet, *, workloads: Path, data: Path, sources: Path, launches: int
-) -> SetAccuracy:
-    """What the default model's predictions of one set are worth."""
+    one: PublicSet,
+    *,
+    workloads: Path,
+    data: Path,
+    sources: Path,
+    launches: int,
+    models: Sequence[Model] = (),
+) -> tuple[SetAccuracy, ...]:
+    """What every model's predictions of one set are worth; the default model's without `models`."""
+    models = models or (load_model(default_model_name()),)
+    names = [model_label(model) for model in models]
     files = sorted(data.glob(f"**/{one.data}"))
     if not files:
         missing = (f"no {one.data} in {data}",)
-        return SetAccuracy(one.title, one.gpu, None, None, None, missing)
+        return tuple(_row(one, name, {}, missing) for name in names)
     runs = list(_runs(one, workloads))
     build = _build(one, sources, workloads)
-    by_kernel: dict[str, list[Comparison]] = {}
+    by_kernel: dict[str, dict[str, list[Comparison]]] = {name: {} for name in names}
     gaps: list[str] = []
     for run in runs:
         try:
-            compared, left = _compared(files[0], one, run, build, max(1, launches // len(runs)))
+            count = max(1, launches // len(runs))
+            scores, left = _compared(files[0], one, run, build, count, models)
         except KernelcastError as error:
             gaps.append(str(error))
             continue
         gaps += left
-        for comparison in compared:
-            by_kernel.setdefault(comparison.kernel, []).append(comparison)
-    return _row(one, by_kernel, gaps)
+        for name, score in scores.items():
+            for comparison in score.comparisons:
+                by_kernel[name].setdefault(comparison.kernel, []).append(comparison)
+    return tuple(_row(one, name, by_kernel[name], gaps) for name in names)
 
 
 def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
@@ -143,33 +167,41 @@ def _build(one: PublicSet, sources: Path, workloads: Path) -> Build:
 
 
 def _compared(
-    file: Path, one: PublicSet, run: _SetWorkload, build: Build, count: int
-) -> tuple[Sequence[Comparison], tuple[str, ...]]:
-    """The comparisons of a run, and what is missing."""
+    file: Path,
+    one: PublicSet,
+    run: _SetWorkload,
+    build: Build,
+    count: int,
+    models: Sequence[Model],
+) -> tuple[Mapping[str, Score], tuple[str, ...]]:
+    """The comparisons of a run by model, and what is missing."""
     answer = validate_measured(
         file,
         run.workload,
         apply_overrides(load_machine(one.gpu), one.settings),
-        [load_model(default_model_name())],
+        models,
         Choice(count, one.longer_than_us * 1e-6, run.only),
         kernel=run.kernel,
         build=build,
     )
-    (score,) = answer.scores.values()
-    return score.comparisons, answer.missing
+    return answer.scores, answer.missing
 
 
 def _row(
-    one: PublicSet, by_kernel: Mapping[str, Sequence[Comparison]], gaps: Sequence[str]
+    one: PublicSet,
+    model: str,
+    by_kernel: Mapping[str, Sequence[Comparison]],
+    gaps: Sequence[str],
 ) -> SetAccuracy:
     if not by_kernel:
-        return SetAccuracy(one.title, one.gpu, None, None, None, tuple(gaps))
+        return SetAccuracy(one.title, one.gpu, model, None, None, None, tuple(gaps))
     whole = Score(tuple(c for part in by_kernel.values() for c in part))
     scores = [Score(tuple(part)) for part in by_kernel.values() if len(part) > 1]
     taus = [score.tau for score in scores if score.tau is not None]
     return SetAccuracy(
         title=one.title,
         gpu=one.gpu,
+        model=model,
         score=whole,
         tau=sum(taus) / len(taus) if taus else None,
         regret=sum(score.regret for score in scores) / len(scores) if scores else None,

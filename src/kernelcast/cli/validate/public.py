@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from kernelcast.cli.options import Output, configurations_option, output_options
+from kernelcast.cli.options import (
+    ModelFlags,
+    Output,
+    configurations_option,
+    model_options,
+    output_options,
+)
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -27,10 +33,13 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     type=_FOLDER,
     help="The folder that holds the sources of their kernels.",
 )
+@model_options()
 @configurations_option
 @output_options
-def command(file: Path, data: Path, sources: Path, count: int, output: Output) -> None:
-    """Measured accuracy of the default model: a row for every set that SETS.toml lists.
+def command(
+    file: Path, data: Path, sources: Path, models: ModelFlags, count: int, output: Output
+) -> None:
+    """Measured accuracy of a model: a row for every set that SETS.toml lists.
 
     The workloads of the sets lie beside SETS.toml. What cannot be predicted is named on standard
     error.
@@ -38,16 +47,19 @@ def command(file: Path, data: Path, sources: Path, count: int, output: Output) -
     from kernelcast.cli.progress import progress_bar
     from kernelcast.reporting.documents.public import public_document
     from kernelcast.validation.judging import nothing_compared
-    from kernelcast.validation.public import accuracy_of_sets, read_sets
+    from kernelcast.validation.public import SetAccuracy, accuracy_of_sets, read_sets
 
     sets = read_sets(file)
-    rows = []
+    rows: list[SetAccuracy] = []
     with progress_bar("predicting", output.quiet) as progress:
-        for row in accuracy_of_sets(sets, file.parent, data, sources, count):
-            rows.append(row)
+        every = accuracy_of_sets(sets, file.parent, data, sources, count, models.models())
+        for done, of_set in enumerate(every, 1):
+            rows += of_set
             if progress:
-                progress(len(rows) / len(sets))
-    missing = [f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing]
+                progress(done / len(sets))
+    missing = list(
+        dict.fromkeys(f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing)
+    )
     if all(row.score is None for row in rows):
         raise nothing_compared(str(file), missing)
     for line in missing:

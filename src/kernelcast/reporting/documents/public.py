@@ -16,6 +16,7 @@ class AccuracyRow(Struct, frozen=True):
 
     title: str
     gpu: str
+    model: str
     launches: Natural
     median_error: NotNegative | None
     mean_error: NotNegative | None
@@ -44,6 +45,7 @@ def _row(row: SetAccuracy) -> AccuracyRow:
     return AccuracyRow(
         title=row.title,
         gpu=row.gpu,
+        model=row.model,
         launches=len(score.comparisons) if score else 0,
         median_error=score.median_error if score else None,
         mean_error=score.mean_error if score else None,

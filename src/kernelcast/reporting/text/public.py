@@ -10,15 +10,20 @@ _HEAD = (
     "| predicted / measured | tau | regret |"
 )
 
+_MODEL_HEAD = "| model "
+
 
 def render(document: PublicDocument, *, brief: bool) -> str:
-    """A row for every set that could be predicted."""
-    lines = [_row(row) for row in document.sets if row.launches]
-    return "\n".join([_HEAD, f"|---|---|{'---:|' * 7}", *lines])
+    """A row for every set that could be predicted; which model did is said where several did."""
+    several = len({row.model for row in document.sets}) > 1
+    lines = [_row(row, with_model=several) for row in document.sets if row.launches]
+    head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
+    return "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 7}", *lines])
 
 
-def _row(row: AccuracyRow) -> str:
+def _row(row: AccuracyRow, *, with_model: bool) -> str:
     cells = (
+        *((row.model,) if with_model else ()),
         row.title,
         row.gpu,
         str(row.launches),
