@@ -73,10 +73,17 @@ class SmTimings:
 
     def __call__(self, op_class: OpClass, instruction: Instruction) -> ClassTiming:
         """What an instruction of a class asks."""
-        pipe = self._pipe(op_class)
+        pipe = layout.FP64_PIPE if self._is_wide(op_class, instruction) else self._pipe(op_class)
         return ClassTiming(
             pipe, self._interval(op_class, pipe, instruction), self._latency(op_class)
         )
+
+    def _is_wide(self, op_class: OpClass, instruction: Instruction) -> bool:
+        """Whether the double-precision units convert: where that has their rate."""
+        if op_class is not OpClass.CONVERT or not instruction.traits.converts_wide:
+            return False
+        own = self.machine.get("throughput.convert64")
+        return own is not None and own == self.machine.get("throughput.fp64")
 
     def _pipe(self, op_class: OpClass) -> int:
         pipe = _PIPES.get(op_class, layout.NO_PIPE)

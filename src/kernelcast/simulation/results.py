@@ -60,13 +60,20 @@ def launch_time(
 
 
 def _block_cycles(found: Simulated, plan: DetailedSms, resident: int) -> float:
-    begun = np.sort(found.times[:, 0])
-    begun = begun[begun >= 0]
-    first = resident * found.sms
-    replaced = begun[first:]
-    if len(replaced) < 2 or replaced[-1] == replaced[0]:
+    """From one block of a full SM to the next: a wave's time over its blocks.
+
+    That of the last wave that replaced another one, block by block, since blocks that began
+    together may go on to end together.
+    """
+    every = np.sort([block for own in plan.blocks for block in own])
+    waves = []
+    for own in plan.blocks:
+        begun = found.times[np.searchsorted(every, own), 0]
+        if len(begun) > resident:
+            waves.append(np.mean((begun[resident:] - begun[:-resident])[-resident:]))
+    if not waves:
         return found.cycles / max(1, plan.simulated)
-    return float(replaced[-1] - replaced[0]) / (len(replaced) - 1) * found.sms
+    return float(np.mean(waves)) / resident
 
 
 def stall_cycles(found: Simulated) -> dict[str, float]:
