@@ -31,7 +31,7 @@ from kernelcast.models.terms.base import (
 )
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.latency import issue_interval
-from kernelcast.models.terms.throughput import pairs_of_case
+from kernelcast.models.terms.throughput import in_turn, pairs_of_case
 from kernelcast.profiling.tables import access_rows
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import issue_tables
@@ -236,12 +236,16 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     time = dram_time(case, Estimate.CENTRAL, _BY)
     clock_hz = case.machine.number("clock.sm", _BY)
     rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
+    rows["dram"] = 1.0
+    rows["in_turn_cycles"] = _in_turn_cycles(case) / share.share
     counts = case.cache_counts
     if counts is None:
-        rows["l1_miss"], rows["l2_miss"] = _miss_shares(case)
-        rows["dirtied"] = rows["l2_miss"]
+        rows["l1_miss"], rows["dram"] = _miss_shares(case)
+        for row, access in zip(rows, every, strict=False):
+            if access.instruction.op_class is OpClass.LOAD:
+                row["dram"] *= row["l1_miss"]
         return rows
-    rows["l1_miss"] = rows["l2_miss"] = rows["dirtied"] = 1.0
+    rows["l1_miss"] = 1.0
     known = {(a.instruction, a.space): a for a in counts.accesses}
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
@@ -249,8 +253,8 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
             row["l1_miss"] = found.l1.misses / found.l1.sectors
         if found is None or not found.l2.sectors:
             continue
-        row["l2_miss"] = found.dram_sectors / found.l2.sectors
-        row["dirtied"] = found.dirtied_sectors / found.l2.sectors
+        asked = max(found.l1.sectors, found.l2.sectors)
+        row["dram"] = (found.dram_sectors + found.dirtied_sectors) / asked
     return rows
 
 
@@ -264,6 +268,14 @@ def _miss_shares(case: Case) -> tuple[float, float]:
     beyond_l1 = (l2 - stored) / loaded if loaded > 0 else 1.0
     beyond_l2 = traffic.dram.central / l2 if l2 else 1.0
     return min(1.0, max(0.0, beyond_l1)), min(1.0, beyond_l2)
+
+
+def _in_turn_cycles(case: Case) -> float:
+    """Cycles that a lane's atomic on global memory adds, as the word that most go to takes each."""
+    profile = case.profile
+    atomics = [a for a in profile.accesses if a.op_class is OpClass.ATOMIC]
+    lanes = sum(a.lanes for a in atomics if a.space is Space.GLOBAL)
+    return in_turn(case, _BY) / lanes if lanes else 0.0
 
 
 def _bounds(played: Played) -> tuple[Part, ...]:

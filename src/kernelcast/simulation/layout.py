@@ -91,9 +91,8 @@ ROW = np.dtype(
     [
         ("rule", np.int64),  # what it does at the L1 cache, as in `hierarchy.caches.layout`
         ("l1_miss", np.float64),  # share of the sectors it loads, where no L1 cache is simulated
-        ("l2_miss", np.float64),  # share of the sectors it asks of the L2 cache that are not there
-        ("dram_cycles", np.float64),  # that this SM's share of the DRAM takes for such a sector
-        ("dirtied", np.float64),  # of the sectors it stores, those that the DRAM has to write
+        ("dram", np.float64),  # sectors that the DRAM moves for each that it asks for
+        ("dram_cycles", np.float64),  # that these SMs' share of the DRAM takes for such a sector
         ("in_turn_cycles", np.float64),  # of this SM's share, for a lane's atomic on a hot word
     ]
 )

@@ -36,7 +36,7 @@ from kernelcast.simulation.streams import (
     TAGS_SHIFT,
 )
 
-_DRAM, _L2 = range(2)
+_DRAM, _L1 = range(2)
 _SECTOR_BYTES = 32.0
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
@@ -99,30 +99,47 @@ def _cross(at, sectors, clock, hardware):
 
 
 @inlined
-def _owe(row_number, level, share, sectors, stages):
-    """Of some sectors, those that a level of memory is asked for now; what is left is owed."""
-    owed = stages.owed[np.uint64(row_number), level] + share * sectors
+def _owe_l1(row_number, share, sectors, stages):
+    """Of some sectors, those that an L1 cache lacks; what is left is owed."""
+    owed = stages.owed[np.uint64(row_number), _L1] + share * sectors
     due = np.floor(owed + 1e-9)
-    stages.owed[np.uint64(row_number), level] = owed - due
+    stages.owed[np.uint64(row_number), _L1] = owed - due
     return due
+
+
+@inlined
+def _owe(row_number, sectors, stages):
+    """Note what the DRAM is to move for some sectors that were asked for."""
+    row = stages.rows[np.uint64(row_number)]
+    stages.owed[np.uint64(row_number), _DRAM] += row.dram * popcount(sectors)
+
+
+@inlined
+def _move_owed(row_number, at, stages, clock):
+    """Let the DRAM move what is owed, in whole sectors; returns from when on, or -1 for none."""
+    due = np.floor(stages.owed[np.uint64(row_number), _DRAM] + 1e-9)
+    if due < 1.0:
+        return -1.0
+    stages.owed[np.uint64(row_number), _DRAM] -= due
+    begins = max(at, clock.dram_free)
+    taken = due * stages.rows[np.uint64(row_number)].dram_cycles
+    clock.dram_free = begins + taken
+    clock.dram_busy += taken
+    return begins
 
 
 @inlined
 def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
     """A line's sectors come from beyond the SM; returns when they are there."""
-    row = stages.rows[np.uint64(row_number)]
     place = np.uint64(stages.miss_at[sm])
     at = max(at, stages.misses[sm, place])
     begins = _cross(at, np.float64(popcount(missing)), clock, hardware)
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
     arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
-    due = _owe(row_number, _DRAM, row.l2_miss, np.float64(popcount(missing)), stages)
-    if due > 0:
-        asked = max(begins, clock.dram_free)
-        clock.dram_free = asked + due * row.dram_cycles
-        clock.dram_busy += due * row.dram_cycles
-        arrives = asked + hardware.dram_latency
+    from_dram = _move_owed(row_number, begins, stages, clock)
+    if from_dram >= 0.0:
+        arrives = from_dram + hardware.dram_latency
     stages.misses[sm, place] = arrives
     following = stages.miss_at[sm] + 1
     stages.miss_at[sm] = following if following < hardware.miss_registers else 0
@@ -149,12 +166,13 @@ def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
     row = stages.rows[np.uint64(row_number)]
     line, sectors = _line_of(word, local), word >> SECTORS_SHIFT & SECTORS_MASK
     missing = sectors
+    _owe(row_number, sectors, stages)
     if row.rule & ASKS_L1 and hardware.has_l1:
         missing, _, _ = load_l1(line, sectors, sm, row.rule, stages.l1, stages.system)
         clock.l1_sectors += popcount(sectors)
         clock.l1_hits += popcount(sectors & ~missing)
     elif row.l1_miss < 1.0:
-        asked = _owe(row_number, _L2, row.l1_miss, np.float64(popcount(sectors)), stages)
+        asked = _owe_l1(row_number, row.l1_miss, np.float64(popcount(sectors)), stages)
         missing = (np.int64(1) << np.int64(asked)) - 1
     place = _flight_of(line)
     if missing:
@@ -191,10 +209,8 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
         store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
     at = max(at, clock.dram_free - hardware.most_dram_wait)
     begins = _cross(at, np.float64(popcount(sectors)), clock, hardware)
-    due = _owe(row_number, _DRAM, row.dirtied, np.float64(popcount(sectors)), stages)
-    if due > 0:
-        clock.dram_free = max(begins, clock.dram_free) + due * row.dram_cycles
-        clock.dram_busy += due * row.dram_cycles
+    _owe(row_number, sectors, stages)
+    _move_owed(row_number, begins, stages, clock)
     return at, begins + hardware.l2_latency
 
 
@@ -222,6 +238,7 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
     for i in range(word >> LINES_SHIFT & LINES_MASK):
         line = words[np.uint64(at + i)]
         sectors = line >> SECTORS_SHIFT & SECTORS_MASK
+        _owe(row_number, sectors, stages)
         begins, there = _fetch(
             line >> LINE_SHIFT, sectors, row_number, sm, begun, stages, clock, hardware
         )

@@ -206,21 +206,27 @@ def _dram(
 
 
 def _atomics(case: Case, sms: int, needed_by: str) -> ResourceUse | None:
-    """Atomics on the word that most go to, one after the other in the L2 cache.
+    """Atomics on the word that most go to, one after the other in the L2 cache."""
+    cycles = in_turn(case, needed_by)
+    if not cycles:
+        return None
+    return ResourceUse(Bottleneck.ATOMICS, cycles / case.profile.warps * sms, True)
 
-    Where nobody has measured a time, each takes `atomics.same_address_cycles`; None where the chip
-    has no such number. Of PTX the assembler may merge those of a warp.
+
+def in_turn(case: Case, needed_by: str) -> float:
+    """Cycles of all atomics on the word that most go to; 0 where there are none, or nobody knows.
+
+    Where nobody has measured a time, each takes `atomics.same_address_cycles`. Of PTX the assembler
+    may merge those of a warp.
     """
     machine, profile = case.machine, case.profile
     is_final = is_machine_code(case.kernel)
     count = profile.same_address_atomics if is_final else profile.merged_atomics
     cycles = machine.get("atomics.same_address_cycles")
     if cycles is None or not count:
-        return None
-    clock_hz = machine.number("clock.sm", needed_by)
+        return 0.0
     seconds = machine.get("atomics.same_address")
-    each = cycles if seconds is None else seconds * clock_hz
-    return ResourceUse(Bottleneck.ATOMICS, count * each / profile.warps * sms, True)
+    return count * (cycles if seconds is None else seconds * machine.number("clock.sm", needed_by))
 
 
 _Rows = tuple[list[ResourceUse], list[str]]
