@@ -18,7 +18,7 @@ from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
 from kernelcast.simulation.layout import HARDWARE
 
-NEEDED_BY = "the timing simulation"
+_NEEDED_BY = "the timing simulation"
 
 _PIPES: Mapping[OpClass, int] = {
     OpClass.FP32: layout.FP32_PIPE,
@@ -113,7 +113,7 @@ class SmTimings:
         if rate is not None:
             return rate
         self.notes[f"{op_class} instructions issue like fp32: no throughput.{op_class}"] = None
-        return self.machine.number("throughput.fp32", NEEDED_BY)
+        return self.machine.number("throughput.fp32", _NEEDED_BY)
 
     def _tensor_interval(self, instruction: Instruction) -> float:
         """Products of matrices by their size; a fragment's moves take one cycle."""
@@ -131,7 +131,7 @@ class SmTimings:
         if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE, OpClass.STORE):
             return 0.0
         fallback = "latency.shared" if op_class is OpClass.OTHER else "latency.fp32"
-        return self.machine.number(fallback, NEEDED_BY)
+        return self.machine.number(fallback, _NEEDED_BY)
 
     @property
     def shares_fp64(self) -> bool:
@@ -167,14 +167,14 @@ def hardware_record(
     timings = SmTimings(machine)
     schedulers = timings.schedulers
     get = machine.get
-    clock_hz = machine.number("clock.sm", NEEDED_BY)
+    clock_hz = machine.number("clock.sm", _NEEDED_BY)
     records = np.zeros(1, HARDWARE)
     one = records[0]
     one["sms"], one["schedulers"] = share.sms, schedulers
     one["places"] = -(-resident * warps // schedulers)
     one["resident"], one["warps"], one["registers"] = resident, warps, registers
     one["policy"] = get("sm.policy") if get("sm.policy") is not None else 2
-    issues = machine.number("sm.issue_per_cycle", NEEDED_BY)
+    issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
     one["fp64_of_sm"] = timings.shares_fp64
     interval = get("launch.block_interval")
@@ -184,7 +184,7 @@ def hardware_record(
     one["has_l1"] = has_l1
     _set_banks(one, machine)
     _set_latencies(one, machine)
-    bandwidth = get("l2.bandwidth") or machine.number("dram.bandwidth", NEEDED_BY)
+    bandwidth = get("l2.bandwidth") or machine.number("dram.bandwidth", _NEEDED_BY)
     one["l2_rate"] = bandwidth / clock_hz * share.share
     lines = get("noc.queue") or 64.0
     one["most_asked"] = lines * _LINE_BYTES * share.sms
@@ -200,11 +200,11 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     one["queue"] = int(get("lsu.queue") or _QUEUE)
     one["address_cycles"] = get("lsu.address_cycles") or _ADDRESS_CYCLES
     one["shared_address_cycles"] = _SHARED_ADDRESS_CYCLES
-    lanes = machine.number("throughput.load", NEEDED_BY)
+    lanes = machine.number("throughput.load", _NEEDED_BY)
     one["lsu_cycles"] = WARP_LANES / lanes
     passes = shared_pass_cycles(machine)
     if passes is None:
-        raise MissingNumberError(machine.name, "shared.bandwidth", NEEDED_BY)
+        raise MissingNumberError(machine.name, "shared.bandwidth", _NEEDED_BY)
     one["pass_cycles"] = passes
     bits = machine.numbers("l1.tag_bank_bits")
     tags = get("l1.tags")
@@ -216,8 +216,8 @@ def _set_banks(one: np.void, machine: Machine) -> None:
 
 def _set_latencies(one: np.void, machine: Machine) -> None:
     get = machine.get
-    one["shared_latency"] = machine.number("latency.shared", NEEDED_BY)
-    dram = machine.number("latency.dram", NEEDED_BY)
+    one["shared_latency"] = machine.number("latency.shared", _NEEDED_BY)
+    dram = machine.number("latency.dram", _NEEDED_BY)
     l2 = get("latency.l2") or dram
     far = get("latency.l2_far") or l2
     one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far

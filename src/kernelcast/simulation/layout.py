@@ -41,7 +41,7 @@ FP32_PIPE, INT_PIPE, FP64_PIPE, SFU_PIPE, TENSOR_PIPE, UNIFORM_PIPE, NO_PIPE, ME
 )
 PIPES = 8
 
-# Why a warp does not issue, in the order of `results.STALLS`.
+# Why a warp does not issue, named in `results`.
 (
     SELECTED,
     NOT_SELECTED,

@@ -67,10 +67,10 @@ DONE, DEADLOCK, CONTRADICTION = range(3)
 """How a simulation ends: as it should, with warps that wait for ever, or with a stream whose
 accesses are not those of the code."""
 
-LOOSE_ROUND_ROBIN, GREEDY_OLDEST, GREEDY_YOUNGEST = range(3)
+_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST = range(3)
 
 
-class WarpCode(NamedTuple):
+class _WarpCode(NamedTuple):
     """What the warps execute."""
 
     words: Any
@@ -80,7 +80,7 @@ class WarpCode(NamedTuple):
     registers: Any  # those that instructions read and write, one behind the other
 
 
-class Schedulers(NamedTuple):
+class _Schedulers(NamedTuple):
     """The warps of every scheduler, side by side."""
 
     warps: Any
@@ -93,7 +93,7 @@ class Schedulers(NamedTuple):
     why: Any  # and why one waits that waits for it
 
 
-class Residents(NamedTuple):
+class _Residents(NamedTuple):
     """The blocks of every SM."""
 
     blocks: Any
@@ -102,7 +102,7 @@ class Residents(NamedTuple):
     times: Any  # by block of the stream: when it began and ended
 
 
-class Told(NamedTuple):
+class _Told(NamedTuple):
     """What is counted."""
 
     issued: Any  # by instruction
@@ -484,7 +484,7 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
     """The warp that a scheduler issues from, or -1; and if none, from when on there may be one."""
     best, soonest = np.int64(-1), np.int64(FAR_OFF)
     last = schedulers.last[sm, scheduler]
-    if last >= 0 and hardware.policy != LOOSE_ROUND_ROBIN:
+    if last >= 0 and hardware.policy != _LOOSE_ROUND_ROBIN:
         place = np.uint64(first + last)
         free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[place])]
         if schedulers.ready[place] <= now and free < now + 1:
@@ -508,12 +508,12 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
 @inlined
 def _rank(place, k, last, schedulers, hardware):
     """How much a scheduler prefers a warp that is not the last one, unless they take turns."""
-    if hardware.policy == LOOSE_ROUND_ROBIN:
+    if hardware.policy == _LOOSE_ROUND_ROBIN:
         # Those behind the last one come first, in order.
         behind = k - last - 1
         return -(behind if behind >= 0 else behind + hardware.places)
     age = schedulers.ages[np.uint64(place)]
-    return age if hardware.policy == GREEDY_YOUNGEST else -age
+    return age if hardware.policy == _GREEDY_YOUNGEST else -age
 
 
 @inlined
@@ -644,13 +644,13 @@ def run_sms(
 ):
     """Let some SMs run until all their blocks have ended, or the limit of instructions is reached.
 
-    Parameters are those of `WarpCode`, `Schedulers`, `Residents`, `Told` and `MemoryStages`, in
+    Parameters are those of `_WarpCode`, `_Schedulers`, `_Residents`, `_Told` and `MemoryStages`, in
     that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
     """
-    program = WarpCode(words, starts, code, bounds, registers)
-    schedulers = Schedulers(warps, ready, pipe, ages, wake, last, results, why)
-    residents = Residents(blocks, order, taken, times)
-    told = Told(issued, stalls, busy, events)
+    program = _WarpCode(words, starts, code, bounds, registers)
+    schedulers = _Schedulers(warps, ready, pipe, ages, wake, last, results, why)
+    residents = _Residents(blocks, order, taken, times)
+    told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]
     stages = MemoryStages(
         pipes,

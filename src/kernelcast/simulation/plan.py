@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-MOST_SMS = 4
+_MOST_SMS = 4
 """SMs in detail: what several ask of the chip is smoother than what one does."""
 
 
@@ -52,7 +52,7 @@ def detailed_sms(
     busy = min(sms, of)
     busiest = -(-of // sms)
     # As many SMs as can go through two waves.
-    count = min(busy, MOST_SMS, max(1, int(affordable // min(busiest, 2 * resident))))
+    count = min(busy, _MOST_SMS, max(1, int(affordable // min(busiest, 2 * resident))))
     count = min(busy, wanted) if wanted else count
     rounds = _rounds(busiest, resident, affordable / count)
     chosen = [k * busy // count for k in range(count)]

@@ -11,7 +11,7 @@ from kernelcast.simulation import layout
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.simulate import Simulated
 
-STALLS: Mapping[int, str] = {
+_STALLS: Mapping[int, str] = {
     layout.SELECTED: "selected",
     layout.NOT_SELECTED: "not selected",
     layout.WAIT: "wait",
@@ -79,7 +79,7 @@ def _block_cycles(found: Simulated, plan: DetailedSms, resident: int) -> float:
 def stall_cycles(found: Simulated) -> dict[str, float]:
     """Cycles of warps by what they did or waited for, from their start to their last issue."""
     totals = found.stalls.sum(axis=0)
-    return {name: float(totals[number]) for number, name in STALLS.items()}
+    return {name: float(totals[number]) for number, name in _STALLS.items()}
 
 
 def cycle_stack(found: Simulated, cycles: float) -> dict[str, float]:
@@ -90,12 +90,12 @@ def cycle_stack(found: Simulated, cycles: float) -> dict[str, float]:
     """
     issuing = float(found.issued.sum()) / (found.sms * found.schedulers)
     share = min(1.0, issuing / found.cycles) if found.cycles else 0.0
-    stack = {STALLS[layout.SELECTED]: share * cycles}
+    stack = {_STALLS[layout.SELECTED]: share * cycles}
     waits = stall_cycles(found)
     for number in (layout.SELECTED, layout.NOT_SELECTED):
-        del waits[STALLS[number]]
+        del waits[_STALLS[number]]
     total = sum(waits.values())
     rest = (1 - share) * cycles
     if not total:
-        return stack | {STALLS[layout.DRAIN]: rest}
+        return stack | {_STALLS[layout.DRAIN]: rest}
     return stack | {name: rest * spent / total for name, spent in waits.items()}

@@ -37,7 +37,7 @@ class Simulated:
     issued:
         How often each instruction was.
     stalls:
-        By instruction and reason (`results.STALLS`), cycles of warps that were about to issue it.
+        By instruction and reason (`layout`), cycles of warps that were about to issue it.
     busy:
         By pipe of `simulation.layout`, cycles of all schedulers.
     times:

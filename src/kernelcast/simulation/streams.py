@@ -24,7 +24,6 @@ memory are those of the warp's own memory, from 0 on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,41 +68,3 @@ class WarpStreams:
         """The words of a warp of the block at a place of `blocks`."""
         at = block * self.warps + warp
         return self.words[self.starts[at] : self.starts[at + 1]]
-
-
-@dataclass(frozen=True, slots=True)
-class StreamedRequest:
-    """One ACCESS, decoded; `lines` pairs line and sectors."""
-
-    instruction: int
-    space: int
-    lanes: int
-    passes: int
-    ideal_passes: int
-    tag_passes: int
-    lines: tuple[tuple[int, int], ...]
-
-
-def decoded(words: NDArray[np.int64]) -> Iterator[int | StreamedRequest]:
-    """The words of a warp: a basic block that it enters, or a request."""
-    at = 0
-    while at < len(words):
-        word = int(words[at])
-        at += 1
-        if word & KIND_MASK == ENTER:
-            yield word >> BLOCK_SHIFT & BLOCK_MASK
-            continue
-        count = word >> LINES_SHIFT & LINES_MASK
-        yield StreamedRequest(
-            instruction=word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK,
-            space=word >> SPACE_SHIFT & SPACE_MASK,
-            lanes=word >> LANES_SHIFT & LANES_MASK,
-            passes=word >> PASSES_SHIFT & PASSES_MASK,
-            ideal_passes=word >> IDEAL_SHIFT & IDEAL_MASK,
-            tag_passes=word >> TAGS_SHIFT & TAGS_MASK,
-            lines=tuple(
-                (int(line) >> LINE_SHIFT, int(line) >> SECTORS_SHIFT & SECTORS_MASK)
-                for line in words[at : at + count]
-            ),
-        )
-        at += count
