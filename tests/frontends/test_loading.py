@@ -156,6 +156,16 @@ def test_a_template_that_is_not_there_suggests_the_nearest(source: Path) -> None
         load(source, kernels=["lib::scale<4>"])
 
 
+def test_a_template_of_an_included_file_stands_beside_the_sources_own_kernels(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "lib.cuh").write_text("template <int N> __global__ void fill(int* x) { *x = N; }")
+    path = tmp_path / "k.cu"
+    path.write_text('#include "lib.cuh"\n__global__ void own(int* x) { *x = 0; }')
+    module = load(path, kernels=["fill<3>"])
+    assert set(module.kernel_names) == {"fill<3>", "own"}
+
+
 def test_a_file_of_templates_says_how_to_name_one(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text("template <int N> __global__ void fill(int* x) { x[0] = N; }")

@@ -16,6 +16,8 @@ from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, Compilation, CompileOptions, compile_cuda
 
+_INCLUDES = re.compile(r"^\s*#\s*include\s*\"", re.MULTILINE)
+"""Files of the source's author, which may define kernels too."""
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes spill stores, (\d+) bytes spill loads"
 )
@@ -76,8 +78,9 @@ def compile_source(
     """Compile a source and instantiate the template kernels that `kernels` names."""
     declared = declared_kernels(source)
     expressions = tuple(dict.fromkeys(k.strip() for k in kernels if "<" in k))
-    for expression in expressions:
-        _check_declared(expression, declared, name)
+    if not _INCLUDES.search(source):
+        for expression in expressions:
+            _check_declared(expression, declared, name)
     compilation = compile_cuda(
         source,
         name=name,
@@ -94,7 +97,7 @@ def compile_source(
 
 
 def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name: str) -> None:
-    """NotFoundError for a template that the source, where it shows any, does not define."""
+    """NotFoundError for a template that the source, where it shows any kernel, does not define."""
     base = expression.partition("<")[0].strip().rpartition("::")[2]
     known = {kernel.name for kernel in declared}
     if known and base not in known:
