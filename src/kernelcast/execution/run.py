@@ -18,7 +18,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Launch
 from kernelcast.toolchain.cache import Cache
 
-MOST_SAVED_BYTES = 256 << 20
+MOST_SAVED_BYTES = 1 << 30
 """Arrays are saved up to this, all together, to be as they were after a run."""
 
 
