@@ -152,6 +152,38 @@ def test_the_written_is_bounded_by_what_the_l2_cache_keeps(tmp_path: Path) -> No
     assert (found.low, found.value, found.high) == (0, 0, 256)
 
 
+def test_what_moves_is_what_is_read_and_what_is_written(tmp_path: Path) -> None:
+    found = expectations(case_of(tmp_path, COPY))
+    bytes_read, bytes_written, both = (
+        found[f"dram__bytes{which}.sum"] for which in ("_read", "_write", "")
+    )
+    assert both.value == bytes_read.value + bytes_written.value
+    assert (both.low, both.high) == (bytes_read.low, bytes_read.high + bytes_written.high)
+
+
+def test_where_no_caches_are_simulated_the_l2_cache_keeps_its_share_of_what_is_written(
+    tmp_path: Path,
+) -> None:
+    """Half of 4 MiB, of 16 MiB that are written."""
+    larger = {"grid = 8": "grid = 16384", "2048": "1 << 22", "1024": "1 << 21"}
+    source = COPY
+    for size, many in larger.items():
+        source = source.replace(size, many)
+    case = case_of(tmp_path, source)
+    numbers = {n: q for n, q in case.machine.quantities.items() if n != "l2.ways"}
+    estimated = replace(case, machine=replace(case.machine, quantities=numbers))
+    assert estimated.cache_counts is None
+    mib = (1 << 20) / 32
+    assert expected_counters(estimated)["dram__sectors_write.sum"] == (16 - 4 / 2) * mib
+
+
+def test_a_fused_operation_is_two(tmp_path: Path) -> None:
+    source = COPY.replace("to[2 * i] = from[i]", "to[2 * i] = 3 * from[i] + 2; to[i] = from[i] + 1")
+    found = expectations(case_of(tmp_path, source))
+    assert found["flop_count_sp"].value == 3 * 1024
+    assert found["flop_count_dp"].value == 0
+
+
 def test_every_opcode_is_in_one_table() -> None:
     tables = (COUNTED, NAMED, UNSETTLED)
     every = [name for table in tables for names in table.values() for name in names.split()]

@@ -19,7 +19,13 @@ from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import AccessProfile
-from kernelcast.validation.profiler_classes import CLASSES, PLAIN, classes_of, is_settled
+from kernelcast.validation.profiler_classes import (
+    CLASSES,
+    OPERATIONS,
+    PLAIN,
+    classes_of,
+    is_settled,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +124,29 @@ def _class(name: str) -> Answer:
     return answer
 
 
+def _operations(weights: Mapping[str, int]) -> Answer:
+    """Operations of threads, by how many an instruction has. A file has them as a rate, of another
+    pass of the profiler than its time, so only nearly."""
+
+    def operations(e: _ExecutedCounts) -> float:
+        return e.active * weights.get(e.instruction.opcode, 0)
+
+    counted = _instructions(operations)
+
+    def answer(case: Case) -> ExpectedCount | None:
+        found = counted(case)
+        if found is None:
+            return None
+        return ExpectedCount(
+            found.value, found.value * (1 - _RATE_ERROR), found.value * (1 + _RATE_ERROR)
+        )
+
+    return answer
+
+
+_RATE_ERROR = 1e-3
+
+
 # --- accesses -------------------------------------------------------------------------------------
 def _plain_accesses(case: Case, space: Space, op_class: OpClass) -> Iterator[AccessProfile]:
     for access in case.profile.accesses:
@@ -207,10 +236,21 @@ def _dram_write(case: Case) -> ExpectedCount:
     written = _written(case)
     kept = (case.machine.get("l2.size") or 0.0) / SECTOR_BYTES
     stored = _sectors(case.profile.accesses, OpClass.STORE)
-    value = written
+    value = written - kept * (case.machine.get("l2.dirty_share") or 0.0)
     if counts := case.cache_counts:
         value = counts.dram_written_sectors - _later(case, counts.dirty_sectors)
     return ExpectedCount(max(0.0, value), max(0.0, written - kept), max(written, stored))
+
+
+def _dram(case: Case) -> ExpectedCount:
+    """What is read and what is written."""
+    both = _dram_read(case), _dram_write(case)
+    value, low, high = (sum(values) for values in zip(*map(_bounds, both), strict=True))
+    return ExpectedCount(value, low, high)
+
+
+def _bounds(count: ExpectedCount) -> tuple[float, float, float]:
+    return count.value, count.low, count.high
 
 
 def _later(case: Case, sectors: float) -> float:
@@ -278,6 +318,8 @@ def _table() -> dict[str, Answer]:
         "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": _instructions(
             _active, per_warp=True
         ),
+        # Floating-point operations.
+        **{name: _operations(weights) for name, weights in OPERATIONS.items()},
         # Shared memory: passes over its banks.
         "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": _wavefronts(OpClass.LOAD),
         "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": _wavefronts(OpClass.STORE),
@@ -288,6 +330,7 @@ def _table() -> dict[str, Answer]:
         "dram__sectors_write.sum": _dram_write,
         "dram__bytes_read.sum": _times(SECTOR_BYTES, _dram_read),
         "dram__bytes_write.sum": _times(SECTOR_BYTES, _dram_write),
+        "dram__bytes.sum": _times(SECTOR_BYTES, _dram),
         # Warps of an SM, in percent of the most: possible ones, and the mean of a launch.
         "sm__maximum_warps_per_active_cycle_pct": _theoretical,
         "sm__warps_active.avg.pct_of_peak_sustained_active": _achieved,

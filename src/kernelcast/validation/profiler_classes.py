@@ -23,6 +23,12 @@ PLAIN: Mapping[tuple[Space, OpClass], tuple[str, ...]] = {
 }
 """Loads and stores proper: atomics and asynchronous copies have counters of their own."""
 
+OPERATIONS: Mapping[str, Mapping[str, int]] = {
+    "flop_count_sp": {"FADD": 1, "FMUL": 1, "FFMA": 2},
+    "flop_count_dp": {"DADD": 1, "DMUL": 1, "DFMA": 2},
+}
+"""Floating-point operations by opcode; the names are nvprof's, as Nsight Compute has only rates."""
+
 CLASSES = ("fp16", "fp32", "fp64", "integer", "control", "memory", "misc", "conversion")
 
 COUNTED: Mapping[str, str] = {
