@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -9,9 +10,14 @@ import pytest
 
 from kernelcast.frontends.workloads import LaunchFlags, read_workload
 from kernelcast.machines.loader import machine_names
+from kernelcast.measurements.reading import read_measurements
 
 PUBLIC = Path(__file__).parents[2] / "measurements/public"
 WORKLOADS = sorted(PUBLIC.rglob("*.cu"))
+ON_VARIABLES = (PUBLIC / "gpuflopbench/hungarian-cuda/step_1_col_sub.cu",)
+"""Kernels without arguments."""
+SHARED = Path(os.environ.get("KERNELCAST_SHARED", Path(__file__).parents[3] / "shared"))
+HECBENCH = sorted((PUBLIC / "gpuflopbench").rglob("*.cu"))
 
 
 @pytest.mark.parametrize("file", WORKLOADS, ids=lambda file: str(file.relative_to(PUBLIC)))
@@ -19,7 +25,7 @@ def test_launches_evaluate(file: Path) -> None:
     """Else no measurement of the set can be predicted."""
     launches = read_workload(file).launches
     assert launches
-    assert all(launch.kernel and launch.args for launch in launches)
+    assert all(launch.kernel and (launch.args or file in ON_VARIABLES) for launch in launches)
 
 
 def test_every_set_of_the_table_names_workloads_that_are_there_and_a_known_gpu() -> None:
@@ -29,7 +35,8 @@ def test_every_set_of_the_table_names_workloads_that_are_there_and_a_known_gpu()
     for one in sets:
         assert one["gpu"] in machine_names()
         assert ("folder" in one) != ("workload" in one)
-        named = {path.stem for path in (PUBLIC / one.get("folder", ".")).glob("*.cu")}
+        named = {path.stem for path in (PUBLIC / one.get("folder", ".")).rglob("*.cu")}
+        assert named
         assert set(one.get("without", ())) <= named
         if "workload" in one:
             assert Path(one["workload"]).stem in named
@@ -70,3 +77,16 @@ def test_stream_reserves_more_for_a_single_block(blocks: int, smem_bytes: int) -
     flags = LaunchFlags(parameters={"block": 96, "blocks": blocks})
     (launch,) = read_workload(PUBLIC / "stream.cu", flags).launches
     assert (launch.smem_bytes, launch.grid[0]) == (smem_bytes, ((128 << 20) + 2) // 96 + 1)
+
+
+def test_kernels_of_hecbench_are_launched_as_those_that_were_measured() -> None:
+    """Grid and block of every row of a kernel that has a workload."""
+    files = [*(SHARED / "data").glob("*gpuFLOPBench/cuda-profiling/*.csv")]
+    if not files:
+        pytest.skip("no table of gpuFLOPBench")
+    rows = read_measurements(files[0]).observations
+    for file in HECBENCH:
+        name = f"{file.parent.name}/{file.stem}"
+        measured = {(row.grid, row.block) for row in rows if row.kernel == name}
+        launch = read_workload(file).launches[-1]
+        assert {(launch.grid, launch.block)} == measured, name

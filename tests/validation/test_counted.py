@@ -50,9 +50,19 @@ def test_a_kernel_reads_what_the_launches_before_it_wrote(folder: Path) -> None:
         assert (score.median, score.median_error) == (1, 0), score.metric
 
 
-def test_a_kernel_without_a_workload_is_named(folder: Path) -> None:
-    pairs, missing = execute_counted([Observation("thrice", {}, ())], folder, CHIP)
-    assert (pairs, missing) == ([], ["thrice: no workload"])
+def test_kernels_without_a_workload_are_one_line(folder: Path) -> None:
+    few, many = (
+        [Observation(f"k{n}", {}, ()) for n in range(count) for _ in "ab"] for count in (2, 5)
+    )
+    assert execute_counted(few, folder, CHIP) == ([], ["no workload: k0, k1"])
+    assert execute_counted(many, folder, CHIP) == ([], ["no workload: k0, k1, k2 and 2 others"])
+
+
+def test_a_kernel_of_a_program_has_its_workload_in_the_programs_folder(folder: Path) -> None:
+    (folder / "app").mkdir()
+    (folder / "twice.cu").rename(folder / "app/twice.cu")
+    ((_, case),), missing = execute_counted([Observation("app/twice", {}, ())], folder, CHIP)
+    assert (case.launch.kernel, missing) == ("twice", [])
 
 
 def test_a_workload_that_does_not_launch_its_kernel_is_named(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernelcast.errors import InputError, KernelcastError
@@ -14,6 +14,10 @@ from kernelcast.machines.machine import Machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.run import ENOUGH, Sampling
+from kernelcast.validation.judging import cases_of_kernel
+
+_NAMED = 3
+"""Kernels without a workload that are named."""
 
 
 def execute_counted(
@@ -27,28 +31,34 @@ def execute_counted(
 ) -> tuple[list[tuple[Observation, Case]], list[str]]:
     """What was read beside the case of every kernel, and why others are missing.
 
-    The workload of a kernel is the source in `folder` that is named as it; launches of other
-    kernels in it make what the kernel reads.
+    The workload of a kernel is the source in `folder` that is named as it, that of `heat/zero`
+    `heat/zero.cu`; launches of other kernels in it make what the kernel reads.
     """
-    files = {path.stem: path for path in folder.glob("*.cu")}
+    files = {one.kernel: folder / f"{one.kernel}.cu" for one in observations}
+    there = {kernel for kernel, file in files.items() if file.is_file()}
+    known = [one for one in observations if one.kernel in there]
     pairs: list[tuple[Observation, Case]] = []
     missing: list[str] = []
-    for at, one in enumerate(observations):
+    for at, one in enumerate(known):
         try:
-            pairs.append((one, _case(files.get(one.kernel), one.kernel, chip, build, sampling)))
+            pairs.append((one, _case(files[one.kernel], one.kernel, chip, build, sampling)))
         except KernelcastError as error:
             missing.append(f"{one}: {error.what}")
         if progress:
-            progress((at + 1) / len(observations))
-    return pairs, missing
+            progress((at + 1) / len(known))
+    return pairs, [*missing, *_without_workload([k for k in files if k not in there])]
 
 
-def _case(
-    file: Path | None, kernel: str, chip: Machine, build: Build | None, sampling: Sampling
-) -> Case:
-    if file is None:
-        raise InputError("no workload")
-    for case in cases_of_workload(read_workload(file), [chip], build=build, sampling=sampling):
-        if case.launch.kernel.partition("<")[0] == kernel:
-            return case
-    raise InputError("its workload does not launch it", where=str(file))
+def _without_workload(kernels: Sequence[str]) -> Iterator[str]:
+    """One line: a table may hold hundreds of kernels."""
+    named, others = ", ".join(kernels[:_NAMED]), len(kernels) - _NAMED
+    if named:
+        yield f"no workload: {named}" + (f" and {others} others" if others > 0 else "")
+
+
+def _case(file: Path, kernel: str, chip: Machine, build: Build | None, sampling: Sampling) -> Case:
+    cases = cases_of_workload(read_workload(file), [chip], build=build, sampling=sampling)
+    named = cases_of_kernel(kernel, cases)
+    if not named:
+        raise InputError("its workload does not launch it", where=str(file))
+    return named[0]

@@ -80,6 +80,13 @@ def of_kernels(found: Iterable[_HeldKernel], only: Sequence[str], file: str) -> 
     return [one for one in every if not only or one.kernel in only]
 
 
+def cases_of_kernel(name: str, cases: Sequence[Case]) -> Sequence[Case]:
+    """Of the launches of a workload those of a kernel, by its name or as `heat/zero`: the others
+    make what it reads."""
+    kernel = name.rpartition("/")[2]
+    return [case for case in cases if case.launch.kernel.partition("<")[0] == kernel]
+
+
 def known_workload(kernel: str, launch: Launch) -> Workload:
     """A launch of one of the kernels with known results."""
     source = kernel_named(kernel).source
@@ -98,6 +105,9 @@ def judge(
 ) -> Judged:
     """Predict every workload by every model; what cannot be predicted is named.
 
+    Where launches of a workload are of the kernel that was timed, they are what was timed, else all
+    are.
+
     With `skips_models`, so is a model that needs a number the machine lacks; else that is the
     MissingNumberError it is. `progress` is told the share of the workloads that is done.
     """
@@ -105,7 +115,8 @@ def judge(
     missing: list[str] = []
     for at, one in enumerate(timed):
         try:
-            cases = cases_of_workload(one.workload, [chip], build=one.build, sampling=sampling)
+            every = cases_of_workload(one.workload, [chip], build=one.build, sampling=sampling)
+            cases = cases_of_kernel(one.kernel, every) or every
             missing += _compare(one, cases, models, compared, skips_models=skips_models)
             if executed:
                 executed(one, cases)

@@ -29,8 +29,8 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `data` is the file, wherever it lies in the folder of the data. The workload is `workload`, one
     for every kernel of the file that `kernels` translates to the name in the code, or every source
-    in `folder` but those `without`. `settings` replace numbers of the machine, `nvrtc` names the
-    compiler, and what took less than `longer_than_us` is left out.
+    in `folder` that is named as a kernel, but those `without`. `settings` replace numbers of the
+    machine, `nvrtc` names the compiler, and what took less than `longer_than_us` is left out.
     """
 
     title: str
@@ -150,9 +150,11 @@ def accuracy_of_set(
 
 def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
     if one.folder:
-        for workload in sorted((workloads / one.folder).glob("*.cu")):
-            if workload.stem not in one.without:
-                yield _SetWorkload(workload, (workload.stem,))
+        folder = workloads / one.folder
+        for workload in sorted(folder.rglob("*.cu")):
+            kernel = workload.relative_to(folder).with_suffix("").as_posix()
+            if kernel not in one.without:
+                yield _SetWorkload(workload, (kernel,))
     elif one.kernels:
         for name, kernel in one.kernels.items():
             yield _SetWorkload(workloads / one.workload, (name,), kernel)
