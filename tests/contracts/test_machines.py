@@ -196,6 +196,7 @@ WORKINGS = {
     "sm.replays": (0, 0, 1, 1, 0, 0, 0),
     "sm.scheduler_pipes": (0, 0, 0, 1, 1, 1, 1),
     "sm.integer_pipe": (0, 0, 0, 0, 0, 0, 1),
+    "sm.policy": (0, 0, 0, 0, 0, 0, 2),
     "sm.profiler_counters": (0, 0, 0, 0, 0, 0, 1),
 }
 """How a Tesla 1.0, Tesla 1.3, Fermi, Kepler, Maxwell, Pascal and Turing work."""

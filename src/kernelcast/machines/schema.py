@@ -80,6 +80,12 @@ _SM = {
     "sm.scheduler_pipes": _flag("every warp scheduler has arithmetic pipes of its own"),
     "sm.integer_pipe": _flag("integer arithmetic has a pipe beside that of floating point"),
     "sm.replays": _flag("a memory instruction is issued again for every further pass it takes"),
+    "sm.policy": _count(
+        "1",
+        "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest",
+        0,
+        2,
+    ),
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
