@@ -38,6 +38,9 @@ EVERY_CHIP = [
     "shared.banks",
     "shared.bank_width",
     "shared.bandwidth",
+    "lsu.queue",
+    "lsu.address_cycles",
+    "lsu.shared_address_cycles",
     "launch.overhead",
     "latency.fp32",
     "latency.int",
@@ -59,6 +62,13 @@ EVERY_CHIP = [
     "throughput.store",
 ]
 FROM_VOLTA_ON = [
+    "sm.instruction_cache",
+    "fetch.line",
+    "fetch.l0_size",
+    "fetch.latency",
+    "fetch.ahead",
+    "fetch.interval",
+    "registers.read_cycles",
     "throughput.fp16",
     "throughput.fp64",
     "throughput.shuffle",

@@ -44,7 +44,7 @@ _MEMORY_RATES = (
     *(f"dram.{which}bandwidth" for which in ("", "achieved_", "write_", "mixed_")),
     *("dram.scattered_rate", "volkov.latency_capacity", "volkov.latency_capacity_2"),
 )
-_BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic")
+_BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic", "fetch.l2_latency")
 _L2_CYCLES = ("latency.atomic_conflict", "atomics.same_address_cycles")
 _DRAM_LATENCIES = ("latency.dram", "volkov.latency_base", "mwp_cwp.mem_ld")
 _MEMORY_CYCLES = (

@@ -88,6 +88,17 @@ _SM = {
     ),
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
+    "registers.read_cycles": _count("cycles", "in which an instruction reads its registers", 1, 64),
+    "lsu.queue": _count("1", "memory instructions of a scheduler that wait to be sent", 1, 1024),
+    "lsu.address_cycles": _real(_CYCLES, "addresses of a scheduler's memory instruction", 0.1, 64),
+    "lsu.shared_address_cycles": _real(_CYCLES, "the same in shared memory", 0.1, 64),
+    "fetch.line": _count("byte", "of instructions that are fetched at once", 16, 65536),
+    "fetch.l0_size": _count("byte", "instructions that a scheduler's own cache holds"),
+    "fetch.ahead": _count("1", "lines behind one that is missed that are fetched, too", 0, 1024),
+    "fetch.interval": _real(_CYCLES, "from line to line that sm.instruction_cache gives", 0.1, 1e4),
+    "fetch.l2_interval": _real(_CYCLES, "from line to line that an SM gets from beyond", 0.1, 1e4),
+    "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
+    "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
@@ -144,6 +155,7 @@ _THROUGHPUT = {
         OpClass.STORE: "addresses that the load/store units take",
         OpClass.SHUFFLE: "warp shuffle",
         OpClass.VOTE: "warp vote",
+        OpClass.UNIFORM: "what a warp does once for all its lanes",
     }.items()
 } | {
     "throughput.convert64": _throughput("conversion from and to 64-bit types"),
@@ -192,6 +204,7 @@ _LATENCY = {
     "latency.bank_conflict": _latency("each further lane that wants the bank of another"),
     "latency.transaction": _latency("each further transaction of a load from memory"),
     "latency.barrier": _latency("barrier of a block whose warps all wait"),
+    "latency.barrier_release": _latency("from the last arrival at a barrier to what follows it"),
     "latency.barrier_warp": _latency("each further warp of the block at a barrier"),
     "latency.block_replacement": _latency("from a block's end to its successor's start"),
 }
@@ -267,6 +280,9 @@ _MEMORY = {
     "atomics.same_address_system": _real("s", "the same of scope .sys", 1e-12, 1),
     "atomics.same_address_cycles": _real(
         _CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
+    ),
+    "atomics.shared_lane_cycles": _real(
+        _CYCLES, "of the banks for each lane that adds to one word in shared memory", 0.1, 1e4
     ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),

@@ -43,18 +43,6 @@ _FEWEST_LANES = 4
 """Of an arithmetic pipe that each scheduler has for itself; with fewer, all share one."""
 _LINE_BYTES = 128.0
 
-_ADDRESS_CYCLES, _SHARED_ADDRESS_CYCLES, _QUEUE = 4.0, 2.0, 5
-"""Of the memory instructions of one scheduler: cycles of each, and how many wait. R. Huerta et al.:
-Analyzing Modern NVIDIA GPU cores. MICRO 2025, Table 1 (RTX A6000): five issue in a row, and then
-one in four cycles."""
-_SHARED_ATOMIC_CYCLES = 2.0
-"""For each lane that wants one word: Z. Jia et al.: Dissecting the NVidia Turing T4 GPU via
-Microbenchmarking. 2019, Table 4.3: 32 lanes take 66 to 69 cycles on V100 and T4."""
-_BARRIER_CYCLES = 16.0
-"""From the last arrival to the first issue: 15 cycles from 16 warps on, on an RTX PRO 6000."""
-_UNIFORM_INTERVAL = 2.0
-"""Half a warp instruction in a cycle: the simulator of the same paper."""
-
 
 @dataclass(frozen=True)
 class SmTimings:
@@ -94,8 +82,6 @@ class SmTimings:
     def _interval(self, op_class: OpClass, pipe: int, instruction: Instruction) -> float:
         if pipe == layout.NO_PIPE:
             return 1.0
-        if op_class is OpClass.UNIFORM:
-            return _UNIFORM_INTERVAL
         if op_class is OpClass.TENSOR:
             return self._tensor_interval(instruction)
         rate = self._rate(op_class, instruction)
@@ -166,21 +152,21 @@ def hardware_record(
     """
     timings = SmTimings(machine)
     schedulers = timings.schedulers
-    get = machine.get
+    get, number = machine.get, machine.number
     clock_hz = machine.number("clock.sm", _NEEDED_BY)
     records = np.zeros(1, HARDWARE)
     one = records[0]
     one["sms"], one["schedulers"] = share.sms, schedulers
     one["places"] = -(-resident * warps // schedulers)
     one["resident"], one["warps"], one["registers"] = resident, warps, registers
-    one["policy"] = get("sm.policy") if get("sm.policy") is not None else 2
+    one["policy"] = machine.number("sm.policy", _NEEDED_BY)
     issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
     one["fp64_of_sm"] = timings.shares_fp64
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0
     one["replacement"] = get("latency.block_replacement") or 0.0
-    one["sync_cycles"] = get("latency.barrier") or _BARRIER_CYCLES
+    one["sync_cycles"] = get("latency.barrier") or number("latency.barrier_release", _NEEDED_BY)
     one["has_l1"] = has_l1
     _set_banks(one, machine)
     _set_latencies(one, machine)
@@ -197,9 +183,9 @@ def hardware_record(
 def _set_banks(one: np.void, machine: Machine) -> None:
     """The load/store unit, shared memory and the L1 cache."""
     get = machine.get
-    one["queue"] = int(get("lsu.queue") or _QUEUE)
-    one["address_cycles"] = get("lsu.address_cycles") or _ADDRESS_CYCLES
-    one["shared_address_cycles"] = _SHARED_ADDRESS_CYCLES
+    one["queue"] = int(machine.number("lsu.queue", _NEEDED_BY))
+    for name in ("address_cycles", "shared_address_cycles"):
+        one[name] = machine.number(f"lsu.{name}", _NEEDED_BY)
     lanes = machine.number("throughput.load", _NEEDED_BY)
     one["lsu_cycles"] = WARP_LANES / lanes
     passes = shared_pass_cycles(machine)
@@ -211,7 +197,7 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     one["tag_cycles"] = (1 << len(bits)) / tags if tags and bits else 0.0
     one["l1_rate"] = get("l1.bandwidth") or _LINE_BYTES / passes
     one["conflict_cycles"] = get("latency.bank_conflict") or passes
-    one["shared_atomic_cycles"] = _SHARED_ATOMIC_CYCLES
+    one["shared_atomic_cycles"] = machine.number("atomics.shared_lane_cycles", _NEEDED_BY)
 
 
 def _set_latencies(one: np.void, machine: Machine) -> None:
