@@ -52,6 +52,10 @@ def test_json_holds_every_number_and_no_nan(run):
         (["latency-hiding", "--warps", "65", "--gpu", "gtx-680"], "outside 1 to 64 warps"),
         (["latency-hiding", "--gpu", "h100-sxm"], "no volkov.latency_base"),
         (["latency-hiding", "--set", "dram.bandwidth=0"], "out of range"),
+        (
+            ["latency-hiding", "--observed", "simulation", "--alpha", "0.5"],
+            "0.5 additions per load",
+        ),
     ],
 )
 def test_bad_input_is_one_line(run, arguments, said):
@@ -60,3 +64,19 @@ def test_bad_input_is_one_line(run, arguments, said):
     assert outcome.out == ""
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_the_timing_simulation_is_observed_in_its_place(run):
+    command = ("validate", "latency-hiding", "--observed", "simulation", "--gpu", "gtx-680")
+    outcome = run(*command, "--alpha", "0,inf", "--json")
+    answer = json.loads(outcome.out)
+    assert outcome.status == 0
+    assert answer["observed"].startswith("timing simulation")
+    (agreement,) = answer["agreements"]
+    assert agreement["holds"]
+    assert agreement["near_points"] == 9
+    assert {s["model"] for s in answer["scores"]} > {"refined", "volkov"}
+    stated = {
+        (s["model"], s["quantity"], s["found"], s["by_refined"]) for s in answer["statements"]
+    }
+    assert any(own and other and abs(own - other) > 0.05 for _, _, own, other in stated)

@@ -139,10 +139,10 @@ def test_one_call_answers_like_many():
     """Arrays of alpha and occupancy give what each pair gives alone."""
     machine = load_machine("gtx-680")
     on = field(machine, (0, 16, math.inf), (4, 32, 64))
-    whole = {c.name: c.throughput(on.work) for c in contestants(machine, on.warps)}
+    whole = {c.name: c.throughput(on.work) for c in contestants(on)}
     for column, n in enumerate((4, 32, 64)):
         one = field(machine, (16,), (n,))
-        for c in contestants(machine, on.warps):
+        for c in contestants(one):
             alone = np.broadcast_to(c.throughput(one.work), (1, 1))[0, 0]
             together = np.broadcast_to(whole[c.name], on.observed.shape)[1, column]
             assert alone == pytest.approx(together, rel=1e-9), c.name

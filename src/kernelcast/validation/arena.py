@@ -3,9 +3,11 @@
 V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, sections 7.9 and
 7.10. At every arithmetic intensity alpha and occupancy n, the throughput that a model predicts is
 divided by the observed one; the smallest and the largest quotient over the occupancies say how far
-the model errs at that alpha. Observed is here what the refined model of section 6.5 gives:
+the model errs at that alpha. Observed is what the refined model of section 6.5 gives:
 
     x = min(n / (a + b T / (c - T) + alpha alu_lat), throughput bound),  T the memory throughput
+
+or any other function of a machine and such points, as the timing simulation (`played_mix`).
 
 As in the dissertation only occupancies with as many warps on every scheduler count, and alpha runs
 over 1 to 512 in steps of a factor of the root of 2, rounded to whole instructions.
@@ -40,11 +42,24 @@ ALPHAS = tuple(sorted({round(2 ** (k / 2)) for k in range(19)}))
 """18 numbers: from 1 to 512 there are 19 powers of the root of 2, but whole additions go with each
 load, and the power 1.41 is as near to 1 as it gets (section 7.9 samples "approximately")."""
 
+LIMITS = (0.0, math.inf)
+"""Loads alone and additions alone."""
+
+REFINED = "refined"
+_NEEDED_BY = "the refined model of section 6.5"
+
 _PEAK_SHARE = 0.9
 """Latency counts as hidden from this share of the throughput bound on (section 4.5)."""
 
+_NEAR = 0.05
+"""Near the bound, where latency is hidden, two descriptions of one chip differ by no more."""
+
 _ENDLESS = 1e6
 """Repetitions after which what happens once per warp no longer shows."""
+
+
+Observed = Callable[[Machine, Floats, Floats], Floats]
+"""The throughput that models are held to, of a machine: a row per alpha, a column per occupancy."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,8 @@ class Field:
     """One machine, its occupancies, and the work and observed throughput at each alpha.
 
     Arrays have a row per alpha and a column per occupancy; throughput is in groups of alpha + 1
-    instructions, additions where alpha is infinite, per cycle and SM.
+    instructions, additions where alpha is infinite, per cycle and SM. `refined` is that of section
+    6.5, `loads` and `additions` the observed one of either alone, by occupancy.
     """
 
     machine: Machine
@@ -68,6 +84,14 @@ class Field:
     warps: Floats
     work: WarpWork
     observed: Floats
+    refined: Floats
+    loads: Floats
+    additions: Floats
+
+    @property
+    def bound(self) -> Floats:
+        """The throughput that no model exceeds, by row and column."""
+        return np.broadcast_to(np.asarray(self.work.bound, np.float64), self.observed.shape)
 
 
 @dataclass(frozen=True)
@@ -105,51 +129,84 @@ class ArenaScore:
         return float(np.max(needed) / ends) if np.isfinite(ends) else 1.0
 
 
+@dataclass(frozen=True)
+class Agreement:
+    """Throughput by the refined model over the observed one on a GPU: its extremes at all points,
+    and at those near the bound, where the refined model is within 5 % of it."""
+
+    gpu: str
+    points: int
+    extremes: tuple[float, float]
+    near_points: int
+    near_extremes: tuple[float, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is within 5 % of what is observed at all points near the bound."""
+        low, high = self.near_extremes
+        return low >= 1 - _NEAR and high <= 1 + _NEAR
+
+
+def refined_throughput(machine: Machine, alphas: Floats, warps: Floats) -> Floats:
+    """The refined model of section 6.5; raises MissingNumberError for a number of its law."""
+    mix = Mix(1)
+    work = mix_work(machine, mix, warps[None, :], alphas[:, None])
+    law = mix_contention(machine, mix)
+    if law is None:
+        raise MissingNumberError(machine.name, "volkov.latency_base", _NEEDED_BY)
+    return contended_throughput(
+        work.warps,
+        lambda x: work.arithmetic_path + work.memory * law.latency(x * work.memory),
+        work.bound,
+    )
+
+
+def even_occupancies(machine: Machine) -> Floats:
+    """Warps per SM of which every scheduler has as many, up to the most."""
+    schedulers = machine.number("sm.schedulers", _NEEDED_BY)
+    most = machine.number("occupancy.warps_per_sm", _NEEDED_BY)
+    return np.arange(schedulers, most + 1, schedulers, dtype=np.float64)
+
+
 def field(
-    machine: Machine, alphas: Sequence[float] = ALPHAS, warps: Sequence[float] | None = None
+    machine: Machine,
+    alphas: Sequence[float] = ALPHAS,
+    warps: Sequence[float] | None = None,
+    observed: Observed = refined_throughput,
 ) -> Field:
     """The workload on a machine, at whole numbers of warps per scheduler unless `warps` are given.
 
     Raises
     ------
     MissingNumberError
-        If the machine lacks a number that the workload or the refined model needs.
+        If the machine lacks a number that the workload or the observed side needs.
     InputError
         If an alpha is negative, or an occupancy not from 1 to the most warps of an SM.
     """
     if not len(alphas):
         raise InputError("no alpha is given", hint="give at least one")
-    needed_by = "the refined model of section 6.5"
-    if warps is None:
-        schedulers = machine.number("sm.schedulers", needed_by)
-        most = machine.number("occupancy.warps_per_sm", needed_by)
-        warps = tuple(np.arange(schedulers, most + 1, schedulers))
-    n = np.asarray(warps, np.float64)
+    n = even_occupancies(machine) if warps is None else np.asarray(warps, np.float64)
     a = np.asarray(alphas, np.float64)
-    mix = Mix(1)
-    work = mix_work(machine, mix, n[None, :], a[:, None])
-    law = mix_contention(machine, mix)
-    if law is None:
-        raise MissingNumberError(machine.name, "volkov.latency_base", needed_by)
-    observed = contended_throughput(
-        work.warps,
-        lambda x: work.arithmetic_path + work.memory * law.latency(x * work.memory),
-        work.bound,
-    )
-    return Field(machine, a, n, work, observed)
+    work = mix_work(machine, Mix(1), n[None, :], a[:, None])
+    refined = refined_throughput(machine, a, n)
+    judged = refined if observed is refined_throughput else observed(machine, a, n)
+    loads, additions = observed(machine, np.array(LIMITS), n)
+    return Field(machine, a, n, work, judged, refined, loads, additions)
 
 
-def contestants(machine: Machine, warps: Sequence[float] | Floats) -> tuple[Contestant, ...]:
-    """All models that are judged.
+def contestants(on: Field) -> tuple[Contestant, ...]:
+    """All models that are judged; the refined one, too, where it is not what is observed.
 
     Zhang & Owens' tables are the observed throughputs of additions alone and of loads alone, as
     theirs are measured ones.
     """
-    tables = field(machine, (0, math.inf), tuple(warps))
     loads, additions = (
-        ThroughputTable(tuple(tables.warps), tuple(WARP_LANES * row)) for row in tables.observed
+        ThroughputTable(tuple(on.warps), tuple(WARP_LANES * row))
+        for row in (on.loads, on.additions)
     )
+    refined = (Contestant(REFINED, lambda _: on.refined),) if on.refined is not on.observed else ()
     return (
+        *refined,
         Contestant("volkov", _volkov),
         Contestant("mwp-cwp", _mwp_cwp),
         Contestant("baghsorkhi", Baghsorkhi().warp_throughput),
@@ -187,18 +244,32 @@ def judge(
     machines: Sequence[Machine],
     alphas: Sequence[float] = ALPHAS,
     warps: Sequence[float] | None = None,
+    observed: Observed = refined_throughput,
 ) -> tuple[ArenaScore, ...]:
     """All contestants on all machines, the observed throughput first; see `field`."""
     scores = []
     for machine in machines:
-        on = field(machine, alphas, warps)
+        on = field(machine, alphas, warps, observed)
         scores.append(observed_score(on))
-        scores += [score(c, on) for c in contestants(machine, on.warps)]
+        scores += [score(c, on) for c in contestants(on)]
     return tuple(scores)
 
 
+def agreement(on: Field) -> Agreement:
+    """The refined model beside what is observed."""
+    quotient = on.refined / on.observed
+    near = quotient[on.refined >= (1 - _NEAR) * on.bound]
+    return Agreement(
+        gpu=on.machine.name,
+        points=quotient.size,
+        extremes=(float(quotient.min()), float(quotient.max())),
+        near_points=near.size,
+        near_extremes=(float(near.min()), float(near.max())) if near.size else (1.0, 1.0),
+    )
+
+
 def _needed(predicted: Floats, on: Field) -> Floats:
-    enough = predicted >= _PEAK_SHARE * np.broadcast_to(on.work.bound, predicted.shape)
+    enough = predicted >= _PEAK_SHARE * on.bound
     first = on.warps[np.argmax(enough, axis=1)]
     return np.where(enough.any(axis=1), first, np.nan)
 

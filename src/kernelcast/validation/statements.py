@@ -15,7 +15,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelcast.machines.machine import Machine
-from kernelcast.validation.arena import ALPHAS, contestants, field, score
+from kernelcast.validation.arena import (
+    ALPHAS,
+    REFINED,
+    Observed,
+    contestants,
+    field,
+    refined_throughput,
+    score,
+)
 
 _UPWARDS = 1.05
 _OVERESTIMATE = {"gtx-480": 1.09, "gtx-680": 1.2}
@@ -45,6 +53,8 @@ class Statement:
         """What the arena must find."""
         if self.quantity == CUSP:
             return self.low, self.high
+        if self.contestant == REFINED:
+            return self.low, self.high * _UPWARDS
         allowance = _OVERESTIMATE.get(self.gpu, _MOST_OVERESTIMATE)
         return self.low / allowance, self.high * _UPWARDS
 
@@ -81,6 +91,8 @@ _NO_CUSP = (1.0, 1.1)
 _RR, _GTO = "gpumech", "gpumech greedy"
 
 STATEMENTS = (
+    _says(REFINED, "gtx-480", LARGEST, ALPHAS, (1.0, 1.09), "section 7.9"),
+    _says(REFINED, "gtx-680", LARGEST, ALPHAS, (1.0, 1.2), "section 7.9"),
     _says("volkov", "8800-gtx", LARGEST, ALPHAS, 1.34, "section 7.9"),
     _says("volkov", "gtx-280", LARGEST, ALPHAS, _BASIC, "section 7.9"),
     _says("volkov", "gtx-480", LARGEST, ALPHAS, _BASIC, "section 7.9"),
@@ -117,16 +129,26 @@ STATEMENTS = (
 
 
 def verdicts(
-    machines: Iterable[Machine], statements: Sequence[Statement] = STATEMENTS
+    machines: Iterable[Machine],
+    statements: Sequence[Statement] = STATEMENTS,
+    observed: Observed = refined_throughput,
 ) -> tuple[Verdict, ...]:
-    """Every statement about these machines, checked."""
+    """Every statement about these machines, checked; those on what is observed itself are not."""
     by_name = {machine.name: machine for machine in machines}
-    return tuple(_check(s, by_name[s.gpu]) for s in statements if s.gpu in by_name)
+    spoken = [s for s in statements if s.gpu in by_name]
+    return tuple(v for s in spoken if (v := _check(s, by_name[s.gpu], observed)))
 
 
-def _check(statement: Statement, machine: Machine) -> Verdict:
-    on = field(machine, statement.alphas)
-    (chosen,) = (c for c in contestants(machine, on.warps) if c.name == statement.contestant)
+def spoken_alphas(gpu: str) -> tuple[float, ...]:
+    """All alphas that a statement about a GPU speaks of."""
+    return tuple(dict.fromkeys(alpha for s in STATEMENTS if s.gpu == gpu for alpha in s.alphas))
+
+
+def _check(statement: Statement, machine: Machine, observed: Observed) -> Verdict | None:
+    on = field(machine, statement.alphas, observed=observed)
+    chosen = next((c for c in contestants(on) if c.name == statement.contestant), None)
+    if chosen is None:
+        return None
     result = score(chosen, on)
     smallest, largest = result.extremes
     found = {LARGEST: largest, SMALLEST: smallest, CUSP: result.cusp}[statement.quantity]

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernelcast.reporting.documents.latency_hiding import (
+    AgreementPart,
     LatencyHidingDocument,
     ScorePart,
     StatementPart,
@@ -18,7 +19,9 @@ from kernelcast.reporting.figures import digits
 from kernelcast.reporting.layout import columns, section, spaced
 
 _NEVER = "-"
-_CUSP = "cusp"
+_CUSP, _REFINED = "cusp", "refined"
+_SAME = 0.005
+"""Quotients that differ by less differ by no digit that is shown."""
 _TITLES = {
     "largest": "Largest predicted / observed, beside the dissertation",
     "smallest": "Smallest predicted / observed, beside the dissertation",
@@ -33,14 +36,48 @@ def render(document: LatencyHidingDocument, *, brief: bool) -> RenderableType:
         " figures of the dissertation are met within their bands",
     )
     observed = f"Predicted / observed throughput; observed is the {document.observed}."
+    agreements = _agreements(document.agreements)
     if brief:
         broken = [s for s in document.statements if not s.holds]
-        return spaced([Group(head, Text(observed)), *_statements(broken)])
+        statements = _statements(broken, bool(agreements))
+        return spaced([Group(head, Text(observed)), *agreements, *statements])
     notes = "At: the alpha of the extreme. Warps: the fewest for 90 % of a bound."
     gpus = dict.fromkeys(s.gpu for s in document.scores)
     tables = [section(gpu, _errors([s for s in document.scores if s.gpu == gpu])) for gpu in gpus]
     lines = Group(head, Text(observed), Text(notes))
-    return spaced([lines, *tables, *_statements(document.statements)])
+    statements = _statements(document.statements, bool(agreements))
+    return spaced([lines, *agreements, *tables, *statements])
+
+
+def _agreements(parts: Sequence[AgreementPart]) -> list[RenderableType]:
+    """The refined model over what is observed, if that is something else."""
+    if not parts:
+        return []
+    table = columns(
+        "GPU",
+        "points",
+        "smallest",
+        "largest",
+        "near the bound",
+        "smallest",
+        "largest",
+        left=("GPU",),
+    )
+    for part in parts:
+        ends = digits(part.near_smallest), digits(part.near_largest)
+        table.add_row(
+            part.gpu,
+            str(part.points),
+            digits(part.smallest),
+            digits(part.largest),
+            str(part.near_points),
+            ends[0] if part.holds else f"broken: {ends[0]}",
+            ends[1],
+        )
+    note = Text(
+        "Near the bound: where the refined model is within 5 % of it, it has to be within 5 %."
+    )
+    return [section("Refined model / observed throughput", Group(table, note))]
 
 
 def _errors(scores: Sequence[ScorePart]) -> RenderableType:
@@ -84,19 +121,20 @@ def _warps(count: float | None) -> str:
     return _NEVER if count is None or math.isnan(count) else f"{count:g}"
 
 
-def _statements(statements: Sequence[StatementPart]) -> list[RenderableType]:
-    """A table for each quantity that is stated."""
+def _statements(statements: Sequence[StatementPart], has_refined: bool) -> list[RenderableType]:
+    """A table for each quantity that is stated; where it `has_refined`, beside that model's."""
     found: list[RenderableType] = []
     for quantity, title in _TITLES.items():
         rows = [s for s in statements if s.quantity == quantity]
         if rows:
-            found.append(section(title, _table(rows)))
+            found.append(section(title, _table(rows, has_refined)))
     return found
 
 
-def _table(statements: Sequence[StatementPart]) -> Table:
-    names = ("model", "GPU", "alpha", "stated", "band", "found", "source")
-    table = columns(*names, left=("model", "GPU", "source"))
+def _table(statements: Sequence[StatementPart], has_refined: bool) -> Table:
+    beside = ("by refined", "nearer") if has_refined else ()
+    names = ("model", "GPU", "alpha", "stated", "band", "found", *beside, "source")
+    table = columns(*names, left=("model", "GPU", "nearer", "source"))
     for s in statements:
         alphas = [_number(alpha) for alpha in s.alphas]
         found = digits(_number(s.found))
@@ -107,9 +145,30 @@ def _table(statements: Sequence[StatementPart]) -> Table:
             _has_cusp(s) if s.quantity == _CUSP else _range(s.stated),
             _range(s.band),
             found if s.holds else f"broken: {found}",
+            *(_beside(s) if has_refined else ()),
             s.source,
         )
     return table
+
+
+def _beside(s: StatementPart) -> tuple[str, str]:
+    """What was found by the refined model, and which of the two is nearer to what is stated."""
+    if s.model == _REFINED:
+        return "", ""
+    own, other = (_distance(s, found) for found in (s.found, s.by_refined))
+    by_refined = digits(_number(s.by_refined))
+    if own == other or abs(own - other) < _SAME:
+        return by_refined, "both"
+    return by_refined, "observed" if own < other else "refined"
+
+
+def _distance(s: StatementPart, found: float | None) -> float:
+    """How far it is outside of what is stated, as the logarithm of a quotient."""
+    low, high = map(_number, s.stated)
+    value = _number(found)
+    if low <= value <= high:
+        return 0.0
+    return abs(math.log(value / (low if value < low else high))) if value > 0 else math.inf
 
 
 def _has_cusp(statement: StatementPart) -> str:
