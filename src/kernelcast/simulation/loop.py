@@ -88,6 +88,7 @@ class _Schedulers(NamedTuple):
     pipe: Any  # where its next instruction goes
     ages: Any  # the lower, the older
     wake: Any  # by SM and scheduler: when one may issue next; behind them the SM's first
+    free: Any  # from when on it is done with what it issued last
     last: Any  # the warp that issued last
     results: Any  # by warp and register: when it is there
     why: Any  # and why one waits that waits for it
@@ -523,6 +524,10 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
     for scheduler in range(hardware.schedulers):
         if wake[sm, scheduler] > now:
             continue
+        if schedulers.free[sm, scheduler] > now:
+            # A block that began or a barrier has woken it meanwhile.
+            wake[sm, scheduler] = schedulers.free[sm, scheduler]
+            continue
         first = (sm * hardware.schedulers + scheduler) * hardware.places
         place, soonest = _choose(sm, scheduler, first, now, schedulers, stages, hardware)
         wake[sm, scheduler] = soonest
@@ -542,7 +547,7 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
                 clock,
                 hardware,
             )
-            wake[sm, scheduler] = now + spent
+            wake[sm, scheduler] = schedulers.free[sm, scheduler] = now + spent
     # What one has issued may have woken another.
     following = np.int64(FAR_OFF)
     for scheduler in range(hardware.schedulers):
@@ -572,6 +577,7 @@ def _broken(schedulers, clock):
     array(np.int64),
     array(np.int64),
     array(np.int64),
+    array(np.int64, 2),
     array(np.int64, 2),
     array(np.int64, 2),
     array(np.float64, 2),
@@ -613,6 +619,7 @@ def run_sms(
     pipe,
     ages,
     wake,
+    free,
     last,
     results,
     why,
@@ -648,7 +655,7 @@ def run_sms(
     that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
     """
     program = _WarpCode(words, starts, code, bounds, registers)
-    schedulers = _Schedulers(warps, ready, pipe, ages, wake, last, results, why)
+    schedulers = _Schedulers(warps, ready, pipe, ages, wake, free, last, results, why)
     residents = _Residents(blocks, order, taken, times)
     told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]

@@ -119,6 +119,7 @@ def simulate(
         np.full(warps, layout.NO_PIPE, np.int64),
         np.zeros(warps, np.int64),
         np.full((sms, schedulers + 1), layout.FAR_OFF, np.int64),
+        np.zeros((sms, schedulers), np.int64),
         np.full((sms, schedulers), -1, np.int64),
         np.zeros((warps, max(1, code.registers))),
         np.zeros((warps, max(1, code.registers)), np.int8),

@@ -1,0 +1,170 @@
+"""The loop over the cycles of one SM once more, in plain Python and cycle by cycle.
+
+It knows schedulers, pipes, counters, registers, barriers and the replacement of blocks, and no
+memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, inf
+
+import numpy as np
+
+from kernelcast.ir import Kernel
+from kernelcast.simulation import layout
+from kernelcast.simulation.code import IssueTables
+
+Issue = tuple[int, int, int, int, int]
+"""Cycle, scheduler, block, warp and instruction."""
+
+
+@dataclass
+class _Warp:
+    block: int
+    number: int
+    age: int
+    todo: list[int]
+    ready: float = inf
+    releases: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    registers: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    waits_at: int | None = None  # a barrier
+
+
+class ReferenceSm:
+    """One SM that executes blocks in order; `hardware` is its record of `layout.HARDWARE`."""
+
+    def __init__(self, code: IssueTables, hardware: np.void) -> None:
+        self.code, self.hardware = code, hardware
+        self.schedulers = int(hardware["schedulers"])
+        self.places: list[dict[int, _Warp]] = [{} for _ in range(self.schedulers)]
+        self.busy_until = [0] * self.schedulers
+        self.last = [-1] * self.schedulers
+        self.pipes: defaultdict[tuple[int, int], float] = defaultdict(float)
+        self.slots: dict[int, int] = {}  # the block in every slot
+        self.arrived: defaultdict[tuple[int, int], int] = defaultdict(int)
+        self.ages = 0
+        self.issues: list[Issue] = []
+
+    def play(self, blocks: Sequence[Sequence[Sequence[int]]]) -> list[Issue]:
+        """Execute blocks, given by the instructions of every warp."""
+        self.waiting = list(enumerate(blocks))
+        for slot in range(int(self.hardware["resident"])):
+            self._begin(slot, int(slot * self.hardware["block_interval"]))
+        now = 0
+        while any(w.ready < inf for held in self.places for w in held.values()):
+            while sum(self._issue(scheduler, now) for scheduler in range(self.schedulers)):
+                pass
+            now += 1
+        return self.issues
+
+    def _begin(self, slot: int, cycle: int) -> None:
+        if not self.waiting:
+            return
+        number, warps = self.waiting.pop(0)
+        self.slots[slot] = number
+        for w, todo in enumerate(warps):
+            lane = slot * len(warps) + w
+            warp = _Warp(number, w, self.ages, list(todo))
+            self.ages += 1
+            self.places[lane % self.schedulers][lane // self.schedulers] = warp
+            self._make_ready(warp, cycle)
+
+    def _make_ready(self, warp: _Warp, cycle: float) -> None:
+        row = self.code.table[warp.todo[0]]
+        waits = [cycle]
+        if self.hardware["registers"]:
+            named = self.code.operands[row["first_read"] : row["end_written"]]
+            waits += [warp.registers[int(register)] for register in named]
+        else:
+            held = [c for c in range(layout.COUNTERS) if row["waits"] >> c & 1]
+            waits += [max(warp.releases[c], default=0.0) for c in held]
+        warp.ready = ceil(max(waits))
+
+    def _issue(self, scheduler: int, now: int) -> bool:
+        """Issue what a scheduler can; returns whether it could."""
+        if self.busy_until[scheduler] > now:
+            return False
+        chosen = self._choose(scheduler, now)
+        if chosen is None:
+            return False
+        self.last[scheduler] = chosen
+        warp = self.places[scheduler][chosen]
+        at = warp.todo.pop(0)
+        row = self.code.table[at]
+        self.issues.append((now, scheduler, warp.block, warp.number, at))
+        self.busy_until[scheduler] = now + int(self.hardware["issue_interval"])
+        self._write(warp, row, now + row["latency"] + self._occupy(scheduler, row, now))
+        if not warp.todo:
+            warp.ready = inf
+            self._end(warp, now)
+        elif row["kind"] == layout.SYNCHRONISE:
+            warp.ready, warp.waits_at = inf, int(row["barrier"])
+            self.arrived[warp.block, warp.waits_at] += 1
+            self._try_release(warp.block, now)
+        else:
+            self._make_ready(warp, now + row["stall"])
+        return True
+
+    def _choose(self, scheduler: int, now: int) -> int | None:
+        held = self.places[scheduler]
+        able = [
+            place
+            for place, warp in held.items()
+            if warp.ready <= now and self._pipe(scheduler, warp) < now + 1
+        ]
+        last, policy = self.last[scheduler], self.hardware["policy"]
+        if not able:
+            return None
+        if policy == 0:
+            return min(able, key=lambda place: (place <= last, place))
+        if last in able:
+            return last
+        return (max if policy == 2 else min)(able, key=lambda place: held[place].age)
+
+    def _pipe(self, scheduler: int, warp: _Warp) -> float:
+        return self.pipes[scheduler, int(self.code.table[warp.todo[0]]["pipe"])]
+
+    def _occupy(self, scheduler: int, row: np.void, now: int) -> float:
+        pipe = int(row["pipe"])
+        if pipe >= layout.NO_PIPE:
+            return 0.0
+        free = max(self.pipes[scheduler, pipe], float(now))
+        is_shared = pipe == layout.FP64_PIPE and self.hardware["fp64_of_sm"]
+        for other in range(self.schedulers) if is_shared else [scheduler]:
+            self.pipes[other, pipe] = free + row["interval"]
+        return free - now
+
+    def _write(self, warp: _Warp, row: np.void, done: float) -> None:
+        for register in self.code.operands[row["end_read"] : row["end_written"]]:
+            warp.registers[int(register)] = done
+        if row["result_counter"] >= 0:
+            warp.releases[int(row["result_counter"])].append(done)
+
+    def _left(self, block: int) -> list[_Warp]:
+        return [w for held in self.places for w in held.values() if w.block == block and w.todo]
+
+    def _try_release(self, block: int, now: int) -> None:
+        """Let those go of a block that wait at a barrier at which all that are left are."""
+        left = self._left(block)
+        for barrier in range(layout.BARRIERS):
+            if 0 < len(left) <= self.arrived[block, barrier]:
+                self.arrived[block, barrier] = 0
+                for warp in left:
+                    if warp.waits_at == barrier:
+                        warp.waits_at = None
+                        self._make_ready(warp, now + ceil(self.hardware["sync_cycles"]))
+
+    def _end(self, warp: _Warp, now: int) -> None:
+        if self._left(warp.block):
+            self._try_release(warp.block, now)
+            return
+        (slot,) = (slot for slot, block in self.slots.items() if block == warp.block)
+        self._begin(slot, ceil(now + self.hardware["replacement"]))
+
+
+def path(kernel: Kernel, blocks: Sequence[int]) -> list[int]:
+    """The instructions of a warp that goes through basic blocks."""
+    return [at for b in blocks for at in range(kernel.blocks[b].start, kernel.blocks[b].end)]

@@ -1,0 +1,42 @@
+"""The compiled loop beside one in plain Python: they issue the same in the same cycles."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.simulation.programs import Setting, played
+from tests.simulation.random_programs import Drawn, drawn_programs
+from tests.simulation.reference import ReferenceSm
+
+from kernelcast.machines.loader import load_machine
+
+HARDWARE = st.fixed_dictionaries(
+    {
+        "policy": st.integers(0, 2),
+        "issue_interval": st.integers(1, 2),
+        "fp64_of_sm": st.integers(0, 1),
+        "sync_cycles": st.sampled_from([1.0, 7.5, 16.0]),
+        "replacement": st.sampled_from([0.0, 1.0, 12.5]),
+        "block_interval": st.sampled_from([0.0, 3.5]),
+    }
+)
+
+
+def issues(drawn: Drawn, setting: Setting) -> tuple[list, list]:
+    found = played(drawn.kernel, drawn.streams(), setting)
+    code = setting.code(drawn.kernel)
+    hardware = setting.hardware(code, len(drawn.ways[0]))[0]
+    names = ("cycle", "scheduler", "block", "warp", "instruction")
+    events = [tuple(int(event[name]) for name in names) for event in found.events]
+    return sorted(events), sorted(ReferenceSm(code, hardware).play(drawn.paths))
+
+
+@pytest.mark.parametrize(("gpu", "control"), [("h100-sxm", True), ("gtx-480", False)])
+@settings(max_examples=150)
+@given(st.data(), st.integers(1, 3), HARDWARE)
+def test_both_loops_issue_the_same(gpu, control, data, resident, changed):
+    drawn = data.draw(drawn_programs(control=control))
+    setting = Setting(load_machine(gpu), min(resident, len(drawn.ways)), changed=changed)
+    compiled, plain = issues(drawn, setting)
+    assert compiled == plain
