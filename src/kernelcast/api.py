@@ -30,6 +30,8 @@ from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
 from kernelcast.forecasting.runs import run_of_last, waves_of_launch
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
+from kernelcast.frontends.loading import launches_of_file
+from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.frontends.workloads import NO_FLAGS, LaunchFlags, Workload, read_workload
 from kernelcast.ir import Array, CacheState, Kernel, Launch
 from kernelcast.machines import DEFAULT_GPU
@@ -101,6 +103,16 @@ def kernels(
 ) -> tuple[Kernel, ...]:
     """All kernels of a CUDA C++, PTX or cubin file, or the one called `kernel`."""
     return kernels_of(open_module(Path(file), machine(gpu), [kernel], build or Build()), kernel)
+
+
+def launches(
+    file: str | Path, defines: Sequence[str] = (), include_dirs: Sequence[str | Path] = ()
+) -> tuple[SourceLaunch, ...]:
+    """The launches that a CUDA C++ source makes, as expressions; what it leaves open has a name.
+
+    Raises InputError where the file is no source, or launches nothing.
+    """
+    return launches_of_file(Path(file), defines, tuple(map(Path, include_dirs)))
 
 
 def workload(file: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:

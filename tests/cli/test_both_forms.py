@@ -15,6 +15,7 @@ from kernelcast.reporting.documents.base import as_json
 
 ROOT = Path(__file__).parents[2]
 SAXPY = ROOT / "examples/saxpy.cu"
+LAUNCHING = ROOT / "tests/cli/launching.cu"
 PTX = ("--isa", "ptx")
 COMMANDS: list[tuple[object, ...]] = [
     ("predict", SAXPY, *PTX, "--sample", "2"),
@@ -25,6 +26,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("disasm", ROOT / "examples/reduction.cu", "--sample", "2"),
     ("trace", SAXPY, *PTX, "--sample", "2"),
     ("kernels", SAXPY),
+    ("launches", LAUNCHING),
     ("occupancy", "--block", "256", "--grid", "1000", "--gpu", "t4,gtx-280"),
     ("occupancy-curve", SAXPY, *PTX, "--gpu", "gtx-980"),
     ("occupancy-curve", "--cusp", "--gpu", "t4,gtx-680"),

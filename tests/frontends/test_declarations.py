@@ -9,7 +9,6 @@ from kernelcast.frontends.declarations import (
     declared_kernels,
     label_kernel,
     split_list,
-    without_comments,
 )
 from kernelcast.ir import Kernel, Parameter
 
@@ -30,6 +29,7 @@ def parameters(source: str) -> list[tuple[str, str, bool]]:
         ("float a[16][16]", ("a", "float", True)),
         ("const T* __restrict x", ("x", "T", True)),
         ("struct Vec<float, 3> v", ("v", "Vec<float, 3>", False)),
+        ("Vec<float*> v", ("v", "Vec<float*>", False)),
         ("std::size_t n", ("n", "std::size_t", False)),
         ("const __grid_constant__ Params p", ("p", "Params", False)),
         ("int n = 3", ("n", "int", False)),
@@ -101,7 +101,6 @@ def test_a_declaration_that_does_not_fit_labels_nothing() -> None:
 @given(st.text("_global vidk(){}<>,;*/\"'\n\\int template", max_size=120))
 def test_any_source_can_be_scanned(text: str) -> None:
     source = f"__global__ void {text}"
-    assert without_comments(source).count("\n") == source.count("\n")
     for found in declared_kernels(source):
         assert all(isinstance(p, DeclaredParameter) for p in found.parameters)
 

@@ -51,6 +51,8 @@ ONCE = (
     "disasm examples/saxpy.cu --gpu rtx-4090",
     "disasm examples/saxpy.cu --json",
     "kernels examples/transpose.cu --json",
+    "launches tests/cli/launching.cu",
+    "launches tests/cli/launching.cu --json",
     "trace examples/saxpy.cu",
     "trace examples/saxpy.cu --json",
     "mix --gpu h100-sxm --alpha 8",

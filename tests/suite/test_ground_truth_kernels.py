@@ -15,7 +15,8 @@ from kernelcast.execution.arguments import match_arguments
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends import LoadedModule, check_launch
-from kernelcast.frontends.declarations import declared_kernels, without_comments
+from kernelcast.frontends.declarations import declared_kernels
+from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.ir import Array, Kernel, Launch
 from kernelcast.machines.launch_limits import check_launch as check_limits
 from kernelcast.machines.loader import load_machine
@@ -126,7 +127,7 @@ def test_configurations_differ_and_keep_their_code_at_both_scales(
 def test_a_file_holds_the_kernels_of_its_table_and_no_host_code(family: str) -> None:
     text = families()[family][0].source.read_text()
     assert {k.name for k in declared_kernels(text)} == {k.name for k in families()[family]}
-    source = without_comments(text)
+    source = "".join(token.text for token in tokens(text) if token.kind is not TokenKind.COMMENT)
     assert set(re.findall(r"#include\s*(\S+)", source)) <= {"<cuda_fp16.h>", "<mma.h>"}
     assert not re.search(r"<<<|\bcuda[A-Z]\w+\(|\basm\b|\b__host__\b", source)
 

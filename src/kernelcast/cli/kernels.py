@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from click.core import ParameterSource
 
@@ -36,11 +38,16 @@ def command(
         is_chosen = ctx.get_parameter_source("gpu") is not ParameterSource.DEFAULT
         _show_container(file, gpus if is_chosen else None, source.kernel, output)
         return
-    from kernelcast import api
+    from kernelcast.forecasting.build import kernels_of, open_module
+    from kernelcast.frontends.loading import no_kernel
     from kernelcast.reporting.documents.kernels import kernels_document
 
-    found = api.kernels(file, gpu=gpus.machine(), kernel=source.kernel, build=source.build())
-    output.show(kernels_document(found))
+    module = open_module(Path(file), gpus.machine(), [source.kernel], source.build())
+    found = kernels_of(module, source.kernel)
+    templates = () if source.kernel else module.templates
+    if not found and not templates:
+        raise no_kernel(file)
+    output.show(kernels_document(found, templates=templates))
 
 
 def _show_container(file: str, gpus: GpuFlags | None, kernel: str, output: Output) -> None:

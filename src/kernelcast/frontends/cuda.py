@@ -6,18 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelcast.errors import NotFoundError, UnsupportedError
+from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
-from kernelcast.frontends.declarations import DeclaredKernel, declared_kernels, label_kernel
+from kernelcast.frontends.declarations import DeclaredKernel, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.published import compile_published
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvrtc import NO_OPTIONS, Compilation, CompileOptions, compile_cuda
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, Compilation, CompileOptions
 
-_INCLUDES = re.compile(r"^\s*#\s*include\s*\"", re.MULTILINE)
-"""Files of the source's author, which may define kernels too."""
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes spill stores, (\d+) bytes spill loads"
 )
@@ -33,6 +32,13 @@ class CompiledSource:
     cubin: Cubin
     declared: tuple[DeclaredKernel, ...]
     labels: dict[str, str]
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """Kernels that nothing instantiates, with the names of their parameters."""
+        bases = {label.partition("<")[0].rpartition("::")[2] for label in self.labels.values()}
+        unused = (k for k in self.declared if k.template and k.name not in bases)
+        return tuple(dict.fromkeys(f"{k.name}<{', '.join(k.template)}>" for k in unused))
 
     def kernel(self, mangled: str) -> Kernel:
         """One kernel, with its code, resources and the source's names."""
@@ -75,33 +81,22 @@ def compile_source(
     options: CompileOptions = NO_OPTIONS,
     cache: Cache | None = None,
 ) -> CompiledSource:
-    """Compile a source and instantiate the template kernels that `kernels` names."""
-    declared = declared_kernels(source)
-    expressions = tuple(dict.fromkeys(k.strip() for k in kernels if "<" in k))
-    if not _INCLUDES.search(source):
-        for expression in expressions:
-            _check_declared(expression, declared, name)
-    compilation = compile_cuda(
+    """Compile a source and instantiate the template kernels that `kernels` names, or its own
+    launches."""
+    found = compile_published(
         source,
         name=name,
         architecture=architecture,
+        kernels=kernels,
         options=options,
-        name_expressions=expressions,
         cache=cache,
     )
+    compilation = found.compilation
     cubin = read_cubin(compilation.cubin, name=name, maker=f"NVRTC {compilation.nvrtc_version}")
     module = parse_ptx(compilation.ptx, f"PTX of {name}")
     labels = {mangled: source_name(mangled) for mangled in cubin.kernels}
     labels |= {mangled: asked for asked, mangled in compilation.lowered_names.items()}
-    return CompiledSource(name, compilation, module, cubin, declared, labels)
-
-
-def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name: str) -> None:
-    """NotFoundError for a template that the source, where it shows any kernel, does not define."""
-    base = expression.partition("<")[0].strip().rpartition("::")[2]
-    known = {kernel.name for kernel in declared}
-    if known and base not in known:
-        raise NotFoundError("kernel", base, known, where=name)
+    return CompiledSource(name, compilation, module, cubin, found.declared, labels)
 
 
 def _spilled_bytes(log: str) -> dict[str, int]:

@@ -1,18 +1,21 @@
-"""Kernels as a CUDA source declares them: names and types of parameters, for messages and labels.
-
-A tolerant scan, not a parser: what it does not understand (macros in a parameter list, for
-example) it leaves out, and the kernel keeps the names of its PTX.
-"""
+"""Kernels as a CUDA source declares them: names and types of parameters, for messages."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from kernelcast.frontends.source.parameters import (
+    WrittenParameter,
+    read_parameters,
+    template_parameters,
+)
+from kernelcast.frontends.source.preprocess import SourceView, source_view
+from kernelcast.frontends.source.top_level import SourceDeclaration, read_declarations, walk
 from kernelcast.ir import Kernel, Parameter
 
-_ELEMENT_TYPES: Mapping[str, str] = {
+ELEMENT_TYPES: Mapping[str, str] = {
     "bool": "u8",
     "char": "s8",
     "signed char": "s8",
@@ -62,28 +65,26 @@ class DeclaredKernel:
     template: tuple[str, ...] = ()
 
 
-_COMMENT_OR_LITERAL = re.compile(
-    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL
-)
-_TEMPLATE_BEFORE = re.compile(r"template\s*<([^;{}()]*)>\s*(?:(?:extern|static|inline)\s*)*\Z")
-_ATTRIBUTE = re.compile(r"\s*(?:__\w+__|alignas)\s*\(")
-_NAME = re.compile(r"\s*(?:\w+::)*(\w+)\s*(?:<[^<>]*>\s*)?\(")
-_DROPPED = re.compile(
-    r"\b(?:const|volatile|struct|class|enum|typename|__restrict__|__restrict|restrict"
-    r"|__grid_constant__|static|extern|inline|__forceinline__|__noinline__)\b"
-)
-
-
-def without_comments(source: str) -> str:
-    """The source with comments and literals blanked, every line where it was."""
-    return _COMMENT_OR_LITERAL.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), source)
-
-
 def declared_kernels(source: str) -> tuple[DeclaredKernel, ...]:
-    """Every `__global__` function that a source defines, in order."""
-    text = without_comments(source)
-    found = (_declared(text, match) for match in re.finditer(r"\b__global__\b", text))
-    return tuple(kernel for kernel in found if kernel is not None)
+    """Every `__global__` function that a source itself defines, in order."""
+    view = source_view(source, "", find=_nowhere, has_header=lambda _: False, macros={})
+    return kernels_among(view, read_declarations(view.words))
+
+
+def kernels_among(
+    view: SourceView, declarations: Sequence[SourceDeclaration]
+) -> tuple[DeclaredKernel, ...]:
+    """Every `__global__` function that is defined among declarations, in order."""
+    return tuple(
+        DeclaredKernel(
+            name=each.names[0],
+            line=view.line(view.words[each.begin]),
+            parameters=tuple(map(_declared, read_parameters(view.words, each))),
+            template=template_parameters(view.words, each),
+        )
+        for each in walk(declarations)
+        if each.is_kernel and each.body is not None
+    )
 
 
 def label_kernel(kernel: Kernel, declared: tuple[DeclaredKernel, ...]) -> Kernel:
@@ -124,7 +125,7 @@ def _label(
     parameter: Parameter, declared: DeclaredParameter, types: Mapping[str, str]
 ) -> Parameter:
     type_ = types.get(declared.type, declared.type)
-    pointee = _ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
+    pointee = ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
     return replace(
         parameter,
         label=declared.name or parameter.label,
@@ -133,52 +134,10 @@ def _label(
     )
 
 
-def _declared(text: str, match: re.Match[str]) -> DeclaredKernel | None:
-    """The definition whose `__global__` was matched; None for a mere declaration."""
-    at = text.find("void", match.end()) + len("void")
-    while attribute := _ATTRIBUTE.match(text, at):  # __launch_bounds__(256) and its like
-        at = _closing(text, attribute.end() - 1) + 1
-        if at == 0:
-            return None
-    name = _NAME.match(text, at)
-    closing = _closing(text, name.end() - 1) if name else -1
-    if name is None or closing < 0 or not text[closing + 1 :].lstrip().startswith("{"):
-        return None
-    template = _TEMPLATE_BEFORE.search(text, max(0, match.start() - 1000), match.start())
-    parameters = [_parameter(part) for part in split_list(text[name.end() : closing])]
-    return DeclaredKernel(
-        name=name[1],
-        line=text.count("\n", 0, match.start()) + 1,
-        parameters=tuple(p for p in parameters if p is not None),
-        template=tuple(_last_word(p) for p in split_list(template[1])) if template else (),
-    )
+def _declared(parameter: WrittenParameter) -> DeclaredParameter:
+    bare = parameter.type.rstrip("*")
+    return DeclaredParameter(parameter.name, bare, bare != parameter.type)
 
 
-def _closing(text: str, opening: int) -> int:
-    """The place of the parenthesis that closes the one at `opening`; -1 where none does."""
-    depth = 0
-    for at in range(opening, len(text)):
-        depth += (text[at] == "(") - (text[at] == ")")
-        if depth == 0:
-            return at
-    return -1
-
-
-def _parameter(text: str) -> DeclaredParameter | None:
-    declaration = _DROPPED.sub(" ", text.partition("=")[0]).strip()
-    if declaration in ("", "void"):
-        return None
-    bracketed = "[" in declaration
-    declaration = declaration.partition("[")[0]
-    words = re.findall(r"[\w:]+(?:\s*<[^<>]*>)?", declaration.replace("*", " ").replace("&", " "))
-    named = len(words) > 1
-    return DeclaredParameter(
-        name=words[-1] if named else "",
-        type=" ".join(words[:-1] if named else words),
-        is_pointer=bracketed or "*" in declaration,
-    )
-
-
-def _last_word(text: str) -> str:
-    words = re.findall(r"\w+", text.partition("=")[0])
-    return words[-1] if words else ""
+def _nowhere(header: str, is_quoted: bool, folder: Path) -> None:
+    """The headers that are read where a source stands alone."""

@@ -15,6 +15,8 @@ from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
+from kernelcast.frontends.source.device_source import HeaderFolders
+from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
 from kernelcast.ir import Kernel
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
@@ -33,7 +35,8 @@ class LoadedModule:
 
     `labels` maps the names of the machine code to those of the source; `notes` says what a
     prediction must assume because of how the code was made; `toolchain` who made it;
-    `without_machine_code` why there is none, where there might have been.
+    `without_machine_code` why there is none, where there might have been. `templates` are kernels
+    that nothing instantiates, with the names of their parameters, such as `tiled<T, N>`.
     """
 
     name: str
@@ -44,6 +47,7 @@ class LoadedModule:
     toolchain: str = ""
     registers: int | None = None
     without_machine_code: str = ""
+    templates: tuple[str, ...] = ()
     _make: Callable[[str], Kernel] = field(repr=False, kw_only=True)
     _make_machine: Callable[[str], Kernel] | None = field(default=None, repr=False, kw_only=True)
 
@@ -153,6 +157,27 @@ def kernel_names(path: str | Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kernel.name for kernel in declared_kernels(text)))
 
 
+def launches_of_file(
+    path: Path, defines: Sequence[str] = (), include_dirs: tuple[Path, ...] = ()
+) -> tuple[SourceLaunch, ...]:
+    """The launches that a CUDA C++ source makes.
+
+    InputError where the file is no such source, or launches nothing.
+    """
+    data = read_file(path)
+    if recognise(data, name=str(path)) is not FileKind.CUDA:
+        raise InputError("only CUDA C++ launches kernels", where=str(path), hint="give a source")
+    text = data.decode("utf-8", "surrogateescape")
+    found = launches_of(text, str(path), HeaderFolders(include_dirs), defines)
+    if not found:
+        raise InputError(
+            "the source launches no kernel",
+            where=str(path),
+            hint="give the launch with --grid, --block and --arg",
+        )
+    return found
+
+
 def read_file(path: str | Path) -> bytes:
     """The content of a file without its byte order mark; InputError where it cannot be read."""
     try:
@@ -168,15 +193,20 @@ def read_file(path: str | Path) -> bytes:
         ) from error
 
 
+def no_kernel(where: str) -> InputError:
+    """The error of a file without any kernel."""
+    return InputError(
+        "the file holds no kernel",
+        where=where,
+        hint="add a __global__ function; name a template with its arguments, "
+        "for example --kernel 'tiled<16>'",
+    )
+
+
 def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
     """The key of the kernel that `name` means among `labels` (key to source name)."""
     if not labels:
-        raise InputError(
-            "the file holds no kernel",
-            where=where,
-            hint="add a __global__ function; name a template with its arguments, "
-            "for example --kernel 'tiled<16>'",
-        )
+        raise no_kernel(where)
     # From the strictest reading of the name to the loosest; the first that finds any decides.
     wanted = _without_spaces(name)
     tests: tuple[Callable[[str, str], bool], ...] = (
@@ -245,6 +275,7 @@ def _load_cuda(
         labels=compiled.labels,
         notes=(note,) if note else (),
         toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",
+        templates=compiled.templates,
         _make=compiled.kernel,
         _make_machine=lambda mangled: compiled.machine_kernel(mangled, cache),
     )

@@ -33,6 +33,8 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
+from kernelcast.frontends.source.skeleton import BLANK, ready_command
+from kernelcast.frontends.source.source_launches import launches_of
 from kernelcast.ir import CacheState, Launch
 
 _LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
@@ -279,6 +281,12 @@ def _names(
         where = "--arg" if name in from_flags else written.line(name)
         if not name.isidentifier() or name in FUNCTIONS:
             raise InputError(f"{name!r} cannot be a name", where=where, hint="choose another one")
+        if isinstance(value, str) and value.strip() == BLANK:
+            raise LaunchError(
+                f"{name} is open",
+                where=where,
+                hint=f"write its value there, or give --arg {name}=VALUE",
+            )
         if isinstance(value, str):
             names[name] = evaluate(value, names, where=f"{where}: {name}")
         elif isinstance(value, int | float) and math.isfinite(value):
@@ -317,6 +325,22 @@ def _launch(
     return replace(launch, args=args)
 
 
+def _no_launch(source: Path, flags: LaunchFlags) -> str:
+    """What to do where no launch is written: the command for one that the source makes itself."""
+    plain = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+    if is_container(source):
+        return plain
+    data = read_file(source)
+    if recognise(data, name=str(source)) is not FileKind.CUDA:
+        return plain
+    wanted = flags.kernel.partition("<")[0].rpartition("::")[2]
+    for launch in launches_of(data.decode("utf-8", "surrogateescape"), str(source)):
+        base = launch.kernel.partition("<")[0].rpartition("::")[2]
+        if launch.is_known and wanted in ("", base):
+            return f"complete {ready_command(str(source), launch)}"
+    return plain
+
+
 def _from_flags(
     source: Path,
     names: Mapping[str, Number],
@@ -325,9 +349,7 @@ def _from_flags(
 ) -> Workload:
     if flags.grid is None or flags.block is None:
         raise NoLaunchError(
-            "the file says no launch",
-            where=str(source),
-            hint="give --grid and --block, or put a /* kernelcast ... */ block at its top",
+            "the file says no launch", where=str(source), hint=_no_launch(source, flags)
         )
     launch = launch_from_flags(
         flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel

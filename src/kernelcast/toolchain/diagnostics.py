@@ -37,9 +37,14 @@ def compile_error(log: str, name: str) -> CompileError:
     return CompileError(what, where=where, hint=_hint(log), log=log)
 
 
+def error_places(log: str) -> frozenset[tuple[str, int]]:
+    """File and line of every error of a log."""
+    return frozenset((m["file"].strip(), int(m["line"])) for m in _AT_LINE.finditer(log))
+
+
 def _first_error(log: str, name: str) -> tuple[str, str]:
     """Message and place; the whole log's first line where no pattern fits."""
-    found = [m for p in (_AT_LINE, _AT_END, _BY_TOOL) if (m := p.search(log))]
+    found = [m for p in (_AT_LINE, _AT_END, _BY_TOOL) if (m := _first_match(p, log))]
     if not found:
         return log.strip().partition("\n")[0] or "the compiler gave no reason", name
     first = min(found, key=lambda match: match.start())
@@ -48,6 +53,14 @@ def _first_error(log: str, name: str) -> tuple[str, str]:
         groups["what"] = "a function of host code, neither __global__ nor __device__"
     where = f"{groups['file'].strip()}:{groups['line']}" if "line" in groups else name
     return groups["what"].strip().rstrip("."), where
+
+
+def _first_match(pattern: re.Pattern[str], log: str) -> re.Match[str] | None:
+    """The first match, or that of the same line that names what is undefined."""
+    found = list(pattern.finditer(log))
+    line = [m for m in found if m.groupdict().get("line") == found[0].groupdict().get("line")]
+    named = [match for match in line if match["what"].endswith("is undefined")]
+    return next(iter(named or found), None)
 
 
 def _hint(log: str) -> str:

@@ -17,7 +17,7 @@ typedef int int32_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(KERNELCAST_CCCL)
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #else
@@ -40,6 +40,14 @@ typedef uint64_t uintmax_t;
 #define UINT16_MAX 65535
 #define UINT32_MAX 4294967295U
 #define UINT64_MAX 18446744073709551615ULL
+#define INT8_C(n) n
+#define INT16_C(n) n
+#define INT32_C(n) n
+#define INT64_C(n) n##L
+#define UINT8_C(n) n
+#define UINT16_C(n) n
+#define UINT32_C(n) n##U
+#define UINT64_C(n) n##UL
 #define SIZE_MAX UINT64_MAX
 namespace std {
 using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
@@ -63,6 +71,8 @@ _LIMITS = """
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
 #define SCHAR_MIN (-SCHAR_MAX - 1)
+#define CHAR_MAX 127
+#define CHAR_MIN (-CHAR_MAX - 1)
 #define UCHAR_MAX 255
 #define SHRT_MAX 32767
 #define SHRT_MIN (-SHRT_MAX - 1)

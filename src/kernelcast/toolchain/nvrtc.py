@@ -99,17 +99,19 @@ def compile_cuda(
     architecture: str,
     options: CompileOptions = NO_OPTIONS,
     name_expressions: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
     cache: Cache | None = None,
 ) -> Compilation:
     """Compile CUDA C++ for one architecture, for example `sm_90`.
 
     `name` is the file that messages and line numbers speak of; quoted includes are looked for
-    beside it. `name_expressions` instantiates templates, such as `tiled<16>`. CompileError holds
-    the compiler's first error with its line; ToolError where no installed NVRTC knows the target.
+    beside it. `name_expressions` instantiates templates, such as `tiled<16>`. `headers` are texts
+    by the name they are included under. CompileError holds the compiler's first error with its
+    line; ToolError where no installed NVRTC knows the target.
     """
     library = _library_for(architecture, options.nvrtc)
     directories = (*options.include_dirs, *_header_directories(library.version[0]))
-    shims = _needed_shims((Path(name).parent, *directories))
+    shims = {**_needed_shims((Path(name).parent, *directories)), **(headers or {})}
     arguments = _arguments(architecture, options, directories)
     text = source.encode("utf-8", "surrogateescape")
     fingerprint = include_fingerprint(text, name, directories, shims) if cache else None
@@ -129,6 +131,21 @@ def compile_cuda(
     result = library.compile(text, name, architecture, arguments, name_expressions, shims)
     cache.put("compilation", key, msgspec.msgpack.encode(result))
     return result
+
+
+def cuda_version(architecture: str, version: str | None = None) -> tuple[int, int]:
+    """The version of CUDA that compiles for an architecture; ToolError as of `compile_cuda`."""
+    return _library_for(architecture, version).version
+
+
+def header_folders(cuda_major: int) -> tuple[Path, ...]:
+    """Where NVIDIA's headers of one CUDA version lie, as far as their wheels are installed."""
+    return _header_directories(cuda_major)
+
+
+def has_cccl(cuda_major: int) -> bool:
+    """Whether NVIDIA's core libraries for device code are installed: cub, thrust, libcu++."""
+    return any((folder / "cuda/std").is_dir() for folder in _header_directories(cuda_major))
 
 
 def _arguments(

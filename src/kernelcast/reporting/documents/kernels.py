@@ -44,16 +44,20 @@ class KernelPart(Struct, frozen=True):
 
 class KernelsDocument(Struct, frozen=True):
     """All that `kernels --json` prints; `is_library` where the code for several architectures may
-    be there, as in programs and libraries."""
+    be there, as in programs and libraries. `templates` are kernels that nothing instantiates."""
 
     schema: Literal["kernelcast/kernels/1"]
     kernels: list[KernelPart]
     is_library: bool
+    templates: list[str]
 
 
-def kernels_document(kernels: Sequence[Kernel], *, is_library: bool = False) -> KernelsDocument:
+def kernels_document(
+    kernels: Sequence[Kernel], *, is_library: bool = False, templates: Sequence[str] = ()
+) -> KernelsDocument:
     """The document of the kernels of a file."""
-    return KernelsDocument("kernelcast/kernels/1", [_kernel(k) for k in kernels], is_library)
+    parts = [_kernel(k) for k in kernels]
+    return KernelsDocument("kernelcast/kernels/1", parts, is_library, list(templates))
 
 
 def _kernel(kernel: Kernel) -> KernelPart:

@@ -14,7 +14,18 @@ from kernelcast.reporting.layout import columns, indented
 
 def render(document: KernelsDocument, *, brief: bool) -> RenderableType:
     """A kernel's signature in one line, its resources below; of a library, a line for each."""
-    return _library(document.kernels) if document.is_library else _kernels(document.kernels)
+    if document.is_library:
+        return _library(document.kernels)
+    return Group(_kernels(document.kernels), *map(_template, document.templates))
+
+
+def _template(name: str) -> RenderableType:
+    """A template without arguments, and how to give some."""
+    text = Text(f"template {name}\n", style="bold")
+    text.append(
+        f"  nothing instantiates it: name its arguments, --kernel '{name}'", style="not bold"
+    )
+    return text
 
 
 def _kernels(kernels: Sequence[KernelPart]) -> RenderableType:

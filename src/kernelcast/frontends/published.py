@@ -1,0 +1,202 @@
+"""Sources as they are published, compiled: host code left out, templates as they are launched.
+
+Which names device code needs is looked up without regard to scope, so a declaration of host code
+may seem needed. What the compiler refuses is left out, but kernels, and compiled again: where no
+kernel needs it, that is the end of it, else the first refusal is what the user hears.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kernelcast.errors import CompileError, NotFoundError
+from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
+from kernelcast.frontends.source.device_source import (
+    DeviceSource,
+    HeaderFolders,
+    device_source,
+    host_macros,
+    read_source,
+)
+from kernelcast.frontends.source.dialect import has_designators
+from kernelcast.frontends.source.source_launches import SourceLaunch, source_launches
+from kernelcast.frontends.source.tokens import TokenKind, tokens
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.diagnostics import error_places
+from kernelcast.toolchain.nvrtc import (
+    NO_OPTIONS,
+    Compilation,
+    CompileOptions,
+    compile_cuda,
+    cuda_version,
+    has_cccl,
+    header_folders,
+)
+from kernelcast.toolchain.prelude import FULL_PRELUDE, PRELUDE, PRELUDE_HEADER, STANDARD_PRELUDE
+
+_ATTEMPTS = 6
+_PUBLISHED = ("--device-as-default-execution-space", f"--pre-include={PRELUDE_HEADER}")
+_REFUSED = re.compile(r"#pragma nv_mangled_name (.*)")
+"""A name that the compiler was asked for and could not find."""
+_NO_MEMBER = 'namespace "std" has no member'
+
+
+@dataclass(frozen=True)
+class PublishedSource:
+    """A source that was compiled without its host code, and the kernels and launches in it."""
+
+    compilation: Compilation
+    declared: tuple[DeclaredKernel, ...]
+    launches: tuple[SourceLaunch, ...]
+
+
+def compile_published(
+    source: str,
+    *,
+    name: str,
+    architecture: str,
+    kernels: Sequence[str] = (),
+    options: CompileOptions = NO_OPTIONS,
+    cache: Cache | None = None,
+) -> PublishedSource:
+    """Compile the device code of a source.
+
+    Template kernels are made as `kernels` names them, and as the source launches them where
+    `kernels` does not. Raises as `compile_cuda`; NotFoundError for a template that the source
+    does not define.
+    """
+    version = cuda_version(architecture, options.nvrtc)
+    folders = HeaderFolders(options.include_dirs, header_folders(version[0]))
+    view, declarations = read_source(source, name, folders, architecture, version, options.defines)
+    declared = kernels_among(view, declarations)
+    asked = tuple(dict.fromkeys(kernel.strip() for kernel in kernels if "<" in kernel))
+    for expression in asked:
+        _check_declared(expression, declared, name)
+    launches = source_launches(view, declarations)
+    launched = _launched(launches, kernels)
+    device = device_source(view, declarations, folders, _names_in((*asked, *launched)))
+    attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
+    return PublishedSource(_compiled(attempt), declared, launches)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A source as it is handed to the compiler; `asked` and `launched` are templates to make."""
+
+    device: DeviceSource
+    folders: HeaderFolders
+    name: str
+    architecture: str
+    asked: tuple[str, ...]
+    launched: tuple[str, ...]
+    options: CompileOptions
+    cache: Cache | None
+    refused: frozenset[int] = frozenset()
+    has_library: bool = False
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The templates to make."""
+        return tuple(dict.fromkeys((*self.asked, *self.launched)))
+
+    def compile(self) -> Compilation:
+        """What the compiler makes of it."""
+        version = cuda_version(self.architecture, self.options.nvrtc)
+        words = self.device.view.words
+        std = self.options.std or ("c++20" if has_designators(words) else None)
+        macros = [*host_macros(self.device.view, version)]
+        if has_cccl(version[0]):  # it has a 64-bit integer of its own
+            macros.append("KERNELCAST_CCCL")
+        if "register" in self.device.code.names:  # without meaning since C++17
+            macros.append("register=")
+        defined = (f"--define-macro={macro}" for macro in macros)
+        extra = (*self.options.extra, *_PUBLISHED, *defined)
+        return compile_cuda(
+            self.device.text,
+            name=self.name,
+            architecture=self.architecture,
+            options=replace(self.options, std=std, extra=extra),
+            name_expressions=self.expressions,
+            headers={**self.device.headers, PRELUDE_HEADER: self._prelude()},
+            cache=self.cache,
+        )
+
+    def _prelude(self) -> str:
+        if "std" not in self.device.code.names:
+            return PRELUDE
+        return FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
+
+    def after(self, error: CompileError) -> _Attempt | None:
+        """What to try after the compiler refused this; None where there is nothing."""
+        names = set(_REFUSED.findall(error.log)) & set(self.launched)
+        if names:
+            return replace(self, launched=tuple(x for x in self.launched if x not in names))
+        version = cuda_version(self.architecture, self.options.nvrtc)
+        if _NO_MEMBER in error.log and not self.has_library and has_cccl(version[0]):
+            return replace(self, has_library=True)
+        places = self.device.at_places(error_places(error.log)) - self.refused
+        if not places:
+            return None
+        refused = self.refused | places
+        view, declarations = self.device.view, self.device.declarations
+        named = _names_in(self.expressions)
+        device = device_source(view, declarations, self.folders, named, refused)
+        return replace(self, device=device, refused=refused)
+
+
+def _compiled(attempt: _Attempt) -> Compilation:
+    first: CompileError | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            return attempt.compile()
+        except CompileError as error:
+            first = first or error
+            following = attempt.after(error)
+            if following is None:
+                break
+            attempt = following
+    assert first is not None
+    raise _with_missing(first, attempt.device)
+
+
+def _with_missing(error: CompileError, device: DeviceSource) -> CompileError:
+    """The error, with the headers that were not there: one of them may be why."""
+    if not device.missing:
+        return error
+    first = device.missing[0]
+    more = f" and {len(device.missing) - 1} more" if len(device.missing) > 1 else ""
+    hint = f"{first.name} of {first.place}{more} is not there: give its directory with -I"
+    return CompileError(error.what, where=error.where, hint=hint, log=error.log)
+
+
+def _launched(launches: Sequence[SourceLaunch], kernels: Sequence[str]) -> tuple[str, ...]:
+    """The templates that the source itself launches, of the kernels that are asked for by a bare
+    name, or of all."""
+    bare = {_base(name) for name in kernels if name and "<" not in name}
+    if not bare and any(kernels):
+        return ()
+    found = (each.kernel for each in launches if each.is_known and "<" in each.kernel)
+    return tuple(dict.fromkeys(each for each in found if not bare or _base(each) in bare))
+
+
+def _base(name: str) -> str:
+    """A kernel's name without scope and template arguments."""
+    return name.partition("<")[0].strip().rpartition("::")[2]
+
+
+def _names_in(expressions: Sequence[str]) -> frozenset[str]:
+    return frozenset(
+        token.text
+        for expression in expressions
+        for token in tokens(expression)
+        if token.kind is TokenKind.NAME
+    )
+
+
+def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name: str) -> None:
+    """NotFoundError for a template that the source, where it shows any, does not define."""
+    known = {kernel.name for kernel in declared}
+    if known and _base(expression) not in known:
+        raise NotFoundError("kernel", _base(expression), known, where=name)

@@ -1,0 +1,218 @@
+"""What the names of a function hold at one of its words, as far as its text says.
+
+A name holds what it was last given before that word; where it was changed since, or its address
+was taken, what it holds is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelcast.frontends.source.c_expressions import matching
+from kernelcast.frontends.source.tokens import TokenKind
+from kernelcast.frontends.source.words import Lexeme, Lexemes
+
+_CHANGES = frozenset({"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", "++", "--"})
+_ALLOCATIONS = {
+    "cudaMalloc": 1,
+    "cudaMallocManaged": 1,
+    "cudaMallocAsync": 1,
+    "cudaMallocHost": 1,
+    "cudaHostAlloc": 1,
+}
+"""Which argument of a call is the size in bytes."""
+_DECLARED = frozenset({"=", ";", ",", "["})
+_STARTS = frozenset({";", "{", "}", "("})
+"""What may stand before a declaration."""
+_QUALIFIERS = frozenset({"const", "static", "constexpr", "volatile", "register", "struct"})
+_NOT_TYPES = frozenset({"return", "else", "case", "new", "delete", "throw", "goto", "sizeof"})
+
+
+@dataclass(frozen=True)
+class LocalDefinitions:
+    """Words of the value of every name, `values`; constructed ones, such as `dim3 g(x, y)`, are
+    written `dim3(x, y)`. `bytes_of` holds the sizes that pointers were allocated with, `aliases`
+    the types that local names stand for."""
+
+    values: Mapping[str, Lexemes]
+    bytes_of: Mapping[str, Lexemes]
+    types: Mapping[str, str]
+    aliases: Mapping[str, Lexemes]
+    opened: frozenset[str]
+
+
+@dataclass
+class _Gathered:
+    values: dict[str, Lexemes] = field(default_factory=dict)
+    bytes_of: dict[str, Lexemes] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, Lexemes] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
+    declared: str = ""
+
+    def give(self, name: str, value: Lexemes) -> None:
+        self.values[name] = value
+        self.opened.discard(name)
+
+
+def definitions(words: Sequence[Lexeme], begin: int, end: int) -> LocalDefinitions:
+    """The definitions among the words from `begin` to `end`."""
+    found = _Gathered()
+    for at in range(begin, end):
+        word = words[at]
+        if word.text == ";":
+            found.declared = ""
+        if word.kind is TokenKind.NAME:
+            if word.text in ("using", "typedef"):
+                _alias(words, at, end, found)
+            elif word.text in _ALLOCATIONS and at + 1 < end and words[at + 1].text == "(":
+                _allocation(words, at, found)
+            else:
+                _name(words, at, begin, end, found)
+    opened = frozenset(found.opened)
+    return LocalDefinitions(found.values, found.bytes_of, found.types, found.aliases, opened)
+
+
+def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gathered) -> None:
+    name = words[at].text
+    before = words[at - 1] if at > begin else None
+    after = words[at + 1].text if at + 1 < end else ""
+    if before is not None and before.text in (".", "->"):
+        member = f"{words[at - 2].text}.{name}"
+        if after == "=":
+            found.give(member, _value(words, at + 2))
+        return
+    if after in _DECLARED:
+        _declare(words, at, begin, found)
+    if after == "=":
+        found.give(name, _value(words, at + 2))
+    elif after == "[" and (bounded := _behind_bounds(words, at + 1)):
+        found.give(name, _value(words, bounded))
+    elif _is_changed(words, at, begin, after):
+        found.opened.add(name)
+    elif after in ("(", "{"):
+        _construct(words, at, begin, found)
+
+
+def _is_changed(words: Sequence[Lexeme], at: int, begin: int, after: str) -> bool:
+    """Whether a name's value is changed here, or may be, by who is given its address."""
+    before = words[at - 1].text if at > begin else ""
+    is_given = before == "&" and _is_call(words, at - 2, begin)
+    return after in _CHANGES or before in ("++", "--") or is_given
+
+
+def _construct(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> None:
+    """`dim3 name(x, y)`, also as one of several."""
+    closing = matching(words, at + 1)
+    if not 0 < closing < len(words) - 1 or words[closing + 1].text not in (";", ","):
+        return
+    type_ = _type_before(words, at, begin)
+    if not type_ and words[at - 1].text == ",":
+        type_ = found.declared
+    if type_:
+        found.declared = found.types[words[at].text] = type_
+        made = words[at]._replace(text=type_)
+        found.give(words[at].text, (made, *words[at + 1 : closing + 1]))
+
+
+def _behind_bounds(words: Sequence[Lexeme], at: int) -> int:
+    """Where the value of `name[] = value` begins; 0 where there is none."""
+    closing = matching(words, at)
+    is_given = 0 < closing < len(words) - 2 and words[closing + 1].text == "="
+    return closing + 2 if is_given and words[closing + 2].text == "{" else 0
+
+
+def _alias(words: Sequence[Lexeme], at: int, end: int, found: _Gathered) -> None:
+    """`using a = b;` or `typedef b a;`."""
+    stop = at
+    while stop < end and words[stop].text != ";":
+        stop += 1
+    inside = tuple(words[at + 1 : stop])
+    if words[at].text == "using" and len(inside) > 2 and inside[1].text == "=":
+        found.aliases[inside[0].text] = inside[2:]
+    elif words[at].text == "typedef" and len(inside) > 1:
+        found.aliases[inside[-1].text] = inside[:-1]
+
+
+def _declare(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> None:
+    """Note the type of a name where it is declared, be it as one of several."""
+    stars = 0
+    before = at - 1
+    while before >= begin and words[before].text == "*":
+        stars += 1
+        before -= 1
+    if before >= begin and words[before].text == "," and found.declared:
+        found.types[words[at].text] = found.declared + "*" * stars
+    elif type_ := _type_before(words, at, begin):
+        found.types[words[at].text] = type_
+        found.declared = type_.rstrip("*")
+
+
+def _type_before(words: Sequence[Lexeme], at: int, begin: int) -> str:
+    """The type that stands before a declared name, `float*` for a pointer; empty without one."""
+    stars = ""
+    at -= 1
+    while at >= begin and words[at].text in ("*", "&", "const", "__restrict__"):
+        stars += "*" * (words[at].text == "*")
+        at -= 1
+    end = at + 1
+    while at >= begin and (_is_type(words[at]) or words[at].text == "::"):
+        at -= 1
+    if at >= begin and words[at].text not in _STARTS:
+        return ""
+    named = [word.text for word in words[at + 1 : end] if word.text not in _QUALIFIERS]
+    return " ".join(named).replace(" :: ", "::") + stars if named else ""
+
+
+def _is_type(word: Lexeme | None) -> bool:
+    return word is not None and word.kind is TokenKind.NAME and word.text not in _NOT_TYPES
+
+
+def _is_call(words: Sequence[Lexeme], at: int, begin: int) -> bool:
+    """Whether a word stands within the brackets of a call: then `&` behind it takes an address."""
+    if words[at].text not in ("(", ",", ")"):
+        return False
+    depth = 0
+    while at >= begin:
+        text = words[at].text
+        depth += (text in (")", "}")) - (text in ("(", "{"))
+        if depth < 0 or text == ";":
+            return text == "("
+        at -= 1
+    return False
+
+
+def _value(words: Sequence[Lexeme], begin: int) -> Lexemes:
+    """The words of a value, up to the `,` or `;` that ends it."""
+    at = begin
+    while at < len(words) and words[at].text not in (",", ";", ")", "}", "]"):
+        if words[at].text in ("(", "[", "{"):
+            closing = matching(words, at)
+            if closing < 0:
+                break
+            at = closing
+        at += 1
+    return tuple(words[begin:at])
+
+
+def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
+    """`cudaMalloc((void**)&p, bytes)`."""
+    closing = matching(words, at + 1)
+    inside = words[at + 2 : closing] if closing > 0 else ()
+    comma = _first_comma(inside)
+    if comma < 0:
+        return
+    names = [w.text for w in inside[:comma] if w.kind is TokenKind.NAME]
+    if names:
+        size = _value(inside, comma + 1)
+        found.bytes_of[names[-1]] = size
+
+
+def _first_comma(words: Sequence[Lexeme]) -> int:
+    depth = 0
+    for at, word in enumerate(words):
+        depth += (word.text in ("(", "[", "{")) - (word.text in (")", "]", "}"))
+        if word.text == "," and depth == 0:
+            return at
+    return -1

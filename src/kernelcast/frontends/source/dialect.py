@@ -1,0 +1,45 @@
+"""What host compilers take and a compiler of device code does not: spelled otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kernelcast.frontends.source.blanking import Range
+from kernelcast.frontends.source.preprocess import SourceView
+from kernelcast.frontends.source.tokens import TokenKind
+from kernelcast.frontends.source.words import Lexeme
+
+_BEFORE_VALUE = frozenset({"return", "=", "(", ",", "{", "+", "-", "*", "/", "?", ":", ";", "}"})
+
+
+def compound_literals(view: SourceView) -> Iterator[Range]:
+    """The brackets of `(T){a, b}`, which is C: blanked, it is C++."""
+    for number, file in enumerate(view.files):
+        yield from _literals(file.words)
+        for directive in file.directives:
+            if directive.name == "define":
+                for each in _literals(directive.words):
+                    yield Range(number, each.begin, each.end, " ")
+
+
+def has_designators(words: Sequence[Lexeme]) -> bool:
+    """Whether members are given by name, as in `{.x = 1}`, which is C++20."""
+    return any(
+        word.text == "."
+        and words[at - 1].text in ("{", ",")
+        and words[at + 1].kind is TokenKind.NAME
+        and words[at + 2].text == "="
+        for at, word in enumerate(words[:-2])
+        if at
+    )
+
+
+def _literals(words: Sequence[Lexeme]) -> Iterator[Range]:
+    for at, word in enumerate(words[:-3]):
+        if word.text != "(" or words[at + 2].text != ")" or words[at + 3].text != "{":
+            continue
+        before = words[at - 1] if at else None
+        is_value = before is None or before.text in _BEFORE_VALUE or at == 1
+        if is_value and words[at + 1].kind is TokenKind.NAME:
+            yield Range(word.file, word.begin, word.end, " ")
+            yield Range(word.file, words[at + 2].begin, words[at + 2].end, " ")

@@ -1,0 +1,105 @@
+"""Launches of a source as texts to complete: a workload file, or one command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernelcast.frontends.source.source_launches import SourceLaunch
+
+BLANK = "?"
+"""What stands for a number that the source does not say."""
+
+_COMMENT_COLUMN = 40
+
+
+def workload_text(source: str, launches: Sequence[SourceLaunch]) -> str:
+    """A workload file of launches; a launch that cannot be made is a comment that says why."""
+    lines = [
+        f"# The launches of {source}. {BLANK!r} stands for a number that the source leaves open.",
+        f"source = {_quoted(source)}",
+        *_open_names(launches),
+    ]
+    for launch in launches:
+        lines += ["", *_launch(launch)]
+    return "\n".join(lines) + "\n"
+
+
+def ready_command(source: str, launch: SourceLaunch) -> str:
+    """The command that forecasts one launch; what is open stands as `<name>`."""
+    parts = ["kernelcast", "predict", source, "--kernel", launch.kernel]
+    parts += ["--grid", ",".join(launch.grid), "--block", ",".join(launch.block)]
+    if launch.smem != "0":
+        parts += ["--smem", launch.smem]
+    for name, value in launch.arguments.items():
+        parts += ["--arg", f"{name}={value}"]
+    return shlex.join(_with_blanks(part, launch.opened) for part in parts)
+
+
+def _with_blanks(text: str, opened: Mapping[str, str]) -> str:
+    head, equals, value = text.partition("=")
+    words = _words(value if equals else head)
+    replaced = "".join(f"<{word}>" if word in opened else word for word in words)
+    return f"{head}={replaced}" if equals else replaced
+
+
+def _words(text: str) -> Iterator[str]:
+    """Names and what stands between them."""
+    word = ""
+    for character in text:
+        if word and (character.isalnum() or character == "_") != (
+            word[-1].isalnum() or word[-1] == "_"
+        ):
+            yield word
+            word = ""
+        word += character
+    yield word
+
+
+def _open_names(launches: Sequence[SourceLaunch]) -> Iterator[str]:
+    opened: dict[str, str] = {}
+    for launch in launches:
+        if launch.is_known:
+            opened |= {
+                name: why for name, why in launch.opened.items() if why or name not in opened
+            }
+    for name, why in opened.items():
+        yield _commented(f'{name} = "{BLANK}"', why)
+
+
+def _launch(launch: SourceLaunch) -> Iterator[str]:
+    place = f"line {launch.line}"
+    if not launch.is_known:
+        yield f"# {place} launches {launch.kernel}, whose template arguments or code are elsewhere"
+        return
+    yield _commented("[[launch]]", place)
+    yield f"kernel = {_quoted(launch.kernel)}"
+    yield f"grid = {_extent(launch.grid)}"
+    yield f"block = {_extent(launch.block)}"
+    if launch.smem != "0":
+        yield f"smem = {_value(launch.smem)}"
+    arguments = ", ".join(f"{name} = {_value(text)}" for name, text in launch.arguments.items())
+    yield f"args = {{ {arguments} }}" if arguments else "args = {}"
+
+
+def _extent(sizes: Sequence[str]) -> str:
+    values = [_value(size) for size in sizes]
+    return values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+
+
+def _value(text: str) -> str:
+    """A number as it is, anything else in quotes."""
+    return text if text.isascii() and text.isdigit() else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _commented(text: str, comment: str) -> str:
+    plain = " ".join(comment.split())
+    if not plain:
+        return text
+    shown = plain if len(plain) <= 60 else f"{plain[:57]}..."
+    return f"{text:<{_COMMENT_COLUMN}} # {shown}"

@@ -1,0 +1,101 @@
+"""`launches`, and what other commands say of launches that stand in the source."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+SOURCE = """\
+#include <vector>
+template <typename T> __global__ void scale(T* x, T a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= a;
+}
+int main(int argc, char** argv) {
+  int n = atoi(argv[1]);
+  float* x;
+  cudaMalloc(&x, n * sizeof(float));
+  scale<<<(n + 255) / 256, 256>>>(x, 2.0f, n);
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "app.cu"
+    file.write_text(SOURCE)
+    return file
+
+
+def refusal(run, *arguments: object) -> str:
+    outcome = run(*arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    return outcome.err
+
+
+def test_the_workload_is_completed_and_forecast(run, source: Path, tmp_path: Path) -> None:
+    text = run("launches", source).out
+    written = tomllib.loads(text)
+    assert written["n"] == "?"
+    (launch,) = written["launch"]
+    assert launch == {
+        "kernel": "scale<float>",
+        "grid": "(n + 255) // 256",
+        "block": 256,
+        "args": {"x": "f32[n]", "a": "2.0", "n": "n"},
+    }
+    workload = tmp_path / "app.toml"
+    workload.write_text(text)
+    open_ = refusal(run, "predict", workload)
+    assert "n is open" in open_
+    assert "--arg n=VALUE" in open_
+    assert "scale<float>" in run("predict", workload, "--arg", "n=4096", "--isa", "ptx").out
+
+
+def test_a_missing_launch_is_answered_with_the_command(run, source: Path) -> None:
+    said = refusal(run, "predict", source)
+    assert "the file says no launch" in said
+    assert "--kernel 'scale<float>' --grid '(<n> + 255) // 256' --block 256" in said
+    assert "--arg 'x=f32[<n>]' --arg a=2.0 --arg 'n=<n>'" in said
+
+
+def test_kernels_that_nothing_instantiates_are_listed(run, tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text("template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n")
+    said = run("kernels", file).out
+    assert "template k<T, N>" in said
+    assert "--kernel 'k<T, N>'" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("#include <vector>\nint main() { return 0; }\n", "the source launches no kernel"),
+        ("__global__ void k() {}\n", "the source launches no kernel"),
+        (".version 8.0\n.target sm_90\n", "only CUDA C++ launches kernels"),
+        ("", "the file is empty"),
+    ],
+)
+def test_files_without_launches(run, tmp_path: Path, text: str, what: str) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(text)
+    assert what in refusal(run, "launches", file)
+
+
+def test_a_file_without_device_code_has_no_kernels(run, tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text("#include <vector>\nint main() { return std::vector<int>().size(); }\n")
+    assert "the file holds no kernel" in refusal(run, "kernels", file)
+
+
+def test_a_launch_whose_template_arguments_are_open_is_a_comment(run, tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        "template <class F> __global__ void k(F f) { f(1); }\n"
+        "void run() { auto f = [] __device__ (int i) {}; k<<<1, 32>>>(f); }\n"
+    )
+    said = run("launches", file).out
+    assert "# line 2 launches k, whose template arguments or code are elsewhere" in said
+    assert "launch" not in tomllib.loads(said)

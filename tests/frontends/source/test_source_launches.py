@@ -1,0 +1,143 @@
+"""Launches as they stand in host code."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelcast.frontends.expressions import evaluate
+from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+
+KERNEL = "__global__ void k(int n, float a, const float* x, double* y) {}\n"
+
+
+def launch(host: str, kernel: str = KERNEL) -> SourceLaunch:
+    (found,) = launches_of(kernel + host, "app.cu")
+    return found
+
+
+def test_a_launch_as_programs_write_it() -> None:
+    found = launch("""
+    int main(int argc, char** argv) {
+        const int n = atoi(argv[1]);
+        const int threads = 256;
+        float *x; double *y;
+        cudaMalloc((void**)&x, n * sizeof(float));
+        cudaMalloc(&y, sizeof(double) * 1024);
+        dim3 grid((n + threads - 1) / threads, 2), block(threads);
+        k<<<grid, block, 4 * threads>>>(n, 2.5f, x, y);
+    }""")
+    assert (found.kernel, found.is_known, found.line) == ("k", True, 10)
+    assert found.grid == ("(n + 256 - 1) // 256", "2")
+    assert found.block == ("256",)
+    assert found.smem == "1024"
+    assert found.arguments == {"n": "n", "a": "2.5", "x": "f32[n]", "y": "f64[1024]"}
+    assert found.opened == {"n": "atoi ( argv [ 1 ] )"}
+
+
+@pytest.mark.parametrize(
+    ("before", "grid", "expected"),
+    [
+        ("", "7 / 2", "3"),
+        ("", "(int)ceil(7 / 2.0)", "4"),
+        ("", "ceilf((float)n / 256)", "ceil(n / 256)"),
+        ("", "1 << 10", "1024"),
+        ("", "n > 64 ? 64 : n", "min(64, n)"),
+        ("", "3 > 2 ? n : 1", "n"),
+        ("", "std::max(n, 1)", "max(n, 1)"),
+        ("", "up(n, 32)", "(n + 32 - 1) // 32"),
+        ("", "SIZE * 2", "128"),
+        ("", "B", "3"),
+        ("int g = n; g++;", "g", "g"),
+        ("int g; scanf(p, &g);", "g", "g"),
+        ("int g = 4; g = 5;", "g", "5"),
+        ("dim3 g; g.x = 3; g.y = n;", "g", "3,n"),
+        ("dim3 g(1, 2, 3);", "dim3(g.z, g.y)", "3,2"),
+        ("auto g = dim3{4, 4};", "g", "4,4"),
+        ("int g = items.size();", "g", "g"),
+        ("", "items.size()", "items_size"),
+        ("", "static_cast<unsigned>(n)", "n"),
+        ("", "sizeof(float4) / sizeof(half)", "8"),
+    ],
+)
+def test_shapes(before: str, grid: str, expected: str) -> None:
+    found = launch(f"""
+    #define SIZE 64
+    enum {{ A, B = 3, C }};
+    static int up(int a, int b) {{ return (a + b - 1) / b; }}
+    void run(int n) {{ {before} k<<<{grid}, 64>>>(0, 0, nullptr, nullptr); }}""")
+    assert ",".join(found.grid) == expected
+
+
+def test_parameters_hold_what_the_only_caller_gives() -> None:
+    found = launch("""
+    template <int BLOCK> void run(const float* data, int n) {
+        k<<<n / BLOCK, BLOCK>>>(n, 1, data, nullptr);
+    }
+    int main() {
+        float* held; cudaMalloc(&held, 4096 * sizeof(float));
+        run<128>(held, 4096);
+    }""")
+    assert (found.grid, found.block) == (("32",), ("128",))
+    assert found.arguments["x"] == "f32[4096]"
+
+
+def test_template_arguments_are_said_or_follow() -> None:
+    kernel = "template <typename T, int N> __global__ void k(T* x, int n) {}\n"
+    host = "template <typename T> void run(T* p) { const int n = 2 * 8; k<T, n><<<1, n>>>(p, n); }"
+    calls = "int main() { double *d; float *f; run(d); run(f); }"
+    found = launches_of(kernel + host + calls, "app.cu")
+    assert [each.kernel for each in found] == ["k<double, 16>", "k<float, 16>"]
+    assert all(each.is_known for each in found)
+    assert found[0].arguments == {"x": "f64[x_length]", "n": "16"}
+    (alone,) = launches_of(kernel + host, "app.cu")
+    assert (alone.kernel, alone.is_known) == ("k<T, 16>", False)
+
+
+def test_other_ways_to_launch() -> None:
+    called = launch("""
+    int main() {
+        int n = 5; float a = 1; float* x; double* y;
+        void* args[] = {&n, &a, &x, &y};
+        cudaLaunchKernel((const void*)k, dim3(2), dim3(64), args, 0, 0);
+    }""")
+    assert (called.kernel, called.grid, called.arguments["n"]) == ("k", ("2",), "5")
+    macro = launch("#define GO(f, g) f<<<g, 64>>>(1, 2, 0, 0)\nvoid run() { GO(k, 9); }")
+    assert (macro.kernel, macro.grid, macro.line) == ("k", ("9",), 3)
+    held = launch("void run() { auto f = k; f<<<1, 2>>>(1, 2, 0, 0); }")
+    assert held.kernel == "k"
+
+
+def test_a_source_without_launches_has_none() -> None:
+    assert launches_of(KERNEL, "app.cu") == ()
+    assert launches_of('const char* s = "k<<<1, 2>>>()"; // k<<<1, 2>>>()', "app.cu") == ()
+
+
+OPERATORS = ["+", "*", "/", "%", "<<", "|", "&", "^"]
+TERMS = st.recursive(
+    st.integers(0, 99).map(str),
+    lambda inner: st.tuples(inner, st.sampled_from(OPERATORS), inner).map(
+        lambda parts: (
+            f"({parts[0]} {parts[1]} ({parts[2]} + 1))"
+            if parts[1] != "<<"
+            else f"({parts[0]} {parts[1]} 1)"
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@given(TERMS)
+def test_constants_are_those_of_the_expression_with_names_put_in(term: str) -> None:
+    """Folding a constant gives what evaluating the open expression gives."""
+    opened = launch(f"void run(int n) {{ k<<<{term} + n, 1>>>(0, 0, 0, 0); }}").grid[0]
+    folded = launch(f"void run() {{ k<<<{term} + 0, 1>>>(0, 0, 0, 0); }}").grid[0]
+    assert evaluate(opened, {"n": 0}) == evaluate(folded, {})
+
+
+@given(st.text("k<>(),;=*&ndim3{}.x \n", max_size=80))
+def test_any_host_code_can_be_read(text: str) -> None:
+    for found in launches_of(f"{KERNEL}void run(int n) {{ {text} k<<<n, 1>>>(n); }}", "app.cu"):
+        assert found.grid
+        assert found.block

@@ -1,0 +1,174 @@
+"""Sources as they are published: host code is left out, device code compiled, lines are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.frontends.source.reading import view_of
+from tests.kept import CACHE
+
+from kernelcast.errors import CompileError
+from kernelcast.frontends.loading import LoadedModule, load
+from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source
+from kernelcast.frontends.source.top_level import read_declarations
+
+PROGRAM = """\
+#include <iostream>
+#include <vector>
+#include "helper_cuda.h"
+#include <cublas_v2.h>
+#include "shared.h"
+using namespace std;
+#define CHECK(call) do { if (call) exit(1); } while (0)
+const int BLOCK = 1 << 7;
+typedef float real;
+static vector<float> host_table(10);
+class Timer { std::string name; public: void start() { cout << name; } };
+struct Params { int n; float* p; void fill(std::vector<int> v) { n = v.size(); }
+                __host__ __device__ int twice() const { return 2 * n; } };
+__constant__ real table[BLOCK];
+__device__ real scaled(real x) { return x * M_PI + table[threadIdx.x] + helper(x); }
+real on_host(real x) { return std::accumulate(&x, &x + 1, 0.f); }
+template <typename T, int N> __global__ void tiled(T* out, Params p, uint n) {
+  uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  assert(i < UINT_MAX);
+  if (i < n) out[i] = min(scaled(i) + p.twice(), (real)INFINITY) + FLT_MAX * N;
+}
+int main(int argc, char** argv) {
+  std::vector<float> v(1 << 20);
+  float* d; CHECK(cudaMalloc(&d, v.size() * sizeof(float)));
+  tiled<real, BLOCK><<<v.size() / BLOCK, BLOCK>>>(d, Params{1, d}, atoi(argv[1]));
+  printf("%s\\n", "done");
+}
+"""
+SHARED = """\
+#pragma once
+#include <map>
+inline __device__ float helper(float x) { return x; }
+inline std::map<int, int> host_only() { return {}; }
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "shared.h").write_text(SHARED)
+    file = tmp_path / "app.cu"
+    file.write_text(PROGRAM)
+    return file
+
+
+def loaded(file: Path) -> LoadedModule:
+    return load(file, cache=CACHE)
+
+
+def test_a_program_loads_as_it_is(program: Path) -> None:
+    module = loaded(program)
+    assert module.kernel_names == ("tiled<real, BLOCK>",)
+    kernel = module.kernel()
+    assert [p.label for p in kernel.parameters] == ["out", "p", "n"]
+    assert kernel.parameters[0].pointee == ""
+    assert kernel.parameters[1].size_bytes == 16
+
+
+def test_lines_are_those_of_the_file(program: Path) -> None:
+    lines = {x.location.line for x in loaded(program).kernel().instructions if x.location}
+    assert {18, 20} <= lines
+    program.write_text(PROGRAM.replace("if (i < n) out[i]", "if (i < n) oops[i]"))
+    with pytest.raises(CompileError) as raised:
+        loaded(program)
+    assert raised.value.where == f"{program}:20"
+
+
+def test_a_source_of_device_code_alone_is_left_as_it_is() -> None:
+    text = "typedef float real;\n__global__ void k(real* x) { x[0] = 1; } // end\n"
+    view = view_of(text)
+    device = device_source(view, read_declarations(view.words), NO_FOLDERS)
+    assert device.text == text
+    assert device.headers == {}
+
+
+def test_a_template_that_nothing_launches_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text("template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n")
+    module = loaded(file)
+    assert module.kernel_names == ()
+    assert module.templates == ("k<T, N>",)
+    named = load(file, kernels=["k<float, 3>"], cache=CACHE)
+    assert (named.kernel_names, named.templates) == (("k<float, 3>",), ())
+
+
+def test_a_type_of_host_code_with_a_name_of_device_code_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        "struct size { std::vector<int> v; };\n"
+        "__global__ void k(int* x) { int size = 3; x[0] = size; }\n"
+    )
+    assert loaded(file).kernel_names == ("k",)
+
+
+def test_what_a_header_that_is_missing_may_have_held_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text('#include "grid.h"\n__global__ void k(Cell* x) { x[0] = 1; }\n')
+    with pytest.raises(CompileError) as raised:
+        loaded(file)
+    assert 'identifier "Cell" is undefined' in raised.value.what
+    assert f"grid.h of {file}:1 is not there" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x[0] = std::max(x[0], std::numeric_limits<float>::max());",
+        "std::swap(x[0], x[1]); x[2] = std::sqrt(x[2]);",
+        "float2 a = (float2){1, 2}; x[0] = a.x;",
+        "register int i = 3; x[i] = INT_MAX;",
+        "pair p = {.first = 1, .second = 2}; x[0] = p.first;",
+        'assert(x); printf("%f", x[0]);',
+        "size_t n = SIZE_MAX; ushort s = 1; x[s] = n * CUDART_VERSION;",
+        "#ifdef __NVCC__\nx[0] = 1;\n#else\nnone;\n#endif",
+    ],
+)
+def test_what_nvcc_takes_without_a_header(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        f"struct pair {{ int first, second; }};\n__global__ void k(float* x) {{\n{line}\n}}\n"
+    )
+    assert loaded(file).kernel_names == ("k",)
+
+
+HOST = [
+    "#include <vector>",
+    "int main() { return 0; }",
+    'static std::string text = R"(a)";',
+    "class H {\n std::vector<int> v;\n};",
+    "namespace n {\nvoid f() { k<<<1, 2>>>(); }\n}",
+    "template <class T>\nT g(T x) { return std::move(x); }",
+    'extern "C" {\nint c_function(FILE* f);\n}',
+]
+DEVICE = [
+    "__device__ int a{0};",
+    "__global__ void k{0}(int* x) {{\n  x[0] = 1;\n}}",
+    "#define M{0} 3",
+    "// comment {0}",
+    "#if 1\n__device__ int b{0};\n#endif",
+]
+
+
+@given(st.lists(st.sampled_from([*HOST, *DEVICE]), max_size=12))
+def test_lines_are_kept_or_blank(parts: list[str]) -> None:
+    text = "\n".join(part.replace("{0}", str(at)) for at, part in enumerate(parts))
+    text = text.replace("{{", "{").replace("}}", "}")
+    view = view_of(text)
+    device = device_source(view, read_declarations(view.words), NO_FOLDERS)
+    before, after = text.split("\n"), device.text.split("\n")
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        assert all(b == a or a == " " for b, a in zip(old, new.ljust(len(old)), strict=False))
+    for part in parts:
+        assert part not in HOST or part not in device.text
+    assert all(
+        f"__device__ int a{at};" in device.text for at, p in enumerate(parts) if p == DEVICE[0]
+    )
