@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         u32,
         u64,
         waves,
+        what_if,
         workload,
     )
 
@@ -99,6 +100,7 @@ __all__ = [
     "u32",
     "u64",
     "waves",
+    "what_if",
     "workload",
 ]
 

@@ -6,6 +6,7 @@ predict, explain  a case               -> Forecast, Explanation models, reportin
 occupancy_curve   a case               -> Curve                 exploration, reporting
 explore           cases, numbers       -> Explored              exploration, reporting
 dvfs              a case, clocks       -> Clocks                exploration, reporting
+what_if           a case               -> Costs                 exploration, reporting
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models import default_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
-from kernelcast.reporting.printed import Clocks, Curve, Explanation, Explored, Forecast
+from kernelcast.reporting.printed import Clocks, Costs, Curve, Explanation, Explored, Forecast
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Case",
     "Clocks",
     "CompileOptions",
+    "Costs",
     "Curve",
     "Explanation",
     "Explored",
@@ -319,6 +321,27 @@ def dvfs(
     """
     clocks = sm_hz or usual_clocks(case.machine)
     return Clocks.of(clock_curve(case, _model(model), clocks, memory_hz))
+
+
+def what_if(
+    case: Case,
+    *removals: str,
+    pairs: bool = False,
+    model: str | Model = "teg",
+    progress: Progress | None = None,
+) -> Costs:
+    """What a launch gains without each of its bottlenecks, by the timing simulation.
+
+    `removals` are names such as `barriers`, or several joined by `+`; all that the launch has where
+    none are given. With `pairs` every two are removed together, too. `model` is `teg`, its
+    parameters set as for `predict`. NotFoundError with the nearest names for an unknown removal.
+    """
+    # What a plain forecast does without.
+    from kernelcast.exploration.what_if import read_removals, simulating_model
+    from kernelcast.exploration.what_if import what_if as costs
+
+    chosen = simulating_model([_model(model)])
+    return Costs.of(costs(case, chosen, read_removals(removals), pairs=pairs, progress=progress))
 
 
 def _model(model: str | Model) -> Model:

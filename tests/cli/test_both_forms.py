@@ -32,6 +32,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("occupancy-curve", "--cusp", "--gpu", "t4,gtx-680"),
     ("explore", SAXPY, *PTX, "--gpu", "t4", "--sweep", "sm.count=20,40"),
     ("dvfs", SAXPY, *PTX, "--clock-sm", "1e9,2e9", "--clock-memory", "1e9,2e9"),
+    ("what-if", SAXPY, "--remove", "dram-bandwidth,tail", "--pairs"),
     ("mix", "--alpha", "inf"),
     ("gpus",),
     ("gpus", "gtx-280"),

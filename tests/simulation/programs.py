@@ -25,7 +25,7 @@ from kernelcast.simulation.code import IssueTables, issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.simulate import Simulated, simulate
+from kernelcast.simulation.simulate import Simulated, SimulationInput, simulate
 from kernelcast.simulation.streams import (
     ACCESS,
     BLOCK_SHIFT,
@@ -189,11 +189,8 @@ def played(kernel: Kernel, done: WarpStreams, setting: Setting, **limits: Any) -
     blocks = tuple(tuple(range(sm, len(done.blocks), setting.sms)) for sm in range(setting.sms))
     plan = DetailedSms(len(done.blocks), blocks, max(map(len, blocks)), setting.sms / 64)
     return simulate(
-        code,
-        done,
+        SimulationInput(code, done, setting.hardware(code, done.warps), rows),
         plan,
-        setting.hardware(code, done.warps),
-        rows,
         None,
         **{"most_issued": 1 << 20, "most_events": MOST_EVENTS, **limits},
     )

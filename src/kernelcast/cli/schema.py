@@ -19,6 +19,7 @@ def command(name: str, output: Output) -> None:
     kernelcast schema occupancy-cusp      occupancy-curve --cusp --json
     kernelcast schema explore             explore --json
     kernelcast schema dvfs                dvfs --json
+    kernelcast schema what-if             what-if --json
     """
     import json
 
@@ -28,6 +29,7 @@ def command(name: str, output: Output) -> None:
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
     from kernelcast.reporting.documents.predict import predict_schema
+    from kernelcast.reporting.documents.what_if import what_if_schema
 
     schemas = {
         "predict": predict_schema,
@@ -35,6 +37,7 @@ def command(name: str, output: Output) -> None:
         "occupancy-cusp": cusp_schema,
         "explore": explore_schema,
         "dvfs": dvfs_schema,
+        "what-if": what_if_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

@@ -7,7 +7,7 @@ RR-7804, 2011; of today's chips, R. Huerta et al.: Analyzing Modern NVIDIA GPU c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -39,8 +39,10 @@ from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.mean_streams import mean_streams
 from kernelcast.simulation.plan import DetailedSms, detailed_sms
+from kernelcast.simulation.removals import NOTHING, Removal, Removals
+from kernelcast.simulation.removing import resident_blocks, without, without_tail
 from kernelcast.simulation.results import LaunchTime, cycle_stack, launch_time, stall_cycles
-from kernelcast.simulation.simulate import Simulated, simulate
+from kernelcast.simulation.simulate import Simulated, SimulationInput, simulate
 from kernelcast.simulation.streams import WarpStreams
 
 _BY = "model teg"
@@ -104,17 +106,32 @@ class Teg:
     sms: int = 0
     control: bool = True
 
-    def predict(self, case: Case) -> Prediction:
+    def predict(
+        self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
+    ) -> Prediction:
         """The time of a case.
+
+        Parameters
+        ----------
+        removed:
+            Bottlenecks that are left out.
+        record:
+            What the warps of the blocks of some SMs did, for who plays a case often; `recorded`
+            makes it where nobody gives it.
 
         Raises
         ------
         MissingNumberError
             If the machine lacks what the simulation needs.
         """
-        played = self.play(case)
+        return self.prediction(self.play(case, removed, record))
+
+    def prediction(self, played: Played) -> Prediction:
+        """What a simulation says of the whole launch."""
+        case, time = played.case, played.time
         start, warning = launch_overhead(case)
-        time = played.time
+        if Removal.LAUNCH_OVERHEAD in played.removed:
+            start = Part(start.name, 0.0)
         stack = cycle_stack(played.found, time.cycles)
         parts = (*(Part(name, cycles) for name, cycles in stack.items() if cycles), start)
         cycles = time.cycles + start.cycles
@@ -131,17 +148,19 @@ class Teg:
             warnings=warning,
         )
 
-    def play(self, case: Case) -> Played:
-        """Simulate a case; raises as `predict` does."""
-        occupancy, launch, machine = case.occupancy, case.launch, case.machine
-        resident = occupancy.blocks_per_sm
+    def play(
+        self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
+    ) -> Played:
+        """Simulate a case; parameters and errors are those of `predict`."""
+        launch, machine = case.launch, case.machine
+        resident = resident_blocks(case.occupancy.limits, removed)
         per_block = max(1.0, case.profile.total.warp / launch.blocks)
         sms = int(machine.number("sm.count", _BY))
         plan = detailed_sms(
             launch.blocks, sms, resident, self.instructions / per_block, self.sms or None
         )
         resident = min(resident, plan.simulated)
-        streams = _streams(case, plan)
+        streams = record(plan) if record else recorded(case, plan)
         timings = SmTimings(machine)
         code = issue_tables(
             case.kernel,
@@ -160,27 +179,24 @@ class Teg:
             registers=code.registers,
             has_l1=system is not None and system.l1 is not None,
         )
-        found = simulate(
-            code,
-            streams,
-            plan,
-            hardware,
-            _rows(case, system, share),
-            system,
-            most_issued=2 * self.instructions,
-        )
+        given = SimulationInput(code, streams, hardware, _rows(case, system, share))
+        found = simulate(without(given, removed), plan, system, most_issued=2 * self.instructions)
         instructions = per_block * plan.busiest * len(plan.blocks)
         time = launch_time(found, plan, resident, instructions)
+        if Removal.TAIL in removed:
+            time = without_tail(time, plan, sms)
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
-        return Played(case, plan, found, time, notes)
+        return Played(case, removed, plan, given, found, time, notes)
 
 
 @dataclass(frozen=True)
 class Played:
-    """A case that was simulated."""
+    """A case that was simulated; `given` is what it is with nothing removed."""
 
     case: Case
+    removed: Removals
     plan: DetailedSms
+    given: SimulationInput = field(repr=False)
     found: Simulated
     time: LaunchTime
     notes: tuple[str, ...]
@@ -197,7 +213,12 @@ class Played:
         return used
 
 
-def _streams(case: Case, plan: DetailedSms) -> WarpStreams:
+Recorder = Callable[[DetailedSms], WarpStreams]
+"""What the warps of the blocks of a plan did."""
+
+
+def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
+    """What the warps of a plan's blocks do: the launch is executed for them once more."""
     from kernelcast.simulation.recorder import StreamRecorder  # loads the compiled loop
 
     rules = access_rules(case.machine)

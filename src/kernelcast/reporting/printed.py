@@ -7,6 +7,7 @@ from typing import Any
 
 from kernelcast.exploration.dvfs import ClockCurve
 from kernelcast.exploration.explored import Exploration
+from kernelcast.exploration.gains import WhatIf
 from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
@@ -16,6 +17,7 @@ from kernelcast.reporting.documents.explain import explain_document
 from kernelcast.reporting.documents.explore import explore_document
 from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
 from kernelcast.reporting.documents.result import result
+from kernelcast.reporting.documents.what_if import what_if_document, what_if_result
 from kernelcast.reporting.text import view
 from kernelcast.reporting.text.result import render_result
 
@@ -106,3 +108,20 @@ class Clocks(ClockCurve):
     def as_dict(self) -> dict[str, Any]:
         """The result as `dvfs --json` gives it."""
         return as_json(clock_result(self))
+
+
+@dataclass(frozen=True)
+class Costs(WhatIf):
+    """What bottlenecks cost, whose text is the full report and which turns into a dictionary."""
+
+    @classmethod
+    def of(cls, found: WhatIf) -> Costs:
+        """The same costs, ready to be printed."""
+        return cls(**{f.name: getattr(found, f.name) for f in fields(WhatIf)})
+
+    def __str__(self) -> str:
+        return plain_text(view(what_if_document([self])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `what-if --json` gives it."""
+        return as_json(what_if_result(self))

@@ -37,10 +37,9 @@ from kernelcast.simulation.streams import (
     SPACE_SHIFT,
     TAGS_MASK,
     TAGS_SHIFT,
+    StreamWords,
     WarpStreams,
 )
-
-_StreamWords = NDArray[np.int64]
 
 _LINE_SECTORS = layout.LINE_BYTES // SECTOR_BYTES
 _NEXT_WARP = (5**0.5 - 1) / 2
@@ -83,7 +82,7 @@ def mean_streams(
 class _Way:
     """The words of one warp, and how many lines they name."""
 
-    words: _StreamWords
+    words: StreamWords
     lines: int
     is_cut: bool
 
@@ -108,7 +107,7 @@ def _way(profile: Profile, path: WarpPath, half_warps: bool, most_words: int) ->
     return _Way(words[:kept], lines, kept < len(words) or executed < path.instructions)
 
 
-def _whole(words: _StreamWords, most: int) -> int:
+def _whole(words: StreamWords, most: int) -> int:
     """How many words to keep of those of a warp, so that its last basic block is whole."""
     if len(words) <= most:
         return len(words)
@@ -122,8 +121,8 @@ def _places(profile: Profile) -> int:
 
 
 def _requests(
-    profile: Profile, entered: _StreamWords, half_warps: bool
-) -> Iterator[tuple[_StreamWords, _StreamWords, int]]:
+    profile: Profile, entered: StreamWords, half_warps: bool
+) -> Iterator[tuple[StreamWords, StreamWords, int]]:
     """By access, the words of its requests, their order among all, and how many lines they name."""
     holders = {i: b for b in profile.kernel.blocks for i in range(b.start, b.end)}
     for access in profile.accesses:
@@ -138,15 +137,13 @@ def _requests(
         yield words, np.repeat(order, 1 + sizes), int(sizes.sum())
 
 
-def _shared_out(means: NDArray[np.float64], count: int) -> _StreamWords:
+def _shared_out(means: NDArray[np.float64], count: int) -> StreamWords:
     """Whole numbers in `count` columns whose sums stay next to the multiples of the means."""
     sums = np.floor(np.arange(count + 1) * means[:, None] + 0.5).astype(np.int64)
     return np.diff(sums, axis=1)
 
 
-def _words(
-    access: AccessProfile, count: int, half_warps: bool
-) -> tuple[_StreamWords, _StreamWords]:
+def _words(access: AccessProfile, count: int, half_warps: bool) -> tuple[StreamWords, StreamWords]:
     """Of `count` requests of an access, the lines of each, and all their words."""
     half_warps = half_warps and access.space is Space.SHARED
     sums = (
@@ -180,11 +177,11 @@ def _words(
     return lines, words
 
 
-def _touched(lines: _StreamWords, sectors: _StreamWords) -> _StreamWords:
+def _touched(lines: StreamWords, sectors: StreamWords) -> StreamWords:
     """By line, the sectors of it that are touched: those of its request, spread evenly."""
     request = np.repeat(np.arange(len(lines)), lines)
     place = np.arange(len(request)) - np.repeat(lines.cumsum() - lines, lines)
     before = sectors[request] * place // lines[request]
     behind = sectors[request] * (place + 1) // lines[request]
-    count: _StreamWords = np.clip(behind - before, 1, _LINE_SECTORS)
+    count: StreamWords = np.clip(behind - before, 1, _LINE_SECTORS)
     return (1 << count) - 1

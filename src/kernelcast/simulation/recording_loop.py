@@ -36,6 +36,8 @@ from kernelcast.simulation.streams import (
     LINE,
     LINE_SHIFT,
     LINES_SHIFT,
+    OFFSET_MASK,
+    OFFSET_SHIFT,
     PASSES_SHIFT,
     SECTORS_SHIFT,
     SPACE_SHIFT,
@@ -127,9 +129,13 @@ def _add_counted(instruction, ident, space, mask, lanes, out, state, recording):
     if space == GLOBAL and instruction.effect == READS and state.tag_bank_bits[0]:
         tags = count_tag_passes(lines, state)
     _add_header(ident, space, state.counts[LANES], passes, ideal, tags, lines, out, recording)
+    offset = lanes[np.uint64(lowest_bit(mask))] & OFFSET_MASK
     for i in range(lines):
         out[np.uint64(recording.words + i)] = (
-            LINE | state.line_sectors[i] << SECTORS_SHIFT | state.line[i] << LINE_SHIFT
+            LINE
+            | state.line_sectors[i] << SECTORS_SHIFT
+            | offset << OFFSET_SHIFT
+            | state.line[i] << LINE_SHIFT
         )
     recording.words += lines
 

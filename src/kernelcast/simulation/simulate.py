@@ -68,23 +68,29 @@ class Simulated:
     events: NDArray[np.void] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class SimulationInput:
+    """What some SMs are simulated with: code, what warps did, a record of `layout.HARDWARE`, and
+    one of `layout.ROW` for every access in every space."""
+
+    code: IssueTables
+    streams: WarpStreams
+    hardware: NDArray[np.void]
+    rows: NDArray[np.void]
+
+
 def simulate(
-    code: IssueTables,
-    streams: WarpStreams,
+    given: SimulationInput,
     plan: DetailedSms,
-    hardware: NDArray[np.void],
-    rows: NDArray[np.void],
     system: MemorySystem | None,
     *,
     most_issued: int,
     most_events: int = 0,
 ) -> Simulated:
-    """Play the blocks of a plan, which the streams hold, through its SMs.
+    """Play the blocks of a plan, which the streams given hold, through its SMs.
 
     Parameters
     ----------
-    hardware, rows:
-        A record of `layout.HARDWARE`, and of `layout.ROW` for every access in every space.
     system:
         The caches, of which the L1 caches are simulated; None where there are none.
     most_issued:
@@ -95,7 +101,8 @@ def simulate(
     Raises ExecutionError where warps wait at a barrier for ever, or the streams do not fit the
     code.
     """
-    one = hardware[0]
+    code, streams, rows = given.code, given.streams, given.rows
+    one = given.hardware[0]
     sms, schedulers, places = (int(one[n]) for n in ("sms", "schedulers", "places"))
     warps = sms * schedulers * places
     clocks = np.zeros(1, CLOCK)
@@ -133,7 +140,7 @@ def simulate(
         events,
         *_stages(one, rows),
         *_l1(code, system, sms),
-        hardware,
+        given.hardware,
         clocks,
     )
     clock = clocks[0]

@@ -16,6 +16,7 @@ A word of the stream is one of three, told apart by its two lowest bits:
         bits 57-59  the space that it leads to (`profiling.layout`)
     LINE      one line of 128 B of the request before
         bits 2-5    sectors of it that the request touches
+        bits 6-12   where in its line the first lane of the request begins, in bytes
         bits 16-63  the line: its address / 128
 
 An instruction that has no ACCESS where it is executed was switched off in all lanes. Lines in local
@@ -45,7 +46,11 @@ TAGS_SHIFT, TAGS_MASK = 51, (1 << 6) - 1
 SPACE_SHIFT, SPACE_MASK = 57, (1 << 3) - 1
 
 SECTORS_SHIFT, SECTORS_MASK = 2, 15
+OFFSET_SHIFT, OFFSET_MASK = 6, (1 << 7) - 1
 LINE_SHIFT = 16
+
+StreamWords = NDArray[np.int64]
+"""Words of such streams, or parts of them."""
 
 
 @dataclass(frozen=True)

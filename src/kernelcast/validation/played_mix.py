@@ -32,7 +32,7 @@ from kernelcast.simulation.code import issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.simulate import simulate
+from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.streams import WarpStreams
 from kernelcast.validation.arena import LIMITS, even_occupancies
 from kernelcast.validation.statements import spoken_alphas
@@ -228,7 +228,8 @@ def _cycles(machine: Machine, played: WarpStreams, point: MixPoint) -> int:
     )
     plan = DetailedSms(1, ((0,),), 1, share.share)
     rows = _rows(machine, share)
-    return simulate(code, played, plan, hardware, rows, None, most_issued=_ENDLESS).cycles
+    given = SimulationInput(code, played, hardware, rows)
+    return simulate(given, plan, None, most_issued=_ENDLESS).cycles
 
 
 def _rows(machine: Machine, share: ChipShare) -> NDArray[np.void]:

@@ -1,0 +1,138 @@
+"""What every bottleneck of a launch costs: the time that the timing simulation gains without it.
+
+The launch is executed once, and what its warps did is simulated once for every removal, and for
+every pair where asked for. What is removed one at a time tells what it costs as things are; a pair
+tells whether the one only hides the other:
+
+    gain(a and b) < gain(a) + gain(b)    the same cycles are lost to both
+    gain(a and b) > gain(a) + gain(b)    what one of them costs shows only without the other
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import combinations
+
+from kernelcast.errors import InputError, NotFoundError
+from kernelcast.execution.trace import Progress
+from kernelcast.exploration.gains import NOISE, Gain, Interplay, PairGain, WhatIf
+from kernelcast.models.teg import Played, Recorder, Teg, recorded
+from kernelcast.models.terms.base import Case, Model, Prediction, launch_overhead
+from kernelcast.simulation.removals import Removal, Removals
+from kernelcast.simulation.removing import is_changed, resident_blocks
+
+_MOST_RECORDS = 4
+"""Of one launch, for as many numbers of blocks on an SM."""
+
+
+def read_removals(texts: Iterable[str]) -> tuple[tuple[Removal, ...], ...]:
+    """Removals from texts such as `barriers`, or `barriers+tail` for both together.
+
+    NotFoundError with the nearest names for one that nobody knows.
+    """
+    return tuple(tuple(map(_read, text.split("+"))) for text in texts)
+
+
+def _read(name: str) -> Removal:
+    known = tuple(map(str, Removal))
+    if name.strip() not in known:
+        raise NotFoundError("bottleneck", name.strip(), known, where="--remove")
+    return Removal(name.strip())
+
+
+def simulating_model(models: Sequence[Model]) -> Teg:
+    """The one model among `models`; InputError where it is not the timing simulation."""
+    if len(models) != 1 or not isinstance(models[0], Teg):
+        raise InputError(
+            "only the timing simulation can remove bottlenecks", where="--model", hint="name teg"
+        )
+    return models[0]
+
+
+def what_if(
+    case: Case,
+    model: Teg,
+    removals: Sequence[tuple[Removal, ...]] = (),
+    *,
+    pairs: bool = False,
+    progress: Progress | None = None,
+) -> WhatIf:
+    """What a launch gains without each of its bottlenecks.
+
+    Parameters
+    ----------
+    removals:
+        What to remove, each in a simulation of its own; all that change anything where none are
+        named.
+    pairs:
+        Remove every two that are named singly together, too.
+    progress:
+        Is told the share that is done.
+
+    MissingNumberError as the model does.
+    """
+    record = lru_cache(_MOST_RECORDS)(partial(recorded, case))
+    played = model.play(case, record=record)
+    base = model.prediction(played)
+    wanted = removals or tuple((removal,) for removal in Removal)
+    there = [one for one in wanted if any(_is_there(removal, played) for removal in one)]
+    single = [one[0] for one in there if len(one) == 1]
+    asked = [*there, *(combinations(single, 2) if pairs else ())]
+    found: dict[Removals, Gain] = {}
+    for number, removed in enumerate(dict.fromkeys(asked)):
+        found[frozenset(removed)] = _gain(base, model, record, removed)
+        if progress:
+            progress((number + 1) / len(asked))
+    return WhatIf(
+        base,
+        gains=_ranked(found[frozenset(one)] for one in there),
+        pairs=_pairs(base, single, found) if pairs else (),
+        absent=tuple(r for one in wanted for r in one if one not in there),
+    )
+
+
+def _is_there(removal: Removal, played: Played) -> bool:
+    """Whether there is anything to remove."""
+    limits = played.case.occupancy.limits
+    if removal is Removal.LAUNCH_OVERHEAD:
+        return launch_overhead(played.case)[0].cycles > 0
+    if removal in (Removal.REGISTER_LIMIT, Removal.SHARED_MEMORY_LIMIT):
+        return resident_blocks(limits, {removal}) > resident_blocks(limits, set())
+    return removal is Removal.TAIL or is_changed(played.given, removal, played.found.issued > 0)
+
+
+def _gain(base: Prediction, model: Teg, record: Recorder, removed: tuple[Removal, ...]) -> Gain:
+    found = model.predict(base.case, frozenset(removed), record)
+    return Gain(removed, found.time_s, base.time_s - found.time_s, found.bottleneck)
+
+
+def _ranked(gains: Iterable[Gain]) -> tuple[Gain, ...]:
+    return tuple(sorted(gains, key=lambda gain: -gain.gain_s))
+
+
+def _pairs(
+    base: Prediction, single: Sequence[Removal], found: Mapping[Removals, Gain]
+) -> tuple[PairGain, ...]:
+    alone = {removal: found[frozenset((removal,))].gain_s for removal in single}
+    ranked = sorted(single, key=lambda removal: -alone[removal])
+    pairs = [
+        _pair(replace(found[frozenset(two)], removed=two), alone, 2 * NOISE * base.time_s)
+        for two in combinations(ranked, 2)
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -pair.gain.gain_s))
+
+
+def _pair(gain: Gain, alone: Mapping[Removal, float], noise_s: float) -> PairGain:
+    greater, lesser = (max(0.0, alone[removal]) for removal in gain.removed)
+    both = greater + lesser
+    if gain.gain_s > both + noise_s:
+        relation = Interplay.HIDES
+    elif gain.gain_s >= both - noise_s:
+        relation = Interplay.ADDS
+    elif gain.gain_s <= greater + noise_s:
+        relation = Interplay.SWALLOWS
+    else:
+        relation = Interplay.OVERLAPS
+    return PairGain(gain, both, relation)

@@ -1,0 +1,212 @@
+"""Warp streams in which requests to memory ask for less: the same words, changed or left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.hierarchy.caches.layout import ASKS_L1
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LOCAL, SHARED
+from kernelcast.simulation import layout
+from kernelcast.simulation.streams import (
+    ACCESS,
+    IDEAL_MASK,
+    IDEAL_SHIFT,
+    INSTRUCTION_MASK,
+    INSTRUCTION_SHIFT,
+    KIND_MASK,
+    LANES_MASK,
+    LANES_SHIFT,
+    LINES_MASK,
+    LINES_SHIFT,
+    OFFSET_MASK,
+    OFFSET_SHIFT,
+    PASSES_MASK,
+    PASSES_SHIFT,
+    SECTORS_MASK,
+    SECTORS_SHIFT,
+    SPACE_MASK,
+    SPACE_SHIFT,
+    TAGS_MASK,
+    TAGS_SHIFT,
+    StreamWords,
+    WarpStreams,
+)
+
+_LINE_SECTORS = LINE_BYTES // SECTOR_BYTES
+_KEPT_TOGETHER = np.array([1, 1, 2, 4, 4])
+"""Sectors, by how many are wanted: those of a request lie in one line where they can."""
+
+
+@dataclass(frozen=True)
+class Requests:
+    """All ACCESS words of some streams, side by side; `at` is where they stand."""
+
+    at: StreamWords
+    words: StreamWords
+
+    @classmethod
+    def of(cls, streams: WarpStreams) -> Requests:
+        """Those of all warps."""
+        at = np.flatnonzero(streams.words & KIND_MASK == ACCESS)
+        return cls(at, streams.words[at])
+
+    @property
+    def lines(self) -> StreamWords:
+        """LINE words that follow each."""
+        return self.words >> LINES_SHIFT & LINES_MASK
+
+    @property
+    def instructions(self) -> StreamWords:
+        """Whose each is."""
+        return self.words >> INSTRUCTION_SHIFT & INSTRUCTION_MASK
+
+    @property
+    def lanes(self) -> StreamWords:
+        """Lanes of each."""
+        return self.words >> LANES_SHIFT & LANES_MASK
+
+    @property
+    def passes(self) -> StreamWords:
+        """Passes through the banks."""
+        return self.words >> PASSES_SHIFT & PASSES_MASK
+
+    @property
+    def ideal_passes(self) -> StreamWords:
+        """Those that would do."""
+        return self.words >> IDEAL_SHIFT & IDEAL_MASK
+
+    @property
+    def tag_passes(self) -> StreamWords:
+        """Passes through the tags."""
+        return self.words >> TAGS_SHIFT & TAGS_MASK
+
+    @property
+    def spaces(self) -> StreamWords:
+        """Where each leads."""
+        return self.words >> SPACE_SHIFT & SPACE_MASK
+
+    def rows(self, table: NDArray[np.void]) -> StreamWords:
+        """The row of `layout.ROW` that tells of each."""
+        code = table[self.instructions]
+        return np.asarray(code["row"] + np.where(code["is_generic"], self.spaces, 0), np.int64)
+
+    def line_places(self, chosen: NDArray[np.bool_]) -> tuple[StreamWords, StreamWords]:
+        """Where the LINE words of chosen requests stand, and whose each is."""
+        counts = np.where(chosen, self.lines, 0)
+        of = np.repeat(np.arange(len(counts)), counts)
+        number = np.arange(len(of)) - np.repeat(counts.cumsum() - counts, counts)
+        return self.at[of] + 1 + number, of
+
+
+def with_field(words: StreamWords, shift: int, mask: int, values: StreamWords | int) -> StreamWords:
+    """Words in which one field has other values."""
+    return words & ~(mask << shift) | values << shift
+
+
+def without_bank_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
+    """All requests to shared memory take the fewest passes, but for atomics."""
+    asked = Requests.of(streams)
+    is_atomic = table["kind"][asked.instructions] == layout.ATOMIC
+    chosen = (asked.spaces == SHARED) & ~is_atomic
+    return _with_passes(streams, asked, chosen, np.minimum(asked.passes, asked.ideal_passes))
+
+
+def without_atomic_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
+    """No two lanes of an atomic go to one word."""
+    asked = Requests.of(streams)
+    chosen = table["kind"][asked.instructions] == layout.ATOMIC
+    return _with_passes(streams, asked, chosen, np.minimum(asked.passes, 1))
+
+
+def without_passes(streams: WarpStreams, *, shared: bool) -> WarpStreams:
+    """Requests to shared memory, or all others, take the banks no time."""
+    asked = Requests.of(streams)
+    chosen = (asked.spaces == SHARED) == shared
+    return _with_passes(streams, asked, chosen, np.zeros_like(asked.words))
+
+
+def _with_passes(
+    streams: WarpStreams, asked: Requests, chosen: NDArray[np.bool_], passes: StreamWords
+) -> WarpStreams:
+    words = streams.words.copy()
+    fewer = with_field(asked.words, PASSES_SHIFT, PASSES_MASK, passes)
+    words[asked.at[chosen]] = fewer[chosen]
+    return replace(streams, words=words)
+
+
+def without_l1_misses(
+    streams: WarpStreams, table: NDArray[np.void], rows: NDArray[np.void]
+) -> WarpStreams:
+    """Loads that ask the L1 cache want nothing from beyond it."""
+    asked = Requests.of(streams)
+    asks = rows["rule"][asked.rows(table)] & ASKS_L1 != 0
+    is_load = np.isin(table["kind"][asked.instructions], (layout.LOAD, layout.COPY))
+    chosen = is_load & asks & np.isin(asked.spaces, (GLOBAL, LOCAL))
+    words = streams.words.copy()
+    words[asked.at[chosen]] = with_field(asked.words, LINES_SHIFT, LINES_MASK, 0)[chosen]
+    dropped, _ = asked.line_places(chosen)
+    return _left_out(streams, words, dropped)
+
+
+def coalesced(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
+    """Requests to global memory touch the fewest lines and sectors that hold what they ask for.
+
+    Those are some of the lines that they do touch: as if words had been exchanged between the lanes
+    of a request, those whose place in the lines of a lane is the same coming to lie side by side.
+    So requests for the fields of an array of structures, or for the columns of a matrix, together
+    ask for the same lines as before.
+    """
+    asked = Requests.of(streams)
+    size = asked.lanes * table["bytes"][asked.instructions]
+    fewest = -(-size // SECTOR_BYTES)
+    chosen = (asked.spaces == GLOBAL) & (touched_sectors(streams, asked) > fewest)
+    places, of = asked.line_places(chosen)
+    number = places - asked.at[of] - 1
+    begins = _first_sectors(streams, asked, fewest)[of] - number * _LINE_SECTORS
+    low, high = np.maximum(begins, 0), np.minimum(begins + fewest[of], _LINE_SECTORS)
+    sectors = np.where(high > low, (1 << high) - (1 << np.minimum(low, _LINE_SECTORS)), 0)
+    words = streams.words.copy()
+    words[places] = with_field(words[places], SECTORS_SHIFT, SECTORS_MASK, sectors)
+    kept = np.bincount(of[sectors > 0], minlength=len(asked.at))
+    fewer = with_field(asked.words, LINES_SHIFT, LINES_MASK, kept)
+    passes = np.minimum(asked.passes, asked.ideal_passes)
+    fewer = with_field(fewer, PASSES_SHIFT, PASSES_MASK, passes)
+    fewer = with_field(fewer, TAGS_SHIFT, TAGS_MASK, np.minimum(asked.tag_passes, 1))
+    words[asked.at[chosen]] = fewer[chosen]
+    return _left_out(streams, words, places[sectors == 0])
+
+
+def touched_sectors(streams: WarpStreams, asked: Requests) -> StreamWords:
+    """Sectors that each request touches."""
+    counts = np.array([bin(n).count("1") for n in range(SECTORS_MASK + 1)])
+    places, of = asked.line_places(np.ones(len(asked.at), np.bool_))
+    sectors = counts[streams.words[places] >> SECTORS_SHIFT & SECTORS_MASK]
+    return np.bincount(of, sectors, len(asked.at)).astype(np.int64)
+
+
+def _first_sectors(streams: WarpStreams, asked: Requests, fewest: StreamWords) -> StreamWords:
+    """Where among the sectors of its lines those begin that a request keeps.
+
+    That is as far in as its lanes' words are in what each lane has of the lines.
+    """
+    lines = asked.lines
+    following = streams.words[np.minimum(asked.at + 1, len(streams.words) - 1)]
+    offset = np.where(lines > 0, following >> OFFSET_SHIFT & OFFSET_MASK, 0)
+    each = np.maximum(lines, 1) * LINE_BYTES / np.maximum(asked.lanes, 1)
+    share = offset % each / each
+    unit = _KEPT_TOGETHER[np.minimum(fewest, _LINE_SECTORS)]
+    first = (share * lines * _LINE_SECTORS).astype(np.int64) // unit * unit
+    latest: StreamWords = lines * _LINE_SECTORS - fewest
+    return np.asarray(np.maximum(0, np.minimum(first, latest)), np.int64)
+
+
+def _left_out(streams: WarpStreams, words: StreamWords, dropped: StreamWords) -> WarpStreams:
+    """Streams of changed words, of which some are dropped."""
+    keep = np.ones(len(words), np.bool_)
+    keep[dropped] = False
+    before = np.concatenate([[0], keep.cumsum()])
+    return replace(streams, words=words[keep], starts=before[streams.starts])
