@@ -221,12 +221,17 @@ class IssueControl:
         From its issue until its sources have been read, if nothing delays it.
     waits:
         Counters with how many of their releases may still be missing when it issues.
+    bank_reads, bank_reads_after_others:
+        Registers that it reads from each bank at once, behind the instruction before it or behind
+        one of another warp. Empty where it reads none, or waits until the banks are free.
     """
 
     result_counter: int | None = None
     sources_counter: int | None = None
     sources_cycles: float = 0.0
     waits: tuple[tuple[int, int], ...] = ()
+    bank_reads: tuple[int, ...] = ()
+    bank_reads_after_others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,24 +49,15 @@ def effects(instruction: SassInstruction) -> Effects:
     if instruction.opcode in _GROUP_PRODUCTS:
         return _of_group_product(instruction)
     row = opcode(instruction.opcode)
-    # The first `count` operands are written; `words` says how many registers each of them names.
     count = _written(instruction, row) if row else 0
-    words = list(row.words_of(instruction.modifiers)) if row else []
-    if _has_two_results(instruction, row):
-        words = _words_of_two(instruction)
-    if instruction.opcode in _TENSOR_MEMORY:
-        words = [_tensor_memory_words(instruction.modifiers)] * len(instruction.operands)
+    sizes = _sizes(instruction, row, count)
     reads: list[SassRegister] = []
     writes: list[SassRegister] = []
     if instruction.guard:
         reads += _registers(instruction.guard, 1)
-    has_register = any(not _is_predicate(o) for o in instruction.operands[:count])
-    if row and row.writes in (Writes.RESULT, Writes.VOTE) and not has_register:
-        words = words[1:]
     wide_address = "E" in instruction.modifiers
-    # Predicates take no entry of `words`, and addresses are read even where the operand is written.
-    for place, operand in enumerate(instruction.operands):
-        size = 1 if _is_predicate(operand) or not words else words.pop(0)
+    # Addresses are read even where the operand is written.
+    for place, (operand, size) in enumerate(zip(instruction.operands, sizes, strict=True)):
         into = writes if place < count else reads
         if isinstance(operand, AddressOperand):
             reads += _address_registers(operand, wide_address)
@@ -75,6 +66,30 @@ def effects(instruction: SassInstruction) -> Effects:
         else:
             into += _registers(operand, size)
     return Effects(tuple(reads), tuple(writes))
+
+
+def sources(instruction: SassInstruction) -> Iterator[tuple[SassOperand, int]]:
+    """The operands that an instruction only reads, but for predicates, with their registers."""
+    row = opcode(instruction.opcode)
+    count = _written(instruction, row) if row else 0
+    sizes = _sizes(instruction, row, count)
+    for operand, size in list(zip(instruction.operands, sizes, strict=True))[count:]:
+        if not _is_predicate(operand):
+            yield operand, size
+
+
+def _sizes(instruction: SassInstruction, row: Opcode | None, count: int) -> list[int]:
+    """How many registers each operand names, of which the first `count` are written."""
+    words = list(row.words_of(instruction.modifiers)) if row else []
+    if _has_two_results(instruction, row):
+        words = _words_of_two(instruction)
+    if instruction.opcode in _TENSOR_MEMORY:
+        words = [_tensor_memory_words(instruction.modifiers)] * len(instruction.operands)
+    has_register = any(not _is_predicate(o) for o in instruction.operands[:count])
+    if row and row.writes in (Writes.RESULT, Writes.VOTE) and not has_register:
+        words = words[1:]
+    # Predicates take no entry of `words`.
+    return [1 if _is_predicate(o) or not words else words.pop(0) for o in instruction.operands]
 
 
 def _of_group_product(instruction: SassInstruction) -> Effects:

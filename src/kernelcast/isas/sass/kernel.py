@@ -31,6 +31,7 @@ from kernelcast.isas.sass.meaning.lift import (
 )
 from kernelcast.isas.sass.opcodes import Opcode, opcode
 from kernelcast.isas.sass.operands import IntegerOperand, RegisterFile, SassRegister
+from kernelcast.isas.sass.register_reads import RegisterReads, register_reads
 from kernelcast.isas.sass.traits import with_traits
 
 _OUTSIDE = (RegisterFile.CONVERGENCE, RegisterFile.SCOREBOARD)
@@ -69,14 +70,15 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     blocks: list[BasicBlock] = []
     for old in order:
         start = len(instructions)
-        for native in function.instructions[graph.blocks[old].start : graph.blocks[old].end]:
+        body = function.instructions[graph.blocks[old].start : graph.blocks[old].end]
+        for native, reads in zip(body, register_reads(body, function.target), strict=True):
             # One machine instruction may become several: each has its own steps and its own index.
             for steps in parts(meaning_of(native, len(instructions), code)):
                 index = len(instructions)
                 meanings.append(
                     tuple(s if s.index == index else replace(s, index=index) for s in steps)
                 )
-                instructions.append(_instruction(native, index, steps))
+                instructions.append(_instruction(native, index, steps, reads))
         # Successors that nothing reaches have no place.
         after = tuple(place[s] for s in successors[old] if s in place)
         blocks.append(BasicBlock(len(blocks), start, len(instructions), after))
@@ -184,7 +186,7 @@ def _successors(
 
 
 def _instruction(
-    native: SassInstruction, index: int, steps: tuple[Instruction, ...]
+    native: SassInstruction, index: int, steps: tuple[Instruction, ...], reads: RegisterReads
 ) -> Instruction:
     row = opcode(native.opcode)
     access = _access(row, steps)
@@ -204,7 +206,7 @@ def _instruction(
         address_reads=address_reads(steps),
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
-        control=issue_control(native),
+        control=issue_control(native, reads),
     )
     return with_traits(made, steps)
 
