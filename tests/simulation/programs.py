@@ -162,7 +162,7 @@ class Setting:
         """The record of the SM."""
         share = ChipShare(self.sms, self.sms / 64)
         made = hardware_record(
-            self.machine,
+            SmTimings(self.machine),
             share,
             resident=self.resident,
             warps=warps,

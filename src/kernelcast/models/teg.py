@@ -97,7 +97,6 @@ class Teg:
         "2011"
     )
     not_modelled: ClassVar[tuple[str, ...]] = (
-        "instruction fetch, and ports of the register file",
         "bulk copies and barriers in shared memory",
         "TLB misses",
     )
@@ -172,7 +171,7 @@ class Teg:
         system = _caches(case) if case.run is not None else None
         share = ChipShare(len(plan.blocks), plan.share)
         hardware = hardware_record(
-            machine,
+            timings,
             share,
             resident=resident,
             warps=launch.warps_per_block,

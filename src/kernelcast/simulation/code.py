@@ -100,9 +100,10 @@ def issue_tables(
         row["bytes"] = instruction.access_bytes
         row["row"] = rows.get(instruction.index, 0)
         row["is_generic"] = instruction.space is Space.GENERIC
-        row["address"] = instruction.code_offset or 0
+        row["address"] = -1 if instruction.code_offset is None else instruction.code_offset
         _set_barrier(row, instruction, kernel)
         _set_control(row, instruction if has_control else None)
+        _set_reads(row, instruction)
         row["first_read"] = len(operands)
         operands += [numbers[r] for r in instruction.reads]
         row["end_read"] = len(operands)
@@ -181,6 +182,12 @@ def _set_barrier(row: np.void, instruction: Instruction, kernel: Kernel) -> None
     numbers = [o.value for o in step.operands if isinstance(o, Immediate)]
     row["barrier"] = numbers[0] % layout.BARRIERS if numbers else 0
     row["barrier_warps"] = numbers[1] // WARP_LANES if len(numbers) > 1 else 0
+
+
+def _set_reads(row: np.void, instruction: Instruction) -> None:
+    if (control := instruction.control) and control.bank_reads:
+        row["reads"] = control.bank_reads
+        row["reads_after_others"] = control.bank_reads_after_others
 
 
 def _set_control(row: np.void, instruction: Instruction | None) -> None:

@@ -138,7 +138,7 @@ class ChipShare:
 
 
 def hardware_record(
-    machine: Machine,
+    timings: SmTimings,
     share: ChipShare,
     *,
     resident: int,
@@ -148,9 +148,10 @@ def hardware_record(
 ) -> NDArray[np.void]:
     """One record of `layout.HARDWARE`: `resident` blocks of `warps` warps on each SM.
 
-    Raises MissingNumberError where the machine lacks a number that cannot be derived.
+    What is derived is added to the notes of `timings`. Raises MissingNumberError where the machine
+    lacks a number that cannot be.
     """
-    timings = SmTimings(machine)
+    machine = timings.machine
     schedulers = timings.schedulers
     get, number = machine.get, machine.number
     clock_hz = machine.number("clock.sm", _NEEDED_BY)
@@ -162,6 +163,7 @@ def hardware_record(
     one["policy"] = machine.number("sm.policy", _NEEDED_BY)
     issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
+    one["read_cycles"] = get("registers.read_cycles") or 0.0
     one["fp64_of_sm"] = timings.shares_fp64
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0
@@ -170,6 +172,7 @@ def hardware_record(
     one["has_l1"] = has_l1
     _set_banks(one, machine)
     _set_latencies(one, machine)
+    _set_fetch(one, timings)
     bandwidth = get("l2.bandwidth") or machine.number("dram.bandwidth", _NEEDED_BY)
     one["l2_rate"] = bandwidth / clock_hz * share.share
     lines = get("noc.queue") or 64.0
@@ -209,3 +212,25 @@ def _set_latencies(one: np.void, machine: Machine) -> None:
     one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far
     one["l1_latency"] = get("latency.l1") or l2
     assert not math.isnan(dram)
+
+
+def _set_fetch(one: np.void, timings: SmTimings) -> None:
+    """The caches of instructions; where the machine has none, every instruction is there."""
+    get = timings.machine.get
+    line, near, own = (get(p) for p in ("fetch.line", "fetch.l0_size", "sm.instruction_cache"))
+    latency = get("fetch.latency")
+    if line is None or near is None or own is None or latency is None:
+        timings.notes["instructions are always there: no fetch.l0_size"] = None
+        return
+    one["fetch_line"], one["fetch_bytes"] = int(line).bit_length() - 1, line
+    one["l0_lines"], one["instruction_lines"] = near // line, own // line
+    one["fetch_ahead"] = get("fetch.ahead") or 0
+    one["fetch_interval"] = get("fetch.interval") or 0.0
+    one["fetch_l2_interval"] = get("fetch.l2_interval") or 0.0
+    one["fetch_latency"] = latency
+    beyond = get("fetch.l2_latency")
+    if beyond is None:
+        # The way of a load that misses the L1 cache.
+        beyond = latency + one["l2_latency"] - one["l1_latency"]
+        timings.notes["instructions go the way of loads from L2: no fetch.l2_latency"] = None
+    one["fetch_l2_latency"] = beyond

@@ -8,6 +8,8 @@ COUNTERS = 6
 """Dependence counters of a warp, which the code names."""
 PENDING = 8
 """Latest releases of a counter that are remembered."""
+BANKS = 2
+"""Banks of a scheduler's registers."""
 BARRIERS = 16
 """Barriers of a block."""
 IN_FLIGHT = 1 << 12
@@ -82,7 +84,9 @@ CODE = np.dtype(
         ("bytes", np.int64),  # of a lane's access
         ("row", np.int64),  # of `ROW`: the first of one for each space, where it is generic
         ("is_generic", np.int64),
-        ("address", np.int64),  # in the code, bytes
+        ("address", np.int64),  # in the code, bytes; -1 where it has none
+        ("reads", np.float64, BANKS),  # registers of each bank, behind its warp's instruction
+        ("reads_after_others", np.float64, BANKS),  # behind another warp's
     ]
 )
 
@@ -106,6 +110,7 @@ HARDWARE = np.dtype(
         ("resident", np.int64),  # blocks of an SM at a time
         ("warps", np.int64),  # of a block
         ("policy", np.int64),
+        ("read_cycles", np.float64),  # in which registers are read; 0 where all can be
         ("issue_interval", np.int64),  # of a scheduler
         ("registers", np.int64),  # of a warp, in the scoreboard; 0 where counters are obeyed
         ("same_warp", np.int64),
@@ -131,6 +136,15 @@ HARDWARE = np.dtype(
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
         ("most_asked", np.float64),  # bytes that may wait for the L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
+        ("fetch_line", np.int64),  # bytes: two to this power
+        ("fetch_bytes", np.int64),
+        ("l0_lines", np.int64),  # of instructions that a scheduler keeps; 0 where all are there
+        ("instruction_lines", np.int64),  # that the SM keeps
+        ("fetch_ahead", np.int64),  # lines
+        ("fetch_interval", np.float64),  # from line to line that the SM gives
+        ("fetch_l2_interval", np.float64),  # from line to line that it gets
+        ("fetch_latency", np.float64),  # to a line that the SM keeps
+        ("fetch_l2_latency", np.float64),  # to one that it does not
         ("memory_group", np.int64),  # SMs that share one way to memory
         ("has_l1", np.int64),
     ]
@@ -146,6 +160,8 @@ WARP = np.dtype(
         ("block", np.int64),  # the block among those that are resident on the SM
         ("number", np.int64),  # in its block
         ("last", np.int64),  # when it issued last
+        ("line", np.int64),  # of its instructions, -1 where it has asked for none
+        ("fetched", np.float64),  # when that is there
         ("reason", np.int64),  # why it is not ready
         ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one
         ("is_broken", np.int64),  # its stream is not one of the code

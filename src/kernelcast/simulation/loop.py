@@ -17,10 +17,12 @@ from kernelcast.hierarchy.caches.l1 import L1
 from kernelcast.hierarchy.caches.layout import ENTRY, SYSTEM
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.loops import array, inlined, inner
+from kernelcast.simulation.fetch import Fetched, fetch
 from kernelcast.simulation.layout import (
     ARITHMETIC,
     ARRIVE,
     ATOMIC,
+    BANKS,
     BARRIER,
     BARRIERS,
     BLOCK,
@@ -29,6 +31,7 @@ from kernelcast.simulation.layout import (
     CONSTANT,
     COPY,
     COUNTERS,
+    DISPATCH,
     DRAIN,
     EVENT,
     FAR_OFF,
@@ -39,6 +42,7 @@ from kernelcast.simulation.layout import (
     MATH_PIPE,
     MEMORY_QUEUE,
     MEMORY_THROTTLE,
+    NO_INSTRUCTION,
     NO_PIPE,
     NOT_SELECTED,
     NOTHING,
@@ -92,6 +96,8 @@ class _Schedulers(NamedTuple):
     last: Any  # the warp that issued last
     results: Any  # by warp and register: when it is there
     why: Any  # and why one waits that waits for it
+    ports: Any  # by SM, scheduler and bank of registers: from when on it is free
+    held: Any  # by SM and scheduler: the last cycles that it waited for them, and their end
 
 
 class _Residents(NamedTuple):
@@ -235,8 +241,32 @@ def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
         latest = _wait_for_counters(code, warp, from_cycle)
     else:
         latest = np.float64(from_cycle)
+    if warp.fetched > latest:
+        latest = warp.fetched
+        warp.reason = NO_INSTRUCTION
     schedulers.ready[np.uint64(place)] = np.int64(np.ceil(latest))
     schedulers.pipe[np.uint64(place)] = code.pipe
+
+
+@inlined
+def _fetch_next(warp, sm, scheduler, now, program, stages, clock, hardware):
+    """Ask for the line of a warp's next instruction, if it is another one."""
+    line = program.code[np.uint64(warp.pc)].address >> hardware.fetch_line
+    if line != warp.line and hardware.l0_lines:
+        warp.line = line
+        asked = np.float64(now)
+        warp.fetched = fetch(line, sm, scheduler, asked, stages.fetched, clock, hardware)
+
+
+@inner
+def _fetch_first(warp, place, sm, scheduler, now, program, schedulers, stages, clock, hardware):
+    """Ask for the first instruction of a warp; returns whether it is there."""
+    _fetch_next(warp, sm, scheduler, now, program, stages, clock, hardware)
+    if warp.fetched <= now:
+        return True
+    schedulers.ready[np.uint64(place)] = np.int64(np.ceil(warp.fetched))
+    warp.reason = NO_INSTRUCTION
+    return False
 
 
 @inner
@@ -264,6 +294,8 @@ def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardwar
         schedulers.ages[place] = clock.age
         clock.age += 1
         warp.last = cycle - 1
+        warp.line = -1 if hardware.l0_lines else 0
+        warp.fetched = 0.0
         warp.stores_done = warp.copies_done = 0.0
         for counter in range(COUNTERS):
             warp.raised[counter] = 0
@@ -409,7 +441,10 @@ def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, 
         free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
     stalls[warp.reason] += ready - first
     stalls[MEMORY_THROTTLE if pipe == MEMORY_QUEUE else MATH_PIPE] += free - ready
-    stalls[NOT_SELECTED] += now - free
+    held = schedulers.held[sm, scheduler]
+    waited = max(np.int64(0), min(now, held[1]) - max(free, held[0]))
+    stalls[DISPATCH] += waited
+    stalls[NOT_SELECTED] += now - free - waited
     stalls[SELECTED] += 1
     told.issued[code_at] += 1
     clock.issued += 1
@@ -424,13 +459,51 @@ def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, 
 
 
 @inlined
+def _read_registers(reads, sm, scheduler, now, schedulers, hardware):
+    """Reserve what an instruction reads; returns for how many cycles its scheduler waits for that.
+
+    A bank b gives one register in a cycle, and f_b is when it has given all that were reserved. Of
+    n_b registers, all are read in the w cycles from t on:
+
+        t = max(now, f_b + n_b - w),    f_b <- max(f_b, t) + n_b
+    """
+    if hardware.read_cycles == 0.0:
+        return np.int64(0)
+    ports = schedulers.ports[sm, scheduler]
+    start = np.float64(now)
+    for bank in range(BANKS):
+        if reads[bank] > 0.0:
+            start = max(start, ports[bank] + reads[bank] - max(hardware.read_cycles, reads[bank]))
+    for bank in range(BANKS):
+        ports[bank] = max(ports[bank], start) + reads[bank]
+    waited = np.int64(start) - now
+    if waited:
+        schedulers.held[sm, scheduler, 0] = now + 1
+        schedulers.held[sm, scheduler, 1] = now + 1 + waited
+    return waited
+
+
+@inlined
 def _issue(
-    sm, scheduler, place, now, program, schedulers, residents, stages, told, clock, hardware
+    sm,
+    scheduler,
+    place,
+    is_same,
+    now,
+    program,
+    schedulers,
+    residents,
+    stages,
+    told,
+    clock,
+    hardware,
 ):
     """Issue a warp's instruction; returns how many cycles its scheduler is busy with it."""
     warp = schedulers.warps[np.uint64(place)]
     code = program.code[np.uint64(warp.pc)]
     _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock)
+    reads = code.reads if is_same else code.reads_after_others
+    held = _read_registers(reads, sm, scheduler, now, schedulers, hardware)
     waited = _occupy(code, sm, scheduler, now, stages, told, hardware)
     done, read = np.float64(now) + code.latency, np.float64(now) + code.sources_cycles
     if code.kind != ARITHMETIC:
@@ -456,7 +529,7 @@ def _issue(
         if code.sources_counter >= 0:
             _raise(warp, code.sources_counter, read, code.reason)
     warp.last, warp.waits_at = now, warp.pc
-    busy = code.slots * hardware.issue_interval
+    busy = code.slots * hardware.issue_interval + held
     after = now + (0 if code.pairs else code.stall)
     # On to the next instruction, unless there is none or others have to come first.
     warp.pc += 1
@@ -469,6 +542,7 @@ def _issue(
         warp.reason = DRAIN
         _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware)
         return busy
+    _fetch_next(warp, sm, scheduler, now, program, stages, clock, hardware)
     if code.kind == SYNCHRONISE:
         schedulers.ready[np.uint64(place)] = FAR_OFF
         warp.reason = BARRIER
@@ -532,12 +606,20 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
         place, soonest = _choose(sm, scheduler, first, now, schedulers, stages, hardware)
         wake[sm, scheduler] = soonest
         if place >= 0:
+            warp = schedulers.warps[np.uint64(place)]
+            if warp.line < 0 and not _fetch_first(
+                warp, place, sm, scheduler, now, program, schedulers, stages, clock, hardware
+            ):
+                wake[sm, scheduler] = now
+                continue
+            is_same = last[sm, scheduler] == place - first
             last[sm, scheduler] = place - first
             wake[sm, scheduler] = FAR_OFF
             spent = _issue(
                 sm,
                 scheduler,
                 place,
+                is_same,
                 now,
                 program,
                 schedulers,
@@ -582,6 +664,8 @@ def _broken(schedulers, clock):
     array(np.int64, 2),
     array(np.float64, 2),
     array(np.int8, 2),
+    array(np.float64, 3),
+    array(np.int64, 3),
     array(BLOCK, 2),
     array(np.int64, 2),
     array(np.int64, 2),
@@ -601,6 +685,12 @@ def _broken(schedulers, clock):
     array(np.float64, 3),
     array(np.float64, 2),
     array(ROW),
+    array(np.float64, 3),
+    array(np.int64, 3),
+    array(np.int64, 2),
+    array(np.int64, 2),
+    array(np.float64, 2),
+    array(np.int64),
     array(ENTRY),
     array(np.int16),
     array(np.int16, 2),
@@ -623,6 +713,8 @@ def run_sms(
     last,
     results,
     why,
+    ports,
+    held,
     blocks,
     order,
     taken,
@@ -642,6 +734,12 @@ def run_sms(
     flying,
     owed,
     rows,
+    lines,
+    kept,
+    next_kept,
+    ahead,
+    given,
+    asked,
     entries,
     buckets,
     ends,
@@ -655,7 +753,7 @@ def run_sms(
     that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
     """
     program = _WarpCode(words, starts, code, bounds, registers)
-    schedulers = _Schedulers(warps, ready, pipe, ages, wake, free, last, results, why)
+    schedulers = _Schedulers(warps, ready, pipe, ages, wake, free, last, results, why, ports, held)
     residents = _Residents(blocks, order, taken, times)
     told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]
@@ -671,6 +769,7 @@ def run_sms(
         flying,
         owed,
         rows,
+        Fetched(lines, kept, next_kept, ahead, given, asked),
         L1(entries, buckets, ends),
         systems[0],
     )

@@ -58,6 +58,7 @@ class MemoryStages(NamedTuple):
     flying: Any  # by SM and hash: a line, and when it arrives
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
+    fetched: Any  # instructions
     l1: Any
     system: Any
 
@@ -85,7 +86,7 @@ def _enter_banks(sm, scheduler, now, address_cycles, bank_cycles, held_cycles, s
 
 
 @inlined
-def _cross(at, sectors, clock, hardware):
+def cross(at, sectors, clock, hardware):
     """Sectors go between SM and L2 cache; returns from when on.
 
     A request waits in the SM while too much is on its way before it.
@@ -133,7 +134,7 @@ def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
     """A line's sectors come from beyond the SM; returns when they are there."""
     place = np.uint64(stages.miss_at[sm])
     at = max(at, stages.misses[sm, place])
-    begins = _cross(at, np.float64(popcount(missing)), clock, hardware)
+    begins = cross(at, np.float64(popcount(missing)), clock, hardware)
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
     arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
@@ -208,7 +209,7 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     if hardware.has_l1:
         store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
     at = max(at, clock.dram_free - hardware.most_dram_wait)
-    begins = _cross(at, np.float64(popcount(sectors)), clock, hardware)
+    begins = cross(at, np.float64(popcount(sectors)), clock, hardware)
     _owe(row_number, sectors, stages)
     _move_owed(row_number, begins, stages, clock)
     return at, begins + hardware.l2_latency

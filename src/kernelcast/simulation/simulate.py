@@ -48,6 +48,9 @@ class Simulated:
         Cycles for which their share of the L2 cache's bandwidth, and of the DRAM's time, was taken.
     l1_sectors, l1_hits:
         Sectors of loads that the L1 caches were asked for, and those of them that they held.
+    lines, lines_from_l2:
+        Lines of instructions that schedulers asked their SM for, and those of them that the SM had
+        to ask the L2 cache for.
     events:
         Issued instructions, as `layout.EVENT`, where asked for.
     """
@@ -65,6 +68,8 @@ class Simulated:
     dram_busy: float
     l1_sectors: int
     l1_hits: int
+    lines: int
+    lines_from_l2: int
     events: NDArray[np.void] = field(repr=False)
 
 
@@ -113,6 +118,7 @@ def simulate(
     busy = np.zeros(layout.PIPES)
     events = np.zeros(max(1, most_events), EVENT)
     times = np.full((len(streams.blocks), 2), -1, np.int64)
+    asked = np.zeros(2, np.int64)
     slots = np.zeros(warps, WARP)
     blocks = np.zeros((sms, int(one["resident"])), BLOCK)
     ended = run_sms(
@@ -130,6 +136,8 @@ def simulate(
         np.full((sms, schedulers), -1, np.int64),
         np.zeros((warps, max(1, code.registers))),
         np.zeros((warps, max(1, code.registers)), np.int8),
+        np.zeros((sms, schedulers, layout.BANKS)),
+        np.zeros((sms, schedulers, 2), np.int64),
         blocks,
         order,
         taken,
@@ -139,6 +147,7 @@ def simulate(
         busy,
         events,
         *_stages(one, rows),
+        *_fetched(one, code, asked),
         *_l1(code, system, sms),
         given.hardware,
         clocks,
@@ -161,6 +170,8 @@ def simulate(
         dram_busy=float(clock["dram_busy"]),
         l1_sectors=int(clock["l1_sectors"]),
         l1_hits=int(clock["l1_hits"]),
+        lines=int(asked[0]),
+        lines_from_l2=int(asked[1]),
         events=events[: int(clock["events"])],
     )
 
@@ -191,6 +202,24 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         flying,
         np.zeros((max(1, len(rows)), 2)),
         rows,
+    )
+
+
+def _fetched(
+    one: np.void, code: IssueTables, asked: NDArray[np.int64]
+) -> tuple[NDArray[np.generic], ...]:
+    """Empty caches of instructions, as in `fetch.Fetched`."""
+    sms, caches = int(one["sms"]), int(one["schedulers"]) + 1
+    end = int(code.table["address"].max(initial=0)) if one["l0_lines"] else 0
+    lines = (end >> int(one["fetch_line"])) + 1
+    most = max(1, int(one["l0_lines"]), int(one["instruction_lines"]))
+    return (
+        np.full((sms, caches, lines), -1.0),
+        np.full((sms, caches, most), -1, np.int64),
+        np.zeros((sms, caches), np.int64),
+        np.full((sms, caches), -1, np.int64),
+        np.zeros((sms, 2)),
+        asked,
     )
 
 

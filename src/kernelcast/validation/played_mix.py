@@ -219,7 +219,7 @@ def _cycles(machine: Machine, played: WarpStreams, point: MixPoint) -> int:
     code = issue_tables(_kernel(point.alpha), timings, same_warp_cycles=lambda _: least, pairs={})
     share = ChipShare(1, 1 / machine.number("sm.count", _NEEDED_BY))
     hardware = hardware_record(
-        machine,
+        timings,
         share,
         resident=1,
         warps=point.warps,
