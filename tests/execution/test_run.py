@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -99,3 +102,16 @@ def test_other_blocks_of_the_same_launch() -> None:
     done = run.over(these_blocks(8, [5, 2])).execute()
     assert done.blocks == (2, 5)
     assert done.warp_instructions * 4 == run.execute().warp_instructions
+
+
+def test_what_was_followed_is_given_back_at_once() -> None:
+    """Memory reserves 1 TiB of addresses: they cannot wait until Python looks for cycles."""
+    run = run_of(ROUNDS)
+    run.follow(Keep())
+    memory = weakref.ref(run.memory)
+    gc.disable()
+    try:
+        del run
+        assert memory() is None
+    finally:
+        gc.enable()

@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +103,7 @@ class Worker:
         self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
         self._keep: list[NDArray[np.generic]] = []
         self._pointer(Slot.OPERANDS, self.operands)
-        self._callbacks = _Callback(self._drain), _BulkCallback(self._copy)
+        self._callbacks: list[Any] = [_Callback(self._drain), _BulkCallback(self._copy)]
         self._set_memory()
         self._set_launch()
         self._set_warps()
@@ -126,7 +127,11 @@ class Worker:
     def join(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, or for some time; tells whether it has."""
         self._thread.join(seconds)
-        return not self._thread.is_alive()
+        if self._thread.is_alive():
+            return False
+        # They hold the worker, and so the addresses of its memory, until Python looks for cycles.
+        self._callbacks.clear()
+        return True
 
     @property
     def block(self) -> int:
@@ -210,7 +215,8 @@ class Worker:
 
     def _set_callbacks(self) -> None:
         for slot, callback in zip((Slot.DRAIN, Slot.BULK), self._callbacks, strict=True):
-            self.set(slot, ctypes.cast(callback, ctypes.c_void_p).value or 0)
+            # `ctypes.cast` would make the callback hold itself.
+            self.set(slot, ctypes.c_void_p.from_buffer(callback).value or 0)
 
     def _drain(self, _context: int) -> int:
         """Called by the compiled code when the log is full; non-zero stops it.
