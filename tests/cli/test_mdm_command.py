@@ -29,6 +29,17 @@ def test_quiet_shows_what_is_broken_alone(run):
     assert len(outcome.out.splitlines()) == 2
 
 
+def test_the_timing_simulation_is_an_observed_side(run):
+    """Kernels whose loads do not diverge: the paper has GPUMech and MDM 9 % off a simulation."""
+    command = ("validate", "mdm", "--only", "BT", "--observed", "simulation", "--json")
+    answer = json.loads(run(*command).out)
+    assert answer["observed"] == "the timing simulation"
+    (bt,) = answer["applications"]
+    assert list(bt["error"]) == ["GPUMech", "GPUMech+", "MDM-Queue", "MDM-MSHR", "MDM"]
+    assert all(0 < error < 0.25 for error in bt["error"].values())
+    assert len(answer["grids"]) == 1
+
+
 def test_what_was_observed_is_an_argument(run, tmp_path):
     file = tmp_path / "ipc.csv"
     file.write_text("application,ipc\nBP,1\n")

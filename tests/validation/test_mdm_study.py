@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.kept import CACHE
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError
 from kernelcast.exploration.dvfs import StallScaling
+from kernelcast.forecasting.build import Build
+from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.machines.schema import ENTRIES
+from kernelcast.models.teg import Teg
 from kernelcast.reporting.documents.mdm import mdm_document
 from kernelcast.validation.mdm.applications import (
     APPLICATIONS,
@@ -26,7 +30,7 @@ from kernelcast.validation.mdm.points import (
     stack_settings,
 )
 from kernelcast.validation.mdm.printed import MD_ERRORS, NMD_ERRORS, STALLS_SCALED
-from kernelcast.validation.mdm.schemes import GPUMECH, MDM
+from kernelcast.validation.mdm.schemes import GPUMECH, MDM, table_v
 from kernelcast.validation.mdm.study import ApplicationForecast, MdmStudy
 from kernelcast.validation.mdm.trends import trends
 
@@ -101,6 +105,31 @@ def test_errors_against_what_was_observed():
     assert made.error(GPUMECH, "CFD") == pytest.approx(abs(ipc - 2) / 2)
     assert made.error(GPUMECH, "CFD", FAST_CLOCK) is None
     assert made.mean_error(GPUMECH, ("CFD",), FAST_CLOCK) is None
+
+
+def test_the_models_of_table_v_against_the_timing_simulation():
+    """Of a kernel whose loads diverge, each part of MDM brings it nearer; the printed means are
+    298, 131, 63, 60.3 and 18 %."""
+    chip = paper_machine()
+    (application,) = chosen_applications(["SPMV"])
+    (case,) = cases_of_workload(application.workload(), [chip], build=Build(cache=CACHE))
+    simulated = Teg(assembled=False).predict(case).cycles
+    errors = [abs(simulated / m.predict(case).cycles - 1) for m in table_v().values()]
+    gpumech, gpumech_plus, queue, mshr, mdm = errors
+    assert gpumech > 2 * gpumech_plus > 4 * max(queue, mshr)
+    assert mdm < 0.3
+
+
+def test_ptx_is_issued_as_its_assembler_leaves_it_or_as_it_is():
+    (application,) = chosen_applications(["BP"])
+    case, *_ = cases_of_workload(
+        application.workload(), [paper_machine()], build=Build(cache=CACHE)
+    )
+    issued = [Teg(assembled=is_).play(case).found.issued.sum() for is_ in (True, False)]
+    played = Teg(assembled=False).play(case)
+    blocks = sum(map(len, played.plan.blocks))
+    assert issued[1] == pytest.approx(case.profile.total.warp * blocks / case.launch.blocks)
+    assert 0.7 * issued[1] < issued[0] < issued[1]
 
 
 def test_trends_that_hold_and_that_do_not():

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.execution.blocks import these_blocks
+from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.hierarchy.caches.launch import system_of
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numbers
 from kernelcast.hierarchy.caches.policies import policies
@@ -88,6 +89,8 @@ class Teg:
         How many SMs to simulate in detail; 0 leaves it to what is affordable.
     control:
         Obey the control codes of machine code; else a scoreboard of registers.
+    assembled:
+        Issue PTX as its assembler would leave it; else every instruction, as simulators of PTX do.
     """
 
     name: ClassVar[str] = "teg"
@@ -104,6 +107,7 @@ class Teg:
     instructions: int = 2_000_000
     sms: int = 0
     control: bool = True
+    assembled: bool = True
 
     def predict(
         self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
@@ -167,6 +171,7 @@ class Teg:
             same_warp_cycles=_same_warp(case),
             pairs=pairs_of_case(case),
             obeys_control=self.control,
+            assembled=self.assembled,
         )
         system = _caches(case) if case.run is not None else None
         share = ChipShare(len(plan.blocks), plan.share)
@@ -274,8 +279,16 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         if found is None or not found.l2.sectors:
             continue
         asked = max(found.l1.sectors, found.l2.sectors)
-        row["dram"] = (found.dram_sectors + found.dirtied_sectors) / asked
+        moved = (found.dram_sectors + found.dirtied_sectors) * _moved_together(case, found)
+        row["dram"] = moved / asked
     return rows
+
+
+def _moved_together(case: Case, found: AccessCounts) -> float:
+    """Sectors that move for each that is asked of the L2 cache: more than one with whole lines."""
+    sector = case.machine.get("l1.sector") or SECTOR_BYTES
+    lines = found.missed_lines if found.op_class is OpClass.LOAD else found.lines
+    return max(1.0, lines * sector / SECTOR_BYTES / found.l2.sectors)
 
 
 def _miss_shares(case: Case) -> tuple[float, float]:

@@ -65,6 +65,7 @@ def issue_tables(
     same_warp_cycles: Callable[[Instruction], int],
     pairs: Mapping[int, int],
     obeys_control: bool = True,
+    assembled: bool = True,
 ) -> IssueTables:
     """The tables of a kernel.
 
@@ -79,6 +80,8 @@ def issue_tables(
         Instructions that issue with the one before, by the index of the second.
     obeys_control:
         Whether warps issue when the code says, where it does; else by a scoreboard of registers.
+    assembled:
+        Whether code that is not the machine's is issued as its assembler would leave it.
     """
     has_control = obeys_control and all(i.control is not None for i in kernel.instructions)
     numbers = _register_numbers(kernel.instructions)
@@ -87,8 +90,9 @@ def issue_tables(
     first_of_pairs = frozenset(pairs.values())
     operands: list[int] = []
     for instruction, row in zip(kernel.instructions, table, strict=True):
-        kind = _kind(instruction, kernel)
-        timing = class_timing(_class_of(instruction, kernel), instruction)
+        op_class = assembled_class(instruction, kernel) if assembled else instruction.op_class
+        kind = _kind(instruction, kernel) if op_class is not None else layout.NOTHING
+        timing = class_timing(op_class or OpClass.OTHER, instruction)
         row["kind"] = kind
         row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
         row["interval"], row["latency"] = timing.interval, timing.latency
@@ -119,10 +123,6 @@ def issue_tables(
     )
 
 
-def _class_of(instruction: Instruction, kernel: Kernel) -> OpClass:
-    return assembled_class(instruction, kernel) or OpClass.OTHER
-
-
 def _register_numbers(instructions: Sequence[Instruction]) -> dict[Register, int]:
     named = chain.from_iterable((*i.reads, *i.writes) for i in instructions)
     return {register: number for number, register in enumerate(dict.fromkeys(named))}
@@ -137,8 +137,6 @@ def _first_rows(kernel: Kernel) -> dict[int, int]:
 
 
 def _kind(instruction: Instruction, kernel: Kernel) -> int:
-    if assembled_class(instruction, kernel) is None:
-        return layout.NOTHING
     if instruction.traits.exits:
         return layout.EXIT
     if (barrier := _barrier_step(instruction, kernel)) is not None:

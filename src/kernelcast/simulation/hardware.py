@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.l1_cache import shared_pass_cycles
 from kernelcast.ir import Instruction, OpClass
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
@@ -173,14 +173,20 @@ def hardware_record(
     _set_banks(one, machine)
     _set_latencies(one, machine)
     _set_fetch(one, timings)
-    bandwidth = get("l2.bandwidth") or machine.number("dram.bandwidth", _NEEDED_BY)
-    one["l2_rate"] = bandwidth / clock_hz * share.share
+    one["l2_rate"] = _way_bandwidth(machine) / clock_hz * share.share
+    one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES
     lines = get("noc.queue") or 64.0
     one["most_asked"] = lines * _LINE_BYTES * share.sms
     one["most_dram_wait"] = one["dram_latency"]
     one["miss_registers"] = int(get("l1.miss_registers") or 1024)
     one["memory_group"] = 1
     return records
+
+
+def _way_bandwidth(machine: Machine) -> float:
+    """Bytes per second between all SMs and the L2 cache; of a chip without one, of the DRAM."""
+    known = machine.get("l2.bandwidth") or machine.get("noc.bandwidth")
+    return known or machine.number("dram.bandwidth", _NEEDED_BY)
 
 
 def _set_banks(one: np.void, machine: Machine) -> None:

@@ -134,6 +134,7 @@ HARDWARE = np.dtype(
         ("dram_latency", np.float64),
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
+        ("least_sectors", np.float64),  # that move together between SM and L2 cache
         ("most_asked", np.float64),  # bytes that may wait for the L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
         ("fetch_line", np.int64),  # bytes: two to this power

@@ -91,7 +91,7 @@ def cross(at, sectors, clock, hardware):
 
     A request waits in the SM while too much is on its way before it.
     """
-    moved = _SECTOR_BYTES * sectors / hardware.l2_rate
+    moved = _SECTOR_BYTES * max(sectors, hardware.least_sectors) / hardware.l2_rate
     at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
     begins = max(at, clock.l2_free)
     clock.l2_free = begins + moved

@@ -43,6 +43,11 @@ def read_observed(path: str) -> ObservedIpc:
         raise InputError(error.strerror or "cannot be read", where=path) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"no table of IPCs: {error}", where=path) from None
+    return observed_ipc(known)
+
+
+def observed_ipc(known: Mapping[tuple[str, Settings], float]) -> ObservedIpc:
+    """Those that are known, by application and settings."""
     return lambda application, settings: known.get((application, settings))
 
 

@@ -91,6 +91,12 @@ def needed_points(applications: Sequence[Application], schemes: Sequence[str]) -
     return tuple(dict.fromkeys(_points(applications, schemes)))
 
 
+def observable_points(applications: Sequence[Application], scheme: str) -> tuple[Point, ...]:
+    """Every application on every machine of the figures, by one scheme."""
+    every = needed_points(applications, _COMPARED)
+    return tuple(dict.fromkeys(Point(scheme, p.application, p.settings) for p in every))
+
+
 def _points(applications: Sequence[Application], schemes: Sequence[str]) -> Iterator[Point]:
     names = [a.name for a in applications]
     divergent = [a.name for a in applications if a.is_divergent]

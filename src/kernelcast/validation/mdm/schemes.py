@@ -13,6 +13,9 @@ MDM_QUEUE = "MDM-Queue"
 MDM_MSHR = "MDM-MSHR"
 MDM = "MDM"
 
+SIMULATION = "simulation"
+"""What the five are held to, where the timing simulation is the observed side."""
+
 TableFive = Mapping[str, Model]
 """Models by what Table V calls them."""
 

@@ -20,7 +20,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.profile import MOST_DPKI
 from kernelcast.validation.mdm.applications import Application, paper_machine
-from kernelcast.validation.mdm.observed import ObservedIpc
+from kernelcast.validation.mdm.observed import ObservedIpc, observed_ipc
 from kernelcast.validation.mdm.points import (
     FAST_CLOCK,
     SLOW_HZ,
@@ -28,8 +28,9 @@ from kernelcast.validation.mdm.points import (
     Point,
     Settings,
     needed_points,
+    observable_points,
 )
-from kernelcast.validation.mdm.schemes import MDM, TableFive, table_v
+from kernelcast.validation.mdm.schemes import MDM, SIMULATION, TableFive, table_v
 
 _EXECUTING = 0.5
 """The share of the work that is done when all kernels are executed, for the bar of progress."""
@@ -113,15 +114,16 @@ def mean(values: Sequence[float | None]) -> float | None:
 def study_mdm(
     applications: Sequence[Application],
     *,
-    observed: ObservedIpc | None = None,
+    observed: ObservedIpc | Model | None = None,
     models: TableFive | None = None,
     build: Build | None = None,
     progress: Progress | None = None,
 ) -> MdmStudy:
     """Execute every application once and forecast it at all points of the figures.
 
-    `models` are those of Table V where none are given. Raises as `cases_of_workload` does, and
-    MissingNumberError where a model needs a number that Table III lacks.
+    `models` are those of Table V where none are given. Where a model is `observed`, as the timing
+    simulation, its IPC at every point is what they are held to. Raises as `cases_of_workload` does,
+    and MissingNumberError where a model needs a number that Table III lacks.
     """
     chosen = table_v() if models is None else models
     chip = paper_machine()
@@ -130,11 +132,19 @@ def study_mdm(
         cases[application.name] = cases_of_workload(application.workload(), [chip], build=build)
         _tell(progress, _EXECUTING * at / len(applications))
     divergent = {a.name: cases[a.name] for a in applications if a.is_divergent}
+    points = needed_points(applications, tuple(chosen))
+    simulated: tuple[Point, ...] = ()
+    every = dict(chosen)
+    if observed is not None and not callable(observed):
+        every[SIMULATION] = observed
+        simulated = observable_points(applications, SIMULATION)
+    forecasts = _forecasts((*points, *simulated), cases, every, chip, progress)
+    known = {(p.application, p.settings): forecasts.pop(p).ipc for p in simulated}
     return MdmStudy(
         tuple(applications),
         {name: _dpki(own) for name, own in cases.items()},
-        _forecasts(needed_points(applications, tuple(chosen)), cases, chosen, chip, progress),
-        observed,
+        forecasts,
+        observed if callable(observed) else observed_ipc(known) if known else None,
         {name: _stalls(own, chosen[MDM], chip) for name, own in divergent.items()},
     )
 
