@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.simulation.straight_code import played, straight_code
+from tests.simulation.straight_code import ALL_THERE, played, straight_code
 
 from kernelcast.simulation import layout
 
@@ -131,3 +131,7 @@ def test_one_warp_is_never_slower_where_more_is_fetched_ahead(lines, ahead):
     fewer = played(of_lines(lines), {"fetch_ahead": ahead, "fetch_l2_interval": 0.0})
     more = played(of_lines(lines), {"fetch_ahead": ahead + 1, "fetch_l2_interval": 0.0})
     assert more.cycles <= fewer.cycles
+
+
+def test_without_fetch_nothing_is_waited_for():
+    assert no_instruction(played(of_lines(100), ALL_THERE)) == 0

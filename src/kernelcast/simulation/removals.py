@@ -27,7 +27,9 @@ class Removal(StrEnum):
     L1_MISSES = "l1-misses"
     L2_MISSES = "l2-misses"
     MISS_REGISTERS = "miss-registers"
+    INSTRUCTION_FETCH = "instruction-fetch"
     ISSUE_RATE = "issue-rate"
+    REGISTER_BANKS = "register-banks"
     FP32_PIPE = "fp32-pipe"
     INT_PIPE = "int-pipe"
     FP64_PIPE = "fp64-pipe"
@@ -64,7 +66,9 @@ MEANINGS: Mapping[Removal, str] = {
     Removal.L1_MISSES: "loads that ask the L1 cache find all they want there",
     Removal.L2_MISSES: "the L2 cache holds all",
     Removal.MISS_REGISTERS: "any number of lines may be on their way to an SM",
+    Removal.INSTRUCTION_FETCH: "every instruction is there when it is wanted",
     Removal.ISSUE_RATE: "schedulers issue from all ready warps at once",
+    Removal.REGISTER_BANKS: "registers of one bank are read at once",
     Removal.FP32_PIPE: "the fp32 pipe is never busy",
     Removal.INT_PIPE: "the integer pipe is never busy",
     Removal.FP64_PIPE: "the fp64 pipe is never busy",
