@@ -135,14 +135,18 @@ def streams(blocks: Sequence[Sequence[Sequence[int]]]) -> WarpStreams:
 
 @dataclass(frozen=True)
 class Setting:
-    """On what a program is played; `changed` are fields of the record of hardware."""
+    """On what a program is played; `changed` are fields of the record of hardware.
+
+    Where it `is_plain`, pipes and register files are as wide as anybody asks, all instructions are
+    there, and latencies are whole cycles.
+    """
 
     machine: Machine
     resident: int = 1
     sms: int = 1
     changed: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, float] = field(default_factory=dict)
-    has_pipes: bool = True
+    is_plain: bool = False
 
     def code(self, kernel: Kernel) -> IssueTables:
         """The tables of a kernel."""
@@ -154,8 +158,10 @@ class Setting:
             pairs={},
             obeys_control=control,
         )
-        if not self.has_pipes:
+        if self.is_plain:
             code.table["interval"] = 0.0
+            for name in ("latency", "sources_cycles"):
+                code.table[name] = np.ceil(code.table[name])
         return code
 
     def hardware(self, code: IssueTables, warps: int) -> NDArray[np.void]:
@@ -169,7 +175,8 @@ class Setting:
             registers=code.registers,
             has_l1=False,
         )
-        for name, value in self.changed.items():
+        plain = {"l0_lines": 0, "read_cycles": 0.0} if self.is_plain else {}
+        for name, value in {**plain, **self.changed}.items():
             made[name] = value
         return made
 

@@ -271,9 +271,15 @@ def _fetch_first(warp, place, sm, scheduler, now, program, schedulers, stages, c
 
 @inner
 def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware):
-    """Give the place of a block to the next one of the SM, if there is one."""
-    if residents.taken[sm, 0] == residents.taken[sm, 1]:
-        return
+    """Give the place of a block to the next one of the SM that does anything, if there is one."""
+    while residents.taken[sm, 0] < residents.taken[sm, 1]:
+        if _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware):
+            return
+
+
+@inlined
+def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware):
+    """Begin the next block of an SM; returns whether it does anything."""
     number = residents.order[sm, residents.taken[sm, 0]]
     residents.taken[sm, 0] += 1
     block = residents.blocks[sm, slot]
@@ -306,8 +312,12 @@ def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardwar
             _make_ready(warp, place, cycle, program, schedulers, hardware)
             at = schedulers.wake[sm, scheduler]
             schedulers.wake[sm, scheduler] = min(at, schedulers.ready[place])
+        elif warp.is_broken:
+            clock.broken_warp, clock.broken_instruction = place, warp.pc
+            clock.limit = 0
     if block.left == 0:
         residents.times[number, 1] = cycle
+    return block.left > 0
 
 
 @inner

@@ -149,13 +149,12 @@ def _words(access: AccessProfile, count: int, half_warps: bool) -> tuple[StreamW
     sums = (
         access.lanes,
         access.lines,
-        access.sectors,
         access.passes_half_warp if half_warps else access.passes,
         2 * access.requests if half_warps else access.ideal_passes,
         access.tag_passes,
     )
     shares = _shared_out(np.array(sums) / access.requests, count)
-    lanes, lines, sectors, passes, ideal, tags = shares
+    lanes, lines, passes, ideal, tags = shares
     if access.op_class is OpClass.ATOMIC:
         passes, ideal = np.maximum(passes, 1), np.ones_like(ideal)
     lines = np.minimum(lines, LINES_MASK)
@@ -172,16 +171,13 @@ def _words(access: AccessProfile, count: int, half_warps: bool) -> tuple[StreamW
         | SPACE_CODES[access.space] << SPACE_SHIFT
     )
     is_line = words == LINE
-    words[is_line] |= _touched(lines, sectors) << SECTORS_SHIFT
+    words[is_line] |= _touched(access, int(is_line.sum())) << SECTORS_SHIFT
     words[is_line] |= np.arange(int(is_line.sum())) << LINE_SHIFT
     return lines, words
 
 
-def _touched(lines: StreamWords, sectors: StreamWords) -> StreamWords:
-    """By line, the sectors of it that are touched: those of its request, spread evenly."""
-    request = np.repeat(np.arange(len(lines)), lines)
-    place = np.arange(len(request)) - np.repeat(lines.cumsum() - lines, lines)
-    before = sectors[request] * place // lines[request]
-    behind = sectors[request] * (place + 1) // lines[request]
-    count: StreamWords = np.clip(behind - before, 1, _LINE_SECTORS)
+def _touched(access: AccessProfile, lines: int) -> StreamWords:
+    """By line, the sectors of it that are touched."""
+    mean = access.sectors / access.lines if access.lines else 0.0
+    count: StreamWords = np.clip(_shared_out(np.array([mean]), lines)[0], 1, _LINE_SECTORS)
     return (1 << count) - 1

@@ -1,0 +1,58 @@
+"""Which blocks are simulated."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelcast.simulation.plan import detailed_sms
+
+
+@given(st.integers(1, 5000), st.integers(1, 140), st.integers(1, 32), st.floats(0.1, 20_000.0))
+def test_a_plan_is_a_part_of_the_grid(of, sms, resident, affordable):
+    plan = detailed_sms(of, sms, resident, affordable)
+    chosen = [block for own in plan.blocks for block in own]
+    assert chosen and len(set(chosen)) == len(chosen)
+    assert 0 <= min(chosen) <= max(chosen) < of
+    assert all(list(own) == sorted(own) for own in plan.blocks)
+    # The blocks of an SM all begin on it where it takes them in turn.
+    assert all(len({block % sms for block in own}) == 1 for own in plan.blocks)
+    assert plan.busiest == -(-of // sms)
+    assert plan.share == len(plan.blocks) / min(sms, of)
+    assert 1 <= plan.simulated <= plan.busiest
+
+
+@given(st.integers(1, 5000), st.integers(1, 140), st.integers(1, 32), st.floats(1.0, 20_000.0))
+def test_a_plan_is_no_larger_than_is_affordable_but_for_two_waves(of, sms, resident, affordable):
+    plan = detailed_sms(of, sms, resident, affordable)
+    blocks = sum(map(len, plan.blocks))
+    least = min(plan.busiest, 3 * resident)
+    assert blocks <= max(affordable + resident * len(plan.blocks), least)
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 8))
+def test_a_grid_that_is_affordable_is_simulated_whole_on_its_sms(of, sms, resident):
+    plan = detailed_sms(of, sms, resident, 1e9)
+    assert plan.is_whole
+    assert len(plan.blocks) == min(of, sms, 4)
+
+
+@given(st.integers(1000, 5000), st.integers(1, 40), st.integers(2, 8), st.integers(20, 200))
+def test_blocks_left_out_leave_the_last_wave_as_full_as_it_is(of, sms, resident, affordable):
+    plan = detailed_sms(of, sms, resident, affordable, 1)
+    if plan.busiest > 3 * resident:
+        assert plan.simulated % resident == plan.busiest % resident
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 7])
+def test_as_many_sms_as_are_asked_for(wanted):
+    plan = detailed_sms(64, 7, 2, 1e9, wanted)
+    assert len(plan.blocks) == wanted
+    assert {own[0] for own in plan.blocks} <= set(range(7))
+
+
+def test_four_sms_of_a_grid_by_hand():
+    plan = detailed_sms(20, 8, 2, 1e9)
+    assert plan.blocks == ((0, 8, 16), (2, 10, 18), (4, 12), (6, 14))
+    assert (plan.busiest, plan.share) == (3, 0.5)
