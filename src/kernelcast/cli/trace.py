@@ -70,9 +70,9 @@ def command(
 ) -> None:
     """Trace a launch of FILE and write the trace to PATH; or tell what a trace holds.
 
-    FILE is what predict takes, or a trace: one of this command, a .traceg of Accel-Sim, its
-    kernelslist.g or their folder. A launch is executed for 32 of its blocks where neither --exact
-    nor --sample says otherwise. Without --out, nothing is written.
+    FILE is what predict takes, or a trace: one of this command, one written by hand, a .traceg of
+    Accel-Sim, its kernelslist.g or their folder. A launch is executed for 32 of its blocks where
+    neither --exact nor --sample says otherwise. Without --out, nothing is written.
     """
     from kernelcast.cli.studies import refuse_execution_options
     from kernelcast.profiling.stored import builder_for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from kernelcast.analysis.arrays import name_of_variable
 from kernelcast.analysis.global_writes import arrays_written
@@ -20,6 +21,18 @@ from kernelcast.toolchain.cache import Cache
 
 MOST_SAVED_BYTES = 1 << 30
 """Arrays are saved up to this, all together, to be as they were after a run."""
+
+
+class Replay(Protocol):
+    """What can be followed again, block by block."""
+
+    def over(self, blocks: Blocks) -> Replay:
+        """The same launch, over other blocks."""
+        ...
+
+    def follow(self, *consumers: Consumer) -> object:
+        """Hand what the blocks do to consumers."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kernelcast.errors import UnsupportedError
-from kernelcast.execution.blocks import runs_of
+from kernelcast.execution.blocks import runs_of, these_blocks
+from kernelcast.execution.run import Replay
 from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import CacheState, Kernel
@@ -20,7 +21,7 @@ from kernelcast.profiling.stored import profile_of, streams_of
 from kernelcast.profiling.stream_run import FEWEST_IN_A_ROW
 from kernelcast.profiling.streams import AccessStreams
 from kernelcast.traces.open import open_traces
-from kernelcast.traces.stored import StoredTrace
+from kernelcast.traces.stored import StoredRun, StoredTrace
 
 
 def cases_of_traces(
@@ -46,13 +47,22 @@ def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
     counted: dict[AccessRules, Profile] = {}
     launch = trace.head.launch
     streams, why = _streams(trace)
+    run = _run(trace)
     for chip, own in zip(machines, asked, strict=True):
         rules = own.with_those_of(asked)
         if rules not in counted:
             counted[rules] = profile_of(trace, rules)
         kernel = _fitted(trace, chip)
         profile = replace(counted[rules], kernel=kernel)
-        yield Case(kernel, launch, chip, profile, streams, why)
+        yield Case(kernel, launch, chip, profile, streams, why, run=run)
+
+
+def _run(trace: StoredTrace) -> Callable[[], Replay] | None:
+    """The whole grid, to be followed again; None where the trace is one of a sample."""
+    blocks = trace.head.blocks
+    if len(blocks) < trace.head.launch.blocks:
+        return None
+    return lambda: StoredRun(trace, these_blocks(len(blocks), blocks))
 
 
 def _streams(trace: StoredTrace) -> tuple[AccessStreams | None, str]:

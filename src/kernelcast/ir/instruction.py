@@ -190,6 +190,10 @@ class Traits:
         It converts from or to a type of 64 bits.
     product:
         The product of matrices it computes.
+    computes:
+        The class of arithmetic that it does with what it loads, where it is a load that computes.
+    multiplies:
+        It is a single-precision product, and nothing is added to it.
     """
 
     exits: bool = False
@@ -203,6 +207,8 @@ class Traits:
     writes_carry: bool = False
     converts_wide: bool = False
     product: MatrixProduct | None = None
+    computes: OpClass | None = None
+    multiplies: bool = False
 
 
 _PLAIN = Traits()

@@ -7,8 +7,10 @@ from pathlib import Path
 from kernelcast.errors import InputError
 from kernelcast.traces.accel_sim.load import listed_launches, read_accel_sim
 from kernelcast.traces.file import read_trace
-from kernelcast.traces.recognise import file_of, is_accel_sim, is_own_format, start_of
+from kernelcast.traces.recognise import file_of, is_accel_sim, is_own_format, is_written, start_of
 from kernelcast.traces.stored import StoredTrace
+from kernelcast.traces.written.reader import read_written
+from kernelcast.traces.written.stream import stored_trace
 
 
 def open_trace(path: Path, number: int | None = None) -> StoredTrace:
@@ -18,14 +20,18 @@ def open_trace(path: Path, number: int | None = None) -> StoredTrace:
     """
     path = file_of(path)
     start = start_of(path)
-    if is_own_format(start):
+    if is_own_format(start) or is_written(start):
         if number not in (None, 1):
             raise InputError(f"no launch {number}", where=str(path), hint="it holds 1")
-        return read_trace(path)
+        if is_own_format(start):
+            return read_trace(path)
+        return stored_trace(read_written(path))
     if is_accel_sim(start):
         return read_accel_sim(path, number)
     raise InputError(
-        "not a trace", where=str(path), hint="give a .kct, a .traceg or a kernelslist.g"
+        "not a trace",
+        where=str(path),
+        hint="give a .kct, a written trace, a .traceg or a kernelslist.g",
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 MAGIC = b"KCTRACE"
 """The first bytes of the package's own format."""
+WRITTEN_MAGIC = b"written trace"
+"""How a trace that was written by hand begins, after comments."""
 XZ_MAGIC = b"\xfd7zXZ\0"
 LIST_NAME = "kernelslist.g"
 """Accel-Sim's list of the traces in a folder."""
@@ -15,15 +17,20 @@ _START_BYTES = 4096
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file is a trace, ours or Accel-Sim's, or a folder holds Accel-Sim's list of them;
-    False where it cannot be read."""
+    """Whether a file is a trace, ours, one written by hand or Accel-Sim's, or a folder holds
+    Accel-Sim's list of them; False where it cannot be read."""
     start = start_of(file_of(path))
-    return is_own_format(start) or is_accel_sim(start)
+    return is_own_format(start) or is_written(start) or is_accel_sim(start)
 
 
 def is_own_format(start: bytes) -> bool:
     """Whether the first bytes of a file are those of a trace of the package's own format."""
     return start.startswith(MAGIC)
+
+
+def is_written(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of a written trace."""
+    return re.match(rb"(?>\s|#[^\n]*\n)*+" + WRITTEN_MAGIC, start) is not None
 
 
 def is_accel_sim(start: bytes) -> bool:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelcast.execution.blocks import Blocks
+from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.memory import Region
-from kernelcast.execution.trace import Words
+from kernelcast.execution.trace import KIND_SHIFT, RecordKind, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.traces.chunks import record_starts
 
 
 @dataclass(frozen=True)
@@ -36,3 +42,35 @@ class StoredTrace:
     head: TraceHead
     maker: str
     words: Callable[[], Iterator[Words]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A stored trace as a run that consumers can follow again, over blocks that it holds."""
+
+    trace: StoredTrace
+    blocks: Blocks
+
+    def over(self, blocks: Blocks) -> StoredRun:
+        """The same launch, over other blocks."""
+        return replace(self, blocks=blocks)
+
+    def follow(self, *consumers: Consumer) -> None:
+        """Hand what these blocks did to consumers; InputError where the file is damaged."""
+        wanted = np.zeros(self.blocks.of, bool)
+        wanted[list(self.blocks)] = True
+        follows = False
+        for words in self.trace.words():
+            part, follows = _of_blocks(words, wanted, follows)
+            for consumer in consumers:
+                consumer.consume(part)
+
+
+def _of_blocks(words: Words, wanted: NDArray[np.bool_], follows: bool) -> tuple[Words, bool]:
+    """Records of wanted blocks; `follows` says whether the first ones are, and then the last."""
+    starts = record_starts(words)
+    is_warp = words[starts] >> np.uint64(KIND_SHIFT) == RecordKind.WARP
+    at = starts[is_warp]
+    kept = np.concatenate([[follows], wanted[words[at + 1].astype(np.int64)]])
+    lengths = np.diff(np.concatenate([[0], at, [len(words)]]))
+    return words[np.repeat(kept, lengths)], bool(kept[-1])

@@ -16,7 +16,9 @@ from kernelcast.ir import (
     Space,
     Traits,
 )
+from kernelcast.isas.sass.early_opcodes import early_opcodes
 
+_PRODUCTS = frozenset(("FMUL", "FMUL32", "FMUL32I"))
 _RECONVERGES = frozenset(("BSYNC", "WARPSYNC"))
 _HINTS = {
     "EF": CacheHint.LEAVES_FIRST,
@@ -73,7 +75,18 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         cache_hint=_cache_hint(i) if i.op_class.is_memory else None,
         converts_wide=i.op_class is OpClass.CONVERT and not _WIDE.isdisjoint(i.modifiers),
         product=_product(i) if i.op_class is OpClass.TENSOR else None,
+        computes=_computes(i),
+        multiplies=i.opcode in _PRODUCTS,
     )
+
+
+def _computes(i: Instruction) -> OpClass | None:
+    """Of a load from shared memory: the arithmetic that it is, on compute capability 1.x."""
+    if i.op_class is not OpClass.LOAD or i.space is not Space.SHARED:
+        return None
+    row = early_opcodes().get(i.opcode)
+    is_load = row is None or row.space is not None or row.op_class is OpClass.MOVE
+    return None if is_load or row is None else row.op_class
 
 
 def _member_mask(steps: Sequence[Instruction]) -> Register | Immediate | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
-from kernelcast.execution.run import Run
+from kernelcast.execution.run import Replay
 from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.hierarchy.caches.launch import (
     NotedLaunch,
@@ -75,8 +75,8 @@ class Case:
     `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
     the launches before it in its workload, in order. Where `sized_from` is there, and caches start
     empty, only those of its capacities are simulated; others follow from stack distances. `run`
-    makes the launch ready to be executed once more, for models that follow it themselves; None
-    where it was executed elsewhere.
+    makes the launch ready to be followed once more, for models that do so themselves; None where it
+    was executed elsewhere, and not all of it is known.
     """
 
     kernel: Kernel
@@ -88,7 +88,7 @@ class Case:
     caches: CacheState = CacheState.COLD
     earlier: tuple[Case, ...] = field(default=(), repr=False)
     sized_from: Machine | None = field(default=None, repr=False)
-    run: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
+    run: Callable[[], Replay] | None = field(default=None, repr=False, compare=False)
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
