@@ -76,8 +76,11 @@ class ReferenceSm:
         row = self.code.table[warp.todo[0]]
         waits = [cycle]
         if self.hardware["registers"]:
-            named = self.code.operands[row["first_read"] : row["end_written"]]
-            waits += [warp.registers[int(register)] for register in named]
+            read = self.code.operands[row["first_read"] : row["end_read"]]
+            waits += [warp.registers[int(register)] for register in read]
+            # What it writes comes behind the result of an earlier instruction.
+            written = self.code.operands[row["end_read"] : row["end_written"]]
+            waits += [warp.registers[int(register)] - row["latency"] for register in written]
         else:
             held = [c for c in range(layout.COUNTERS) if row["waits"] >> c & 1]
             waits += [max(warp.releases[c], default=0.0) for c in held]

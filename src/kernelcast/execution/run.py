@@ -30,8 +30,8 @@ class Replay(Protocol):
         """The same launch, over other blocks."""
         ...
 
-    def follow(self, *consumers: Consumer) -> object:
-        """Hand what the blocks do to consumers."""
+    def execute(self, *consumers: Consumer) -> object:
+        """Let consumers follow what the blocks do."""
         ...
 
 

@@ -99,6 +99,7 @@ _SM = {
     "fetch.l2_interval": _real(_CYCLES, "from line to line that an SM gets from beyond", 0.1, 1e4),
     "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
+    "sm.memory_group": _count("1", "SMs that share one way to memory", 1, 64),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
@@ -158,6 +159,9 @@ _THROUGHPUT = {
         OpClass.UNIFORM: "what a warp does once for all its lanes",
     }.items()
 } | {
+    "throughput.fp32_multiply": _throughput(
+        "single-precision multiply, where special function units do it, too"
+    ),
     "throughput.convert64": _throughput("conversion from and to 64-bit types"),
     "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
     "throughput.tensor_tf32": _real("FMA/cycle/SM", "the same in TF32", 1, 1e6),
@@ -186,6 +190,8 @@ _LATENCY = {
     "latency.tensor": _latency("from one half-precision MMA of a warp to the next that adds to it"),
     "latency.constant": _latency("load that hits the constant cache next to the SM's pipes"),
     "latency.shared": _latency("load from shared memory without conflicts"),
+    "latency.shared_operand": _latency("arithmetic with an operand in shared memory, no conflict"),
+    "latency.shared_operand_conflict": _latency("each further lane that wants such a bank"),
     "latency.l1": _latency("load that hits the L1 cache"),
     "latency.l2": _latency("load that hits the L2 cache (the near partition, where it has two)"),
     "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
@@ -196,6 +202,9 @@ _LATENCY = {
     "latency.atomic_shared": _latency("atomic on shared memory, of one lane for each address"),
     "latency.atomic_shared_conflict": _latency("each further lane on one address, shared memory"),
     "latency.issue_next": _latency("from an instruction to the next independent one of its warp"),
+    "latency.memory_next": _latency("from an access to memory to the next instruction of its warp"),
+    "latency.fp64_next": _latency("from double precision to the next instruction of its warp"),
+    "latency.shift_next": _latency("from a shift to the next instruction of its warp"),
     "latency.store_next": _latency("from a store to memory to the next one of its warp"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
     "latency.divergence": _latency("each further path of a branch, beyond its instructions"),

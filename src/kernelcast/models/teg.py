@@ -22,6 +22,7 @@ from kernelcast.hierarchy.rules import access_rules, caches_memory
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import (
     Bottleneck,
     Case,
@@ -56,6 +57,10 @@ _MEAN_WARPS = (
 )
 
 _CACHED = (Space.GLOBAL, Space.LOCAL)
+
+_NEXT = {OpClass.FP64: "latency.fp64_next", OpClass.SHIFT: "latency.shift_next"}
+_INSTEAD = ("latency.shift_next",)
+"""Numbers that hold also where they are smaller than that of other instructions."""
 
 _WAITS = {
     "long scoreboard": Bottleneck.MEMORY_LATENCY,
@@ -159,8 +164,9 @@ class Teg:
         resident = resident_blocks(case.occupancy.limits, removed)
         per_block = max(1.0, case.profile.total.warp / launch.blocks)
         sms = int(machine.number("sm.count", _BY))
+        wanted = self.sms or _sms_of_way(machine, min(sms, launch.blocks), sms)
         plan = detailed_sms(
-            launch.blocks, sms, resident, self.instructions / per_block, self.sms or None
+            launch.blocks, sms, resident, self.instructions / per_block, wanted or None
         )
         resident = min(resident, plan.simulated)
         streams = record(plan) if record else recorded(case, plan)
@@ -235,15 +241,35 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     return recorder.finish()
 
 
+def _sms_of_way(machine: Machine, busy: int, sms: int) -> int:
+    """Of `busy` SMs, those that share one way to memory; 0 where each has its own.
+
+    Blocks go to SMs with a way of their own first.
+    """
+    group = int(machine.get("sm.memory_group") or 1)
+    return -(-busy * group // sms) if group > 1 else 0
+
+
 def _same_warp(case: Case) -> Callable[[Instruction], int]:
     least = max(1, round(issue_interval(case.machine, _BY)))
 
     def cycles(instruction: Instruction) -> int:
-        branch = instruction.op_class is OpClass.BRANCH and instruction.guard is not None
-        known = case.machine.get("latency.branch") if branch else None
-        return max(least, round(known)) if known else least
+        own = _next_of(instruction)
+        known = case.machine.get(own) if own else None
+        if known is None:
+            return least
+        return round(known) if own in _INSTEAD else max(least, round(known))
 
     return cycles
+
+
+def _next_of(instruction: Instruction) -> str:
+    """The machine's number for the cycles from an instruction to the next one of its warp."""
+    if instruction.op_class is OpClass.BRANCH and instruction.guard is not None:
+        return "latency.branch"
+    if instruction.op_class.is_memory and instruction.space in _CACHED:
+        return "latency.memory_next"
+    return _NEXT.get(instruction.op_class, "")
 
 
 def _caches(case: Case) -> MemorySystem | None:

@@ -26,6 +26,7 @@ _KINDS = {
 _QUEUED = (layout.LOAD, layout.STORE, layout.ATOMIC, layout.SHUFFLE, layout.COPY)
 _NEAR = (Space.SHARED, Space.CONST, Space.PARAM)
 _BARRIER_OPCODES = ("bar", "barrier")
+_WAITS = "wait"
 _ARRIVES = frozenset({"arrive", "arv"})
 """What makes a barrier one that nobody waits at, in PTX and in machine code."""
 
@@ -35,12 +36,14 @@ class ClassTiming:
     """What instructions of a class ask of an SM.
 
     `pipe` is the one of `simulation.layout` that they go to, `interval` the cycles for which it is
-    busy, and `latency` those from issue to the use of the result.
+    busy, and `latency` those from issue to the use of the result. Of a load that computes,
+    `computing` are those from what it loads to its result.
     """
 
     pipe: int
     interval: float
     latency: float
+    computing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def issue_tables(
         row["kind"] = kind
         row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
         row["interval"], row["latency"] = timing.interval, timing.latency
+        row["computing"] = timing.computing
         row["slots"] = 1
         row["pairs"] = instruction.index in first_of_pairs
         least = same_warp_cycles(instruction)
@@ -140,8 +144,9 @@ def _kind(instruction: Instruction, kernel: Kernel) -> int:
     if instruction.traits.exits:
         return layout.EXIT
     if (barrier := _barrier_step(instruction, kernel)) is not None:
-        arrives = not _ARRIVES.isdisjoint(m.lower() for m in barrier.modifiers)
-        return layout.ARRIVE if arrives else layout.SYNCHRONISE
+        words = {m.lower() for m in barrier.modifiers}
+        goes_on = not _ARRIVES.isdisjoint(words) and _WAITS not in words
+        return layout.ARRIVE if goes_on else layout.SYNCHRONISE
     if instruction.op_class is OpClass.LOAD:
         if instruction.space in (Space.CONST, Space.PARAM):
             return layout.CONSTANT

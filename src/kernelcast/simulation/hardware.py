@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.l1_cache import shared_pass_cycles
+from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.ir import Instruction, OpClass
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
@@ -63,7 +64,10 @@ class SmTimings:
         """What an instruction of a class asks."""
         pipe = layout.FP64_PIPE if self._is_wide(op_class, instruction) else self._pipe(op_class)
         return ClassTiming(
-            pipe, self._interval(op_class, pipe, instruction), self._latency(op_class)
+            pipe,
+            self._interval(op_class, pipe, instruction),
+            self._latency(op_class),
+            self._computing(instruction),
         )
 
     def _is_wide(self, op_class: OpClass, instruction: Instruction) -> bool:
@@ -72,6 +76,16 @@ class SmTimings:
             return False
         own = self.machine.get("throughput.convert64")
         return own is not None and own == self.machine.get("throughput.fp64")
+
+    def _computing(self, instruction: Instruction) -> float:
+        """Of a load that computes: the cycles beyond those of a load."""
+        computes = instruction.traits.computes
+        if computes is None:
+            return 0.0
+        known = self.machine.get("latency.shared_operand")
+        if known is None:
+            return self._latency(computes)
+        return max(0.0, known - self.machine.number("latency.shared", _NEEDED_BY))
 
     def _pipe(self, op_class: OpClass) -> int:
         pipe = _PIPES.get(op_class, layout.NO_PIPE)
@@ -95,6 +109,10 @@ class SmTimings:
             wide = get("throughput.convert64")
             if wide is not None:
                 return wide
+        if op_class is OpClass.FP32 and instruction.traits.multiplies:
+            products = get("throughput.fp32_multiply")
+            if products is not None:
+                return products
         rate = get(f"throughput.{_RATES.get(op_class, op_class)}")
         if rate is not None:
             return rate
@@ -178,8 +196,7 @@ def hardware_record(
     lines = get("noc.queue") or 64.0
     one["most_asked"] = lines * _LINE_BYTES * share.sms
     one["most_dram_wait"] = one["dram_latency"]
-    one["miss_registers"] = int(get("l1.miss_registers") or 1024)
-    one["memory_group"] = 1
+    _set_way_to_memory(one, machine, clock_hz, share)
     return records
 
 
@@ -187,6 +204,29 @@ def _way_bandwidth(machine: Machine) -> float:
     """Bytes per second between all SMs and the L2 cache; of a chip without one, of the DRAM."""
     known = machine.get("l2.bandwidth") or machine.get("noc.bandwidth")
     return known or machine.number("dram.bandwidth", _NEEDED_BY)
+
+
+def _set_way_to_memory(one: np.void, machine: Machine, clock_hz: float, share: ChipShare) -> None:
+    """What SMs ask of memory: how much at once, and by which way.
+
+    SMs that share a way to memory have no more of the bandwidth than falls to it. Of a chip without
+    caches before its memory, addresses name the channel.
+    """
+    get = machine.get
+    group = int(get("sm.memory_group") or 1)
+    sectors = get("sm.sectors_in_flight") if not caches_memory(machine) else None
+    one["memory_group"] = group
+    one["memory_apart"] = not caches_memory(machine)
+    one["in_flight"] = round(sectors * group) if sectors else 0
+    one["miss_registers"] = one["in_flight"] or int(get("l1.miss_registers") or 1024)
+    one["channels"] = int(get("dram.channels") or 1) if one["memory_apart"] else 1
+    chunk = get("dram.interleave") or _LINE_BYTES
+    one["channel_shift"] = round(math.log2(chunk / _LINE_BYTES))
+    if group > 1:
+        ways = -(-share.sms // group)
+        bandwidth = machine.number("dram.bandwidth", _NEEDED_BY) / clock_hz
+        most = bandwidth * group * ways / machine.number("sm.count", _NEEDED_BY)
+        one["l2_rate"] = min(one["l2_rate"], most)
 
 
 def _set_banks(one: np.void, machine: Machine) -> None:
@@ -205,7 +245,11 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     tags = get("l1.tags")
     one["tag_cycles"] = (1 << len(bits)) / tags if tags and bits else 0.0
     one["l1_rate"] = get("l1.bandwidth") or _LINE_BYTES / passes
-    one["conflict_cycles"] = get("latency.bank_conflict") or passes
+    halves = 2 if serves_half_warps(machine) else 1
+    conflict = get("latency.bank_conflict")
+    one["conflict_cycles"] = conflict / halves if conflict else passes
+    operand = get("latency.shared_operand_conflict")
+    one["operand_conflict_cycles"] = operand / halves if operand else one["conflict_cycles"]
     one["shared_atomic_cycles"] = machine.number("atomics.shared_lane_cycles", _NEEDED_BY)
 
 

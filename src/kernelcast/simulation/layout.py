@@ -66,6 +66,7 @@ CODE = np.dtype(
         ("pipe", np.int64),
         ("interval", np.float64),  # that the pipe of its scheduler is busy
         ("latency", np.float64),  # from issue to the use of its result
+        ("computing", np.float64),  # from what a load loads to its result
         ("stall", np.int64),  # from issue to the next instruction of the warp, at the least
         ("slots", np.int64),  # issue slots it takes
         ("pairs", np.int64),  # whether the next one issues with it
@@ -127,6 +128,7 @@ HARDWARE = np.dtype(
         ("l1_rate", np.float64),  # bytes per cycle
         ("shared_latency", np.float64),
         ("conflict_cycles", np.float64),  # that a further pass adds to a load from shared memory
+        ("operand_conflict_cycles", np.float64),  # to arithmetic that has an operand there
         ("shared_atomic_cycles", np.float64),  # for each lane that wants one word
         ("l1_latency", np.float64),
         ("l2_latency", np.float64),
@@ -147,6 +149,10 @@ HARDWARE = np.dtype(
         ("fetch_latency", np.float64),  # to a line that the SM keeps
         ("fetch_l2_latency", np.float64),  # to one that it does not
         ("memory_group", np.int64),  # SMs that share one way to memory
+        ("memory_apart", np.int64),  # whether what goes to memory leaves the banks alone
+        ("in_flight", np.int64),  # sectors that such SMs may wait for, 0 where lines are counted
+        ("channels", np.int64),  # of the DRAM, that addresses name
+        ("channel_shift", np.int64),  # two to this many lines, then comes the next channel
         ("has_l1", np.int64),
     ]
 )
@@ -196,7 +202,6 @@ CLOCK = np.dtype(
         ("broken_instruction", np.int64),
         ("resident_cycles", np.float64),  # of warps
         ("l2_free", np.float64),
-        ("dram_free", np.float64),
         ("atomics_free", np.float64),
         ("l2_busy", np.float64),
         ("dram_busy", np.float64),

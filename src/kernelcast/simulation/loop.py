@@ -163,6 +163,9 @@ def _wait_for_registers(code, warp, place, ready, program, schedulers):
     for at in range(code.first_read, code.end_written):
         register = program.registers[np.uint64(at)]
         free = schedulers.results[np.uint64(place), np.uint64(register)]
+        if at >= code.end_read:
+            # What it writes must not be there before the result of an earlier instruction.
+            free -= code.latency
         if free > latest:
             latest = free
             warp.reason = schedulers.why[np.uint64(place), np.uint64(register)]
@@ -406,7 +409,7 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
                 clock,
                 hardware,
             )
-            done, read = max(done, there), max(read, taken)
+            done, read = max(done, there + code.computing), max(read, taken)
             warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
         if code.kind == STORE:
             warp.stores_done = max(warp.stores_done, done)
@@ -693,6 +696,7 @@ def _broken(schedulers, clock):
     array(np.float64, 2),
     array(np.int64),
     array(np.float64, 3),
+    array(np.float64),
     array(np.float64, 2),
     array(ROW),
     array(np.float64, 3),
@@ -742,6 +746,7 @@ def run_sms(
     misses,
     miss_at,
     flying,
+    channels,
     owed,
     rows,
     lines,
@@ -777,6 +782,7 @@ def run_sms(
         misses,
         miss_at,
         flying,
+        channels,
         owed,
         rows,
         Fetched(lines, kept, next_kept, ahead, given, asked),

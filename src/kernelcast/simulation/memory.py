@@ -53,9 +53,10 @@ class MemoryStages(NamedTuple):
     addresses: Any  # by SM and scheduler
     lsu: Any  # by group of SMs
     data: Any  # by SM
-    misses: Any  # by SM: when each miss register is free
+    misses: Any  # by group of SMs: when each miss register is free
     miss_at: Any
     flying: Any  # by SM and hash: a line, and when it arrives
+    channels: Any  # by channel of the DRAM
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
     fetched: Any  # instructions
@@ -64,18 +65,24 @@ class MemoryStages(NamedTuple):
 
 
 @inlined
-def _enter_banks(sm, scheduler, now, address_cycles, bank_cycles, held_cycles, stages, hardware):
+def _enter_banks(
+    sm, scheduler, now, address_cycles, bank_cycles, held_cycles, is_near, stages, hardware
+):
     """A request gets its addresses, and then the banks; returns from when on it has either.
 
     The next one of the scheduler gets its addresses when this one has the banks, and until then
-    it holds its place in the queue.
+    it holds its place in the queue. Where the way to memory is apart, those that are not near go
+    there past the banks, and the others stay in the SM.
     """
     start = max(np.float64(now), stages.addresses[sm, scheduler])
-    group = sm // hardware.memory_group
-    begun = max(start, stages.lsu[group])
-    stages.lsu[group] = begun + hardware.lsu_cycles
-    begun = max(begun, stages.data[sm])
-    stages.data[sm] = begun + bank_cycles
+    begun = start
+    if not (hardware.memory_apart and is_near):
+        group = sm // hardware.memory_group
+        begun = max(start, stages.lsu[group])
+        stages.lsu[group] = begun + hardware.lsu_cycles
+    if not hardware.memory_apart or is_near:
+        begun = max(begun, stages.data[sm])
+        stages.data[sm] = begun + bank_cycles
     stages.addresses[sm, scheduler] = max(start + address_cycles, begun)
     place = stages.queue_at[sm, scheduler]
     stages.queues[sm, scheduler, place] = max(start + held_cycles, begun)
@@ -116,15 +123,59 @@ def _owe(row_number, sectors, stages):
 
 
 @inlined
-def _move_owed(row_number, at, stages, clock):
-    """Let the DRAM move what is owed, in whole sectors; returns from when on, or -1 for none."""
+def _hold_back(sm, latest, stages, hardware):
+    """What cannot leave the SM keeps what comes after it from doing so, until `latest`."""
+    if hardware.memory_apart:
+        group = sm // hardware.memory_group
+        stages.lsu[group] = max(stages.lsu[group], latest)
+    else:
+        stages.data[sm] = max(stages.data[sm], latest)
+
+
+@inlined
+def _registers_of(sectors, hardware):
+    """Miss registers that a line takes: one, or where sectors are counted one for each."""
+    return popcount(sectors) if hardware.in_flight else np.int64(1)
+
+
+@inlined
+def _registers_free(group, count, stages, hardware):
+    """From when on so many miss registers are free."""
+    last = stages.miss_at[group] + count - 1
+    size = hardware.miss_registers
+    return stages.misses[group, np.uint64(last if last < size else last - size)]
+
+
+@inlined
+def _take_registers(group, count, until, stages, hardware):
+    """Take so many miss registers."""
+    place = stages.miss_at[group]
+    for _ in range(count):
+        stages.misses[group, np.uint64(place)] = until
+        place = place + 1 if place + 1 < hardware.miss_registers else 0
+    stages.miss_at[group] = place
+
+
+@inlined
+def _channel_of(line, hardware):
+    """The channel of the DRAM that a line lies in."""
+    return np.uint64((line >> hardware.channel_shift) % hardware.channels)
+
+
+@inlined
+def _move_owed(row_number, line, at, stages, clock, hardware):
+    """Let a line's channel of the DRAM move what is owed, in whole sectors.
+
+    Returns from when on, or -1 for none.
+    """
     due = np.floor(stages.owed[np.uint64(row_number), _DRAM] + 1e-9)
     if due < 1.0:
         return -1.0
     stages.owed[np.uint64(row_number), _DRAM] -= due
-    begins = max(at, clock.dram_free)
+    channel = _channel_of(line, hardware)
+    begins = max(at, stages.channels[channel])
     taken = due * stages.rows[np.uint64(row_number)].dram_cycles
-    clock.dram_free = begins + taken
+    stages.channels[channel] = begins + taken * hardware.channels
     clock.dram_busy += taken
     return begins
 
@@ -132,18 +183,16 @@ def _move_owed(row_number, at, stages, clock):
 @inlined
 def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
     """A line's sectors come from beyond the SM; returns when they are there."""
-    place = np.uint64(stages.miss_at[sm])
-    at = max(at, stages.misses[sm, place])
+    group, count = sm // hardware.memory_group, _registers_of(missing, hardware)
+    at = max(at, _registers_free(group, count, stages, hardware))
     begins = cross(at, np.float64(popcount(missing)), clock, hardware)
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
     arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
-    from_dram = _move_owed(row_number, begins, stages, clock)
+    from_dram = _move_owed(row_number, line, begins, stages, clock, hardware)
     if from_dram >= 0.0:
         arrives = from_dram + hardware.dram_latency
-    stages.misses[sm, place] = arrives
-    following = stages.miss_at[sm] + 1
-    stages.miss_at[sm] = following if following < hardware.miss_registers else 0
+    _take_registers(group, count, arrives, stages, hardware)
     return at, arrives
 
 
@@ -196,8 +245,7 @@ def _load(word, at, words, row_number, sm, local, begun, cycles, stages, clock, 
         begins, there = _load_line(line, row_number, sm, local, begun, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
-    # What finds no miss register keeps the banks from what comes after it.
-    stages.data[sm] = max(stages.data[sm], latest)
+    _hold_back(sm, latest, stages, hardware)
     return done
 
 
@@ -208,10 +256,11 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     sectors = word >> SECTORS_SHIFT & SECTORS_MASK
     if hardware.has_l1:
         store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
-    at = max(at, clock.dram_free - hardware.most_dram_wait)
+    channel = _channel_of(word >> LINE_SHIFT, hardware)
+    at = max(at, stages.channels[channel] - hardware.most_dram_wait)
     begins = cross(at, np.float64(popcount(sectors)), clock, hardware)
     _owe(row_number, sectors, stages)
-    _move_owed(row_number, begins, stages, clock)
+    _move_owed(row_number, word >> LINE_SHIFT, begins, stages, clock, hardware)
     return at, begins + hardware.l2_latency
 
 
@@ -224,7 +273,7 @@ def _store(word, at, words, row_number, sm, local, begun, stages, clock, hardwar
         begins, there = _store_line(line, row_number, sm, local, begun, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
-    stages.data[sm] = max(stages.data[sm], latest)
+    _hold_back(sm, latest, stages, hardware)
     return done
 
 
@@ -251,7 +300,7 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
         clock.atomics_free = starts + lanes * row.in_turn_cycles
         done = max(done, clock.atomics_free + hardware.l2_latency)
         latest = max(latest, starts - hardware.most_dram_wait)
-    stages.data[sm] = max(stages.data[sm], latest)
+    _hold_back(sm, latest, stages, hardware)
     return done
 
 
@@ -285,11 +334,17 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
     address_cycles = hardware.shared_address_cycles if is_shared else hardware.address_cycles
     held = code.sources_cycles + 1.0
     cycles = _bank_cycles(code, word, space, hardware)
-    start, begun = _enter_banks(sm, scheduler, now, address_cycles, cycles, held, stages, hardware)
+    is_near = space not in (GLOBAL, LOCAL)
+    start, begun = _enter_banks(
+        sm, scheduler, now, address_cycles, cycles, held, is_near, stages, hardware
+    )
     read = start + code.sources_cycles
-    if space not in (GLOBAL, LOCAL):
+    if is_near:
         least = max(1.0, np.float64(word >> IDEAL_SHIFT & IDEAL_MASK)) * hardware.pass_cycles
-        further = (cycles - least) / hardware.pass_cycles * hardware.conflict_cycles
+        each = hardware.conflict_cycles
+        if code.computing > 0.0:
+            each = hardware.operand_conflict_cycles
+        further = (cycles - least) / hardware.pass_cycles * each
         return begun + hardware.shared_latency + max(0.0, further), read
     place = local if space == LOCAL else np.int64(-1)
     if code.kind == ATOMIC:
@@ -307,6 +362,6 @@ def shuffle_lanes(code, sm, scheduler, now, stages, hardware):
     held = code.sources_cycles + 1.0
     address_cycles = hardware.shared_address_cycles
     _, begun = _enter_banks(
-        sm, scheduler, now, address_cycles, hardware.pass_cycles, held, stages, hardware
+        sm, scheduler, now, address_cycles, hardware.pass_cycles, held, True, stages, hardware
     )
     return begun

@@ -200,6 +200,7 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, int(one["miss_registers"]))),
         np.zeros(sms, np.int64),
         flying,
+        np.zeros(int(one["channels"])),
         np.zeros((max(1, len(rows)), 2)),
         rows,
     )

@@ -55,7 +55,7 @@ class StoredRun:
         """The same launch, over other blocks."""
         return replace(self, blocks=blocks)
 
-    def follow(self, *consumers: Consumer) -> None:
+    def execute(self, *consumers: Consumer) -> None:
         """Hand what these blocks did to consumers; InputError where the file is damaged."""
         wanted = np.zeros(self.blocks.of, bool)
         wanted[list(self.blocks)] = True
