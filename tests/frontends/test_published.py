@@ -172,3 +172,25 @@ def test_lines_are_kept_or_blank(parts: list[str]) -> None:
     assert all(
         f"__device__ int a{at};" in device.text for at, p in enumerate(parts) if p == DEVICE[0]
     )
+
+
+def test_a_header_is_found_where_a_build_would_look_for_it(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "src").mkdir()
+    header = tmp_path / "include" / "cells.h"
+    header.write_text("#include <vector>\nstruct Cell { int x; };\n")
+    file = tmp_path / "src" / "t.cu"
+    file.write_text('#include "cells.h"\n__global__ void k(Cell* c) { c->x = 1; }\n')
+    module = loaded(file)
+    assert module.kernel_names == ("k",)
+    assert module.notes == (f"{header} was found near the source",)
+
+
+def test_host_code_in_a_branch_that_only_the_compiler_reads_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        "#ifdef __CUDACC_EXTENDED_LAMBDA__\n#define A 1\n#endif\n"
+        "#ifdef __CUDACC_VER_MAJOR__\nint on_host() { return std::rand(); }\n#endif\n"
+        "int main() {}\n__global__ void k(float* x) { x[0] = 1; }\n"
+    )
+    assert loaded(file).kernel_names == ("k",)

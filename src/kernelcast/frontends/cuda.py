@@ -32,6 +32,7 @@ class CompiledSource:
     cubin: Cubin
     declared: tuple[DeclaredKernel, ...]
     labels: dict[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -96,7 +97,7 @@ def compile_source(
     module = parse_ptx(compilation.ptx, f"PTX of {name}")
     labels = {mangled: source_name(mangled) for mangled in cubin.kernels}
     labels |= {mangled: asked for asked, mangled in compilation.lowered_names.items()}
-    return CompiledSource(name, compilation, module, cubin, found.declared, labels)
+    return CompiledSource(name, compilation, module, cubin, found.declared, labels, found.notes)
 
 
 def _spilled_bytes(log: str) -> dict[str, int]:

@@ -273,7 +273,7 @@ def _load_cuda(
         kind=FileKind.CUDA,
         architecture=compiled.compilation.architecture,
         labels=compiled.labels,
-        notes=(note,) if note else (),
+        notes=(*([note] if note else []), *compiled.notes),
         toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",
         templates=compiled.templates,
         _make=compiled.kernel,

@@ -40,16 +40,20 @@ _ATTEMPTS = 6
 _PUBLISHED = ("--device-as-default-execution-space", f"--pre-include={PRELUDE_HEADER}")
 _REFUSED = re.compile(r"#pragma nv_mangled_name (.*)")
 """A name that the compiler was asked for and could not find."""
+_OTHER_INTEGER = 'redeclaration of type name "int64_t"'
+"""NVIDIA's core libraries, which some of its headers include, have one of their own."""
 _NO_MEMBER = 'namespace "std" has no member'
 
 
 @dataclass(frozen=True)
 class PublishedSource:
-    """A source that was compiled without its host code, and the kernels and launches in it."""
+    """A source that was compiled without its host code, the kernels and launches in it, and
+    what is to be said of how it was compiled."""
 
     compilation: Compilation
     declared: tuple[DeclaredKernel, ...]
     launches: tuple[SourceLaunch, ...]
+    notes: tuple[str, ...] = ()
 
 
 def compile_published(
@@ -78,7 +82,8 @@ def compile_published(
     launched = _launched(launches, kernels)
     device = device_source(view, declarations, folders, _names_in((*asked, *launched)))
     attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
-    return PublishedSource(_compiled(attempt), declared, launches)
+    notes = tuple(f"{path} was found near the source" for path in dict.fromkeys(device.nearby))
+    return PublishedSource(_compiled(attempt), declared, launches, notes)
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class _Attempt:
     cache: Cache | None
     refused: frozenset[int] = frozenset()
     has_library: bool = False
+    has_long_long: bool = False
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -103,11 +109,10 @@ class _Attempt:
 
     def compile(self) -> Compilation:
         """What the compiler makes of it."""
-        version = cuda_version(self.architecture, self.options.nvrtc)
         words = self.device.view.words
         std = self.options.std or ("c++20" if has_designators(words) else None)
-        macros = [*host_macros(self.device.view, version)]
-        if has_cccl(version[0]):  # it has a 64-bit integer of its own
+        macros = []
+        if self.has_long_long or self.device.has_cccl or self.has_library:
             macros.append("KERNELCAST_CCCL")
         if "register" in self.device.code.names:  # without meaning since C++17
             macros.append("register=")
@@ -124,15 +129,20 @@ class _Attempt:
         )
 
     def _prelude(self) -> str:
-        if "std" not in self.device.code.names:
-            return PRELUDE
-        return FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
+        lines = [f"#include <{header}>\n" for header in self.device.types]
+        version = cuda_version(self.architecture, self.options.nvrtc)
+        macros = (each.replace("=", " ") for each in host_macros(self.device.view, version))
+        lines += [f"#define {each}\n" for each in macros]
+        text = FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
+        return "".join([text if "std" in self.device.code.names else PRELUDE, *lines])
 
     def after(self, error: CompileError) -> _Attempt | None:
         """What to try after the compiler refused this; None where there is nothing."""
         names = set(_REFUSED.findall(error.log)) & set(self.launched)
         if names:
             return replace(self, launched=tuple(x for x in self.launched if x not in names))
+        if _OTHER_INTEGER in error.log and not self.has_long_long:
+            return replace(self, has_long_long=True)
         version = cuda_version(self.architecture, self.options.nvrtc)
         if _NO_MEMBER in error.log and not self.has_library and has_cccl(version[0]):
             return replace(self, has_library=True)

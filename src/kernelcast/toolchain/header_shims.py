@@ -123,7 +123,13 @@ _MATH = """
 #define M_PI 3.14159265358979323846
 #define M_PI_2 1.57079632679489661923
 #define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
 #define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
 namespace std {
 using ::abs; using ::fabs; using ::sqrt; using ::cbrt; using ::hypot; using ::pow; using ::exp;
 using ::exp2; using ::log; using ::log2; using ::log10; using ::sin; using ::cos; using ::tan;
@@ -137,7 +143,19 @@ using ::isfinite;
 _CUDA = """
 #ifndef KERNELCAST_CUDA
 #define KERNELCAST_CUDA
+typedef unsigned long long CUtexObject;
+typedef unsigned long long CUsurfObject;
 typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;
+#endif
+"""
+
+_CUFFT = """
+#ifndef KERNELCAST_CUFFT
+#define KERNELCAST_CUFFT
+typedef float cufftReal;
+typedef double cufftDoubleReal;
+typedef float2 cufftComplex;
+typedef double2 cufftDoubleComplex;
 #endif
 """
 
@@ -147,6 +165,7 @@ its place even where it is installed."""
 
 HEADER_SHIMS: Mapping[str, str] = {
     DRIVER_HEADER: _CUDA,
+    **dict.fromkeys(("cufft.h", "cufftXt.h"), _CUFFT),
     **dict.fromkeys(
         (
             "builtin_types.h",
@@ -181,7 +200,26 @@ HOST_HEADERS = frozenset(
         *("iostream", "limits", "list", "map", "memory", "numeric", "random", "set", "sstream"),
         *("stdexcept", "string", "thread", "time.h", "type_traits", "unistd.h", "sys/time.h"),
         *("unordered_map", "utility", "vector", "tuple"),
-        *("cublas_v2.h", "cusparse.h", "curand.h", "cufft.h", "helper_cuda.h"),
+        *("cublas_v2.h", "cublasLt.h", "cusparse.h", "curand.h", "cusolverDn.h", "cudnn.h"),
+        *(
+            "cublas.h",
+            "nccl.h",
+            "nvml.h",
+            "cuda_profiler_api.h",
+            "cuda_gl_interop.h",
+            "nvToolsExt.h",
+        ),
+        *("ctype.h", "errno.h", "getopt.h", "signal.h", "pthread.h", "omp.h", "mpi.h", "malloc.h"),
+        *(
+            "locale.h",
+            "wchar.h",
+            "cuda_gl_interop.h",
+            "fcntl.h",
+            "dirent.h",
+            "windows.h",
+            "stdbool.h",
+        ),
+        *("complex.h", "memory.h", "process.h", "alloca.h", "stdarg.h", "values.h", "setjmp.h"),
     }
 )
 """Headers of host code, which NVRTC does not compile."""

@@ -15,6 +15,8 @@ from kernelcast.frontends.source.words import Directive
 _DROPPED = frozenset({"include", "include_next", "pragma", "error", "warning", "line"})
 """Directives that go with the code around them; all others hold for the code below, too."""
 
+_MARKS = ("__device__", "__global__", "__constant__")
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -45,6 +47,19 @@ def host_ranges(view: SourceView, code: DeviceCode) -> tuple[Range, ...]:
         if first.file == last.file and first.begin < last.begin:
             ranges.append(Range(first.file, first.begin, last.end, ";"))
     return tuple(ranges)
+
+
+def skipped_ranges(view: SourceView, code: DeviceCode) -> Iterator[Range]:
+    """Host code in branches that are not read: a compiler whose own headers define other macros
+    may read them."""
+    words = view.words
+    kept = [(words[each.begin], words[each.end - 1]) for each in code.kept]
+    for number, file in enumerate(view.files):
+        within = [(f.begin, last.end) for f, last in kept if f.file == last.file == number]
+        for begin, end in file.skipped:
+            is_outside = not any(first < end and begin < last for first, last in within)
+            if is_outside and not any(mark in file.text[begin:end] for mark in _MARKS):
+                yield Range(number, begin, end)
 
 
 def _joined(view: SourceView, left_out: Sequence[SourceDeclaration]) -> Iterator[tuple[int, int]]:

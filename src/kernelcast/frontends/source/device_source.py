@@ -9,7 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernelcast.frontends.source.blanking import Range, host_ranges, without_ranges
+from kernelcast.frontends.source.blanking import (
+    Range,
+    host_ranges,
+    skipped_ranges,
+    without_ranges,
+)
 from kernelcast.frontends.source.device_code import DeviceCode, device_code
 from kernelcast.frontends.source.dialect import compound_literals
 from kernelcast.frontends.source.macros import Macro, defined_macro
@@ -25,6 +30,12 @@ _NAMESPACES = ("cub", "thrust", "cuda")
 """Folders of headers that are needed where device code names the namespace called like them."""
 
 _KNOWN_FOLDERS = frozenset({*_NAMESPACES, "sys", "bits", "nv", "crt"})
+
+_LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "nccl")
+_NARROW = {
+    "cuda_fp16.h": frozenset({"half", "__half", "half2", "__half2"}),
+    "cuda_bf16.h": frozenset({"__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"}),
+}
 
 _ALL_OF_CUB = "cub/cub.cuh"
 
@@ -53,8 +64,13 @@ class HeaderFolders:
             return found
         if header in HEADER_SHIMS or header in HOST_HEADERS or self.of_nvidia(header):
             return None
-        folders = (each for each in self.own if not (each / _NVIDIA_MARK).is_file())
-        return next((found for each in folders if (found := _file(each, header))), None)
+        own = [each for each in self.own if not (each / _NVIDIA_MARK).is_file()]
+        near = _near(folder) if _is_of_project(header, is_quoted) else ()
+        return next((found for each in (*own, *near) if (found := _file(each, header))), None)
+
+    def is_found_by_compilers(self, header: str, is_quoted: bool, folder: Path) -> bool:
+        """Whether a compiler finds a header, too: not where it only lies nearby."""
+        return any(_file(each, header) for each in ([folder] if is_quoted else []) + [*self.own])
 
     def of_nvidia(self, header: str) -> bool:
         """Whether it is one of NVIDIA's headers, and installed."""
@@ -70,6 +86,25 @@ class HeaderFolders:
 NO_FOLDERS = HeaderFolders()
 
 
+_LEVELS = 4
+_NEAR = ("", "include", "inc", "Common", "common", "src", "utils")
+"""Folders of a project in which its build looks for headers, of the source's and those above."""
+
+
+def _near(folder: Path) -> Iterator[Path]:
+    """Where a header may lie that a build would find with -I."""
+    for above in [folder, *folder.absolute().parents][: _LEVELS + 1]:
+        yield from (above / name for name in _NEAR)
+
+
+def _is_of_project(header: str, is_quoted: bool) -> bool:
+    """Whether a header is neither of NVIDIA nor of a system, as far as its name says."""
+    first, slash, _ = header.partition("/")
+    if header in HOST_HEADERS or (slash and first in _KNOWN_FOLDERS):
+        return False
+    return is_quoted or "." in header
+
+
 def _file(folder: Path, header: str) -> Path | None:
     path = folder / header
     return Path(os.path.normpath(path)) if header and path.is_file() else None
@@ -81,7 +116,9 @@ class DeviceSource:
 
     `text` is that of the file, `headers` those of the files it includes, by the name it includes
     them under; both are as written where nothing is left out. `missing` are headers that were
-    taken as empty; `has_cccl` whether headers of NVIDIA's core libraries are among those needed.
+    taken as empty; `has_cccl` says whether headers of NVIDIA's core libraries are among those
+    needed; `types` are the headers of types of the device that it names and that headers left out
+    would include; `nearby` are files that were found only because they lie near the source.
     """
 
     text: str
@@ -91,6 +128,8 @@ class DeviceSource:
     code: DeviceCode = field(repr=False)
     missing: tuple[MissingHeader, ...] = ()
     has_cccl: bool = False
+    types: tuple[str, ...] = ()
+    nearby: tuple[str, ...] = ()
 
     def at_places(self, places: Collection[tuple[str, int]]) -> frozenset[int]:
         """First words of the declarations, but kernels, that stand at files and lines."""
@@ -153,11 +192,13 @@ def device_source(
     literals = list(compound_literals(view))
     text = view.files[0].text
     headers: dict[str, str] = {}
-    if ranges or gone or literals:
+    near = [each for each in outside if not _is_found(view, each, folders)]
+    if ranges or gone or literals or near:
         texts = without_ranges(
             view,
             [
                 *ranges,
+                *skipped_ranges(view, code),
                 *literals,
                 *(Range(each.file, each.begin, each.end, "") for each in gone),
                 *(_by_path(view, each) for each in outside if each.target is not None),
@@ -165,11 +206,37 @@ def device_source(
         )
         text = texts[0]
         headers = {view.files[number].path: each for number, each in texts.items() if number}
-    missing = tuple(_missing(view, [each for each in gone if _is_unknown(each)]))
+    unknown = [each for each in gone if _is_of_project(each.header, each.is_quoted)]
+    missing = tuple(_missing(view, unknown))
     has_cccl = any(_is_cccl(each) for each in outside if each not in gone)
     if any(each.header == _ALL_OF_CUB for each in outside if each not in gone):
         headers[_ALL_OF_CUB] = _parts_of_cub(code.names, folders.nvidia)
-    return DeviceSource(text, headers, view, declarations, code, missing, has_cccl)
+    return DeviceSource(
+        text,
+        headers,
+        view,
+        declarations,
+        code,
+        missing,
+        has_cccl,
+        types=_types(code, gone),
+        nearby=tuple(view.files[each.target].path for each in near if each.target),
+    )
+
+
+def _is_found(view: SourceView, include: Include, folders: HeaderFolders) -> bool:
+    """Whether a compiler finds a file that is read, as it is included."""
+    folder = Path(view.files[include.file].path).parent
+    return include.target is None or folders.is_found_by_compilers(
+        include.header, include.is_quoted, folder
+    )
+
+
+def _types(code: DeviceCode, gone: Sequence[Include]) -> tuple[str, ...]:
+    """The headers of narrow types, which those of CUDA's libraries for hosts include."""
+    if not any(each.header.startswith(_LIBRARIES) for each in gone):
+        return ()
+    return tuple(header for header, names in _NARROW.items() if names & code.names)
 
 
 def _is_cccl(include: Include) -> bool:
@@ -249,13 +316,6 @@ def _is_left_out(include: Include, code: DeviceCode, folders: HeaderFolders) -> 
     if header.startswith("curand_"):
         return not any(name.startswith("curand") for name in code.names)
     return header not in DEVICE_HEADERS and folder not in ("cooperative_groups", "nv", "crt")
-
-
-def _is_unknown(include: Include) -> bool:
-    """Whether a header is neither of NVIDIA nor of a system, as far as its name says."""
-    if include.header in HOST_HEADERS or _folder(include) in _KNOWN_FOLDERS:
-        return False
-    return include.is_quoted or bool(_folder(include))
 
 
 def _by_path(view: SourceView, include: Include) -> Range:

@@ -24,12 +24,14 @@ _MAX_DEPTH = 100
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """A file of the view, its path as the compiler is told, its words before any macro, and its
-    lines that are directives."""
+    lines that are directives. `skipped` are the characters between two directives that no
+    inclusion of it reads."""
 
     path: str
     text: str
     words: tuple[Lexeme, ...]
     directives: tuple[Directive, ...]
+    skipped: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,15 @@ class _OpenedFile:
     number: int
     text: str
     items: list[Lexeme | Directive]
+    skipped: dict[int, int] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)
 
 
 def _file(path: str, read: _OpenedFile) -> SourceFile:
     words = tuple(item for item in read.items if isinstance(item, Lexeme))
     directives = tuple(item for item in read.items if isinstance(item, Directive))
-    return SourceFile(path, read.text, words, directives)
+    skipped = sorted((begin, end) for begin, end in read.skipped.items() if begin not in read.read)
+    return SourceFile(path, read.text, words, directives, tuple(skipped))
 
 
 @dataclass(slots=True)
@@ -130,8 +135,10 @@ class _Preprocessor:
         file = self.files[path]
         branches: list[_OpenCondition] = []
         segment: list[Lexeme] = []
+        part = 0
         for item in file.items:
             if isinstance(item, Directive):
+                part = item.end
                 is_read = not branches or branches[-1].is_read
                 if is_read and item.name in ("define", "undef", "include", "include_next"):
                     self._expanded(segment)
@@ -139,6 +146,9 @@ class _Preprocessor:
                 self._directive(item, path, branches, depth)
             elif not branches or branches[-1].is_read:
                 segment.append(item)
+                file.read.add(part)
+            else:
+                file.skipped[part] = item.end
         self._expanded(segment)
 
     def _expanded(self, segment: list[Lexeme]) -> None:
