@@ -206,6 +206,7 @@ _LATENCY = {
     "latency.fp64_next": _latency("from double precision to the next instruction of its warp"),
     "latency.shift_next": _latency("from a shift to the next instruction of its warp"),
     "latency.store_next": _latency("from a store to memory to the next one of its warp"),
+    "latency.dram_contention": _latency("b in: a load takes b u/(1 - u) longer at DRAM load u"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
     "latency.divergence": _latency("each further path of a branch, beyond its instructions"),
     "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),

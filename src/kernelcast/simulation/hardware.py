@@ -259,6 +259,8 @@ def _set_latencies(one: np.void, machine: Machine) -> None:
     dram = machine.number("latency.dram", _NEEDED_BY)
     l2 = get("latency.l2") or dram
     far = get("latency.l2_far") or l2
+    contention = get("latency.dram_contention")
+    one["dram_contention"] = contention or get("volkov.latency_slope") or 0.0
     one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far
     one["l1_latency"] = get("latency.l1") or l2
     assert not math.isnan(dram)

@@ -134,6 +134,7 @@ HARDWARE = np.dtype(
         ("l2_latency", np.float64),
         ("l2_far_latency", np.float64),
         ("dram_latency", np.float64),
+        ("dram_contention", np.float64),  # cycles: b in a load's further latency b u/(1 - u)
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
         ("least_sectors", np.float64),  # that move together between SM and L2 cache

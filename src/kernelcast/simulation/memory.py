@@ -40,6 +40,10 @@ _DRAM, _L1 = range(2)
 _SECTOR_BYTES = 32.0
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
+_SETTLING = 4096.0
+"""Cycles until the load on the DRAM is what it has been so far."""
+_MOST_USED = 0.97
+"""Of its throughput, where what follows waits for what came before in any case."""
 _SIDE_SHIFT = 5
 """Two to this many lines, 4 KiB, lie in one partition of the L2 cache."""
 
@@ -166,7 +170,7 @@ def _channel_of(line, hardware):
 def _move_owed(row_number, line, at, stages, clock, hardware):
     """Let a line's channel of the DRAM move what is owed, in whole sectors.
 
-    Returns from when on, or -1 for none.
+    Returns from when on, or -1 for none. What it does for other SMs meanwhile is part of the wait.
     """
     due = np.floor(stages.owed[np.uint64(row_number), _DRAM] + 1e-9)
     if due < 1.0:
@@ -177,7 +181,17 @@ def _move_owed(row_number, line, at, stages, clock, hardware):
     taken = due * stages.rows[np.uint64(row_number)].dram_cycles
     stages.channels[channel] = begins + taken * hardware.channels
     clock.dram_busy += taken
-    return begins
+    return begins + _contended(begins, clock, hardware)
+
+
+@inlined
+def _contended(now, clock, hardware):
+    """How long an access waits at the DRAM among those of SMs that are not simulated.
+
+    V. Volkov 2016, section 6.4: at the share u of its throughput, latency grows by b u/(1 - u).
+    """
+    used = min(_MOST_USED, clock.dram_busy / (now + _SETTLING))
+    return hardware.dram_contention * used / (1.0 - used)
 
 
 @inlined
@@ -260,8 +274,9 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     at = max(at, stages.channels[channel] - hardware.most_dram_wait)
     begins = cross(at, np.float64(popcount(sectors)), clock, hardware)
     _owe(row_number, sectors, stages)
-    _move_owed(row_number, word >> LINE_SHIFT, begins, stages, clock, hardware)
-    return at, begins + hardware.l2_latency
+    moved = _move_owed(row_number, word >> LINE_SHIFT, begins, stages, clock, hardware)
+    done = max(begins, moved - hardware.most_dram_wait) + hardware.l2_latency
+    return at, done
 
 
 @inlined

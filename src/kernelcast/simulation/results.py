@@ -62,15 +62,18 @@ def launch_time(
 def _block_cycles(found: Simulated, plan: DetailedSms, resident: int) -> float:
     """From one block of a full SM to the next: a wave's time over its blocks.
 
-    That of the last wave that replaced another one, block by block, since blocks that began
-    together may go on to end together.
+    Of every block that took another one's place, the time from the beginning of that one, since
+    blocks that began together may go on to end together. The first wave begins with nothing in the
+    caches, and is left out where there are several.
     """
     every = np.sort([block for own in plan.blocks for block in own])
     waves = []
     for own in plan.blocks:
         begun = found.times[np.searchsorted(every, own), 0]
         if len(begun) > resident:
-            waves.append(np.mean((begun[resident:] - begun[:-resident])[-resident:]))
+            passed = begun[resident:] - begun[:-resident]
+            first = resident if len(passed) > 2 * resident else 0
+            waves.append(np.mean(passed[first:]))
     if not waves:
         return found.cycles / max(1, plan.simulated)
     return float(np.mean(waves)) / resident
