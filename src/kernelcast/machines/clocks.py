@@ -48,7 +48,7 @@ _BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic", "fetch.l2_latenc
 _L2_CYCLES = ("latency.atomic_conflict", "atomics.same_address_cycles")
 _DRAM_LATENCIES = ("latency.dram", "volkov.latency_base", "mwp_cwp.mem_ld")
 _MEMORY_CYCLES = (
-    *("volkov.latency_slope", "volkov.latency_slope_2"),
+    *("volkov.latency_slope", "volkov.latency_slope_2", "latency.dram_contention"),
     *("mwp_cwp.departure_uncoalesced", "mwp_cwp.departure_coalesced"),
 )
 _L2_SECONDS = (
