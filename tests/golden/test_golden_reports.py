@@ -39,6 +39,7 @@ ONCE = (
     "explain examples/matmul_tiled.cu --model mwp-cwp --gpu gtx-280",
     "explain examples/matmul_tiled.cu --model gpumech --gpu rtx-3090",
     "explain examples/spmv_csr.cu --model mdm --gpu gtx-1080",
+    "explain examples/matmul_tiled.cu --model teg --gpu rtx-2080-ti",
     "occupancy-curve examples/matmul_tiled.cu --json",
     "explore examples/spmv_csr.cu examples/saxpy.cu "
     "--sweep sm.count=40:160:40 --sweep l2.ways=8,16",
@@ -48,6 +49,8 @@ ONCE = (
     "dvfs examples/spmv_csr.cu --gpu a100-sxm-80gb --model volkov,gpumech",
     "dvfs examples/matmul_tiled.cu --clock-sm 1.0e9:2.0e9:0.5e9 --clock-memory 0.65e9,1.313e9",
     "dvfs examples/saxpy.cu --json",
+    "what-if examples/transpose.cu --gpu rtx-2080-ti",
+    "what-if examples/transpose.cu --remove bank-conflicts,l2-misses,barriers --pairs --json",
     "disasm examples/saxpy.cu --gpu rtx-4090",
     "disasm examples/saxpy.cu --json",
     "kernels examples/transpose.cu --json",

@@ -25,7 +25,8 @@ from kernelcast.simulation.code import IssueTables, issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.simulate import Simulated, SimulationInput, simulate
+from kernelcast.simulation.simulate import SimulationInput, simulate
+from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import (
     ACCESS,
     BLOCK_SHIFT,

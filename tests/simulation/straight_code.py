@@ -14,7 +14,8 @@ from kernelcast.simulation.code import IssueTables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import CODE, ROW
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.simulate import Simulated, SimulationInput, simulate
+from kernelcast.simulation.simulate import SimulationInput, simulate
+from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import BLOCK_SHIFT, WarpStreams
 
 INSTRUCTION_BYTES = 16

@@ -13,7 +13,7 @@ from tests.simulation.random_programs import Drawn, drawn_programs
 
 from kernelcast.machines.loader import load_machine
 from kernelcast.simulation import layout
-from kernelcast.simulation.simulate import Simulated
+from kernelcast.simulation.simulated import Simulated
 
 NOISE = 0.1
 """Of the cycles and a latency: by so much a faster machine may be slower, where its warps come in

@@ -23,6 +23,7 @@ from kernelcast.cli.options import (
     output_options,
     sampling_options,
     source_options,
+    timeline_option,
 )
 from kernelcast.errors import InputError, UnsupportedError
 
@@ -42,6 +43,7 @@ from kernelcast.errors import InputError, UnsupportedError
 @source_options
 @sampling_options
 @caches_option
+@timeline_option
 @output_options
 def command(
     file: str,
@@ -52,10 +54,11 @@ def command(
     source: SourceFlags,
     sampling: SamplingFlags,
     caches: str | None,
+    timeline: str | None,
     output: Output,
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
-    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.cli.studies import forecasts, study, write_timeline
     from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
     from kernelcast.traces.recognise import is_trace
@@ -70,6 +73,7 @@ def command(
         raise InputError(f"no launch {number}", where=file, hint=f"the last is {len(cases)}")
     at = (number or 1) - 1
     (found,) = forecasts([cases[at]], models, output)
+    write_timeline(timeline, [found])
     ptx = None
     is_more_asked = output.as_json or not output.quiet
     if is_more_asked and is_machine_code(found.case.kernel) and not is_trace(Path(file)):

@@ -315,6 +315,15 @@ caches_option = click.option(
 )
 """`--caches`, as `caches`; None where the workload says it."""
 
+timeline_option = click.option(
+    "--timeline",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write what simulated warps did, cycle by cycle, for chrome://tracing or Perfetto. Takes "
+    "--model teg.",
+)
+"""`--timeline`, as `timeline`."""
+
 NO_LAUNCH = LaunchOptions()
 
 launch_options = _gathered(

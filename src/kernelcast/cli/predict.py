@@ -19,6 +19,7 @@ from kernelcast.cli.options import (
     output_options,
     sampling_options,
     source_options,
+    timeline_option,
 )
 
 
@@ -30,6 +31,7 @@ from kernelcast.cli.options import (
 @source_options
 @sampling_options
 @caches_option
+@timeline_option
 @output_options
 def command(
     file: str,
@@ -39,6 +41,7 @@ def command(
     source: SourceFlags,
     sampling: SamplingFlags,
     caches: str | None,
+    timeline: str | None,
     output: Output,
 ) -> None:
     """Predict how long the launches of FILE take and what binds them.
@@ -46,8 +49,9 @@ def command(
     FILE is CUDA C++, PTX, a workload (TOML) or a trace. The launch is read from the comment block
     at the top of the source, or given by --grid, --block and --arg; a trace holds its own.
     """
-    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.cli.studies import forecasts, study, write_timeline
     from kernelcast.reporting.documents.predict import predict_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
+    write_timeline(timeline, found)
     output.show(predict_document(found))

@@ -22,6 +22,7 @@ from kernelcast.errors import InputError, MissingNumberError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case, Forecast
+    from kernelcast.models.terms.base import Prediction
 
 
 def study(
@@ -104,3 +105,19 @@ def forecasts(cases: Sequence[Case], models: ModelFlags, output: Output) -> list
     if missing and not found:
         raise missing
     return found
+
+
+def write_timeline(file: str | None, found: Sequence[Prediction]) -> None:
+    """The timeline of forecasts that simulate warps, where a file is named for it.
+
+    InputError where none does, or the file cannot be written.
+    """
+    if file is None:
+        return
+    from kernelcast.files import write_whole
+    from kernelcast.reporting.timeline_file import timeline_file
+
+    simulated = [one for one in found if one.simulated is not None]
+    if not simulated:
+        raise InputError("no model here simulates warps", where="--timeline", hint="--model teg")
+    write_whole(Path(file), timeline_file(simulated))

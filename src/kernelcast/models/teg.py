@@ -44,13 +44,16 @@ from kernelcast.simulation.plan import DetailedSms, detailed_sms
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
 from kernelcast.simulation.removing import resident_blocks, without, without_tail
 from kernelcast.simulation.results import LaunchTime, cycle_stack, launch_time, stall_cycles
-from kernelcast.simulation.simulate import Simulated, SimulationInput, simulate
+from kernelcast.simulation.simulate import SimulationInput, simulate
+from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
 
 _BY = "model teg"
 _BUSY = 0.7
 """Of the cycles: a resource that is busy for longer is what binds."""
 _MOST_WORDS = 1 << 24
+_NOTED = 1 << 16
+"""Issued instructions of which a timeline can tell."""
 _MEAN_WARPS = (
     "the launch cannot be executed again: all warps go the way of representative ones, with mean "
     "requests"
@@ -68,7 +71,8 @@ _WAITS = {
     "wait": Bottleneck.ARITHMETIC_LATENCY,
     "barrier": Bottleneck.BARRIERS,
     "math pipe throttle": Bottleneck.ARITHMETIC_LATENCY,
-    "lg and mio throttle": Bottleneck.LSU,
+    "lg throttle": Bottleneck.LSU,
+    "mio throttle": Bottleneck.LSU,
     "no instruction": Bottleneck.INSTRUCTION_FETCH,
     "dispatch stall": Bottleneck.ISSUE,
     "drain": Bottleneck.TAIL,
@@ -154,6 +158,7 @@ class Teg:
             terms=_terms(played),
             assumptions=(*case.occupancy.assumptions, *case.traffic.assumptions, *played.notes),
             warnings=warning,
+            simulated=played.found,
         )
 
     def play(
@@ -190,7 +195,13 @@ class Teg:
             has_l1=system is not None and system.l1 is not None,
         )
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
-        found = simulate(without(given, removed), plan, system, most_issued=2 * self.instructions)
+        found = simulate(
+            without(given, removed),
+            plan,
+            system,
+            most_issued=2 * self.instructions,
+            most_events=_NOTED,
+        )
         instructions = per_block * plan.busiest * len(plan.blocks)
         time = launch_time(found, plan, resident, instructions)
         if Removal.TAIL in removed:
@@ -350,8 +361,10 @@ def _bottleneck(played: Played, start_cycles: float) -> Bottleneck:
     if used > _BUSY:
         return Bottleneck(name)
     waits = stall_cycles(played.found)
-    longest = max(_WAITS, key=lambda reason: waits[reason])
-    return _WAITS[longest]
+    longest: dict[Bottleneck, float] = {}
+    for reason, bottleneck in _WAITS.items():
+        longest[bottleneck] = longest.get(bottleneck, 0.0) + waits[reason]
+    return max(longest, key=lambda bottleneck: longest[bottleneck])
 
 
 def _terms(played: Played) -> dict[str, float | str]:
@@ -365,5 +378,4 @@ def _terms(played: Played) -> dict[str, float | str]:
         "achieved warps per SM": found.warp_cycles / (found.cycles * found.sms),
         "instructions per cycle and SM": float(found.issued.sum()) / (found.cycles * found.sms),
         **{f"use of {name}": share for name, share in played.use.items() if share},
-        **{f"stall, {name}": c for name, c in stall_cycles(found).items() if c},
     }

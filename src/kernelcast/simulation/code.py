@@ -105,6 +105,7 @@ def issue_tables(
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)
         row["reason"] = _reason(kind, instruction)
+        row["throttle"] = _throttle(kind, instruction)
         row["bytes"] = instruction.access_bytes
         row["row"] = rows.get(instruction.index, 0)
         row["is_generic"] = instruction.space is Space.GENERIC
@@ -165,6 +166,14 @@ def _reason(kind: int, instruction: Instruction) -> int:
     has_own_unit = instruction.op_class in (OpClass.SFU, OpClass.CONVERT, OpClass.SHUFFLE)
     is_short = has_own_unit or instruction.control is not None
     return layout.SHORT_SCOREBOARD if is_short else layout.WAIT
+
+
+def _throttle(kind: int, instruction: Instruction) -> int:
+    """Why it waits while its pipe is busy: profilers tell the queue's two ends apart."""
+    if kind not in _QUEUED:
+        return layout.MATH_PIPE
+    is_far = instruction.space in (Space.GLOBAL, Space.LOCAL, Space.GENERIC)
+    return layout.LG_THROTTLE if is_far else layout.MIO_THROTTLE
 
 
 def _barrier_step(instruction: Instruction, kernel: Kernel) -> Instruction | None:

@@ -52,12 +52,13 @@ PIPES = 8
     SHORT_SCOREBOARD,
     BARRIER,
     MATH_PIPE,
-    MEMORY_THROTTLE,
+    LG_THROTTLE,
+    MIO_THROTTLE,
     DISPATCH,
     NO_INSTRUCTION,
     DRAIN,
-) = range(11)
-REASONS = 11
+) = range(12)
+REASONS = 12
 
 # An instruction. Cycles are the SM's.
 CODE = np.dtype(
@@ -71,6 +72,7 @@ CODE = np.dtype(
         ("slots", np.int64),  # issue slots it takes
         ("pairs", np.int64),  # whether the next one issues with it
         ("reason", np.int64),  # why those stall that wait for its result
+        ("throttle", np.int64),  # why it does itself while its pipe is busy
         ("result_counter", np.int64),  # or -1
         ("sources_counter", np.int64),
         ("sources_cycles", np.float64),  # from issue until its sources have been read
@@ -223,6 +225,9 @@ EVENT = np.dtype(
         ("warp", np.int32),
         ("instruction", np.int32),
         ("reason", np.int32),
-        ("waited", np.int64),
+        ("throttle", np.int32),
+        ("waited", np.int64),  # cycles since the warp's last one, for `reason`
+        ("throttled", np.int64),  # and after these, for its pipe
+        ("held", np.int64),  # and then for its scheduler, whose registers are being read
     ]
 )

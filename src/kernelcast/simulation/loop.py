@@ -39,9 +39,6 @@ from kernelcast.simulation.layout import (
     GROUP_COPIES,
     HARDWARE,
     LOAD,
-    MATH_PIPE,
-    MEMORY_QUEUE,
-    MEMORY_THROTTLE,
     NO_INSTRUCTION,
     NO_PIPE,
     NOT_SELECTED,
@@ -442,7 +439,7 @@ def _occupy(code, sm, scheduler, now, stages, told, hardware):
 
 
 @inlined
-def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock):
+def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock):
     """Count an issue, and the cycles since the last one by what the warp waited for."""
     code_at = np.uint64(warp.pc)
     stalls = told.stalls[code_at]
@@ -453,7 +450,7 @@ def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, 
     if pipe != NO_PIPE:
         free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
     stalls[warp.reason] += ready - first
-    stalls[MEMORY_THROTTLE if pipe == MEMORY_QUEUE else MATH_PIPE] += free - ready
+    stalls[code.throttle] += free - ready
     held = schedulers.held[sm, scheduler]
     waited = max(np.int64(0), min(now, held[1]) - max(free, held[0]))
     stalls[DISPATCH] += waited
@@ -469,6 +466,8 @@ def _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, 
         event.block = residents.blocks[sm, warp.block].number
         event.warp, event.instruction = warp.number, warp.pc
         event.reason, event.waited = warp.reason, ready - first
+        event.throttle, event.throttled = code.throttle, free - ready
+        event.held = waited
 
 
 @inlined
@@ -514,7 +513,7 @@ def _issue(
     """Issue a warp's instruction; returns how many cycles its scheduler is busy with it."""
     warp = schedulers.warps[np.uint64(place)]
     code = program.code[np.uint64(warp.pc)]
-    _note(warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock)
+    _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock)
     reads = code.reads if is_same else code.reads_after_others
     held = _read_registers(reads, sm, scheduler, now, schedulers, hardware)
     waited = _occupy(code, sm, scheduler, now, stages, told, hardware)

@@ -9,9 +9,9 @@ import numpy as np
 
 from kernelcast.simulation import layout
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.simulate import Simulated
+from kernelcast.simulation.simulated import Simulated
 
-_STALLS: Mapping[int, str] = {
+STALLS: Mapping[int, str] = {
     layout.SELECTED: "selected",
     layout.NOT_SELECTED: "not selected",
     layout.WAIT: "wait",
@@ -19,7 +19,8 @@ _STALLS: Mapping[int, str] = {
     layout.SHORT_SCOREBOARD: "short scoreboard",
     layout.BARRIER: "barrier",
     layout.MATH_PIPE: "math pipe throttle",
-    layout.MEMORY_THROTTLE: "lg and mio throttle",
+    layout.LG_THROTTLE: "lg throttle",
+    layout.MIO_THROTTLE: "mio throttle",
     layout.DISPATCH: "dispatch stall",
     layout.NO_INSTRUCTION: "no instruction",
     layout.DRAIN: "drain",
@@ -82,7 +83,7 @@ def _block_cycles(found: Simulated, plan: DetailedSms, resident: int) -> float:
 def stall_cycles(found: Simulated) -> dict[str, float]:
     """Cycles of warps by what they did or waited for, from their start to their last issue."""
     totals = found.stalls.sum(axis=0)
-    return {name: float(totals[number]) for number, name in _STALLS.items()}
+    return {name: float(totals[number]) for number, name in STALLS.items()}
 
 
 def cycle_stack(found: Simulated, cycles: float) -> dict[str, float]:
@@ -93,12 +94,12 @@ def cycle_stack(found: Simulated, cycles: float) -> dict[str, float]:
     """
     issuing = float(found.issued.sum()) / (found.sms * found.schedulers)
     share = min(1.0, issuing / found.cycles) if found.cycles else 0.0
-    stack = {_STALLS[layout.SELECTED]: share * cycles}
+    stack = {STALLS[layout.SELECTED]: share * cycles}
     waits = stall_cycles(found)
     for number in (layout.SELECTED, layout.NOT_SELECTED):
-        del waits[_STALLS[number]]
+        del waits[STALLS[number]]
     total = sum(waits.values())
     rest = (1 - share) * cycles
     if not total:
-        return stack | {_STALLS[layout.DRAIN]: rest}
+        return stack | {STALLS[layout.DRAIN]: rest}
     return stack | {name: rest * spent / total for name, spent in waits.items()}

@@ -5,7 +5,7 @@ Import this module only where something is simulated: it loads machine code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,59 +18,10 @@ from kernelcast.simulation.code import IssueTables
 from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, IN_FLIGHT, WARP
 from kernelcast.simulation.loop import CONTRADICTION, DEADLOCK, run_sms
 from kernelcast.simulation.plan import DetailedSms
+from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
 
 _WORD_BYTES = 4
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """What happened on some SMs.
-
-    Attributes
-    ----------
-    cycles:
-        Until the last block had ended, and all it stored had arrived; where the limit of
-        instructions was reached, until then.
-    is_cut:
-        Whether that limit was reached before the end, or streams were cut themselves.
-    issued:
-        How often each instruction was.
-    stalls:
-        By instruction and reason (`layout`), cycles of warps that were about to issue it.
-    busy:
-        By pipe of `simulation.layout`, cycles of all schedulers.
-    times:
-        By block of the stream, when it began and ended; -1 where it was not simulated.
-    warp_cycles:
-        Cycles for which warps were resident, all together.
-    l2_busy, dram_busy:
-        Cycles for which their share of the L2 cache's bandwidth, and of the DRAM's time, was taken.
-    l1_sectors, l1_hits:
-        Sectors of loads that the L1 caches were asked for, and those of them that they held.
-    lines, lines_from_l2:
-        Lines of instructions that schedulers asked their SM for, and those of them that the SM had
-        to ask the L2 cache for.
-    events:
-        Issued instructions, as `layout.EVENT`, where asked for.
-    """
-
-    sms: int
-    schedulers: int
-    cycles: int
-    is_cut: bool
-    issued: NDArray[np.int64] = field(repr=False)
-    stalls: NDArray[np.int64] = field(repr=False)
-    busy: NDArray[np.float64] = field(repr=False)
-    times: NDArray[np.int64] = field(repr=False)
-    warp_cycles: float
-    l2_busy: float
-    dram_busy: float
-    l1_sectors: int
-    l1_hits: int
-    lines: int
-    lines_from_l2: int
-    events: NDArray[np.void] = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.streams import AccessStreams
+from kernelcast.simulation.simulated import Simulated
 
 _Further = ParamSpec("_Further")
 _OfCase = TypeVar("_OfCase")
@@ -202,7 +203,8 @@ class Prediction:
     `cycles` are SM cycles of the whole launch and `time_s` seconds, launch overhead included;
     `breakdown` sums to `cycles`. `low_s` and `high_s` bound the time where the model can say.
     `terms` are the named terms of the model's equations, for those who want to follow them;
-    `bounds` the time in cycles that each resource alone would take.
+    `bounds` the time in cycles that each resource alone would take. `simulated` is what happened on
+    some SMs, where the model simulates them.
     """
 
     model: Model
@@ -218,6 +220,7 @@ class Prediction:
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     needed_warps: float | None = None
+    simulated: Simulated | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return (

@@ -14,6 +14,7 @@ from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Prof
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
 from kernelcast.reporting.documents.caches import CachePart, cache_part
 from kernelcast.reporting.documents.result import CountPart, Result, result
+from kernelcast.reporting.documents.simulated import SimulatedPart, simulated_part, stalls_of
 
 _UNLIKE_RATIO = 1.25
 _UNLIKE_SHARE = 0.01
@@ -21,7 +22,11 @@ _UNLIKE_SHARE = 0.01
 
 
 class LinePart(Struct, frozen=True):
-    """What the instructions of one source line cost."""
+    """What the instructions of one source line cost.
+
+    `stalls` is what warps did that were about to issue them, as shares of what all warps did all
+    the time; null where the model does not simulate warps.
+    """
 
     file: str
     line: Positive
@@ -32,6 +37,7 @@ class LinePart(Struct, frozen=True):
     shared_passes: NotNegative
     shared_ideal_passes: NotNegative
     caches: CachePart | None
+    stalls: dict[str, Share] | None
 
 
 class PatternPart(Struct, frozen=True):
@@ -44,7 +50,8 @@ class PatternPart(Struct, frozen=True):
 
 
 class InstructionPart(Struct, frozen=True):
-    """How often one instruction was executed, `lanes` the mean share of lanes active in it."""
+    """How often one instruction was executed, `lanes` the mean share of lanes active in it;
+    `stalls` is as of a line."""
 
     index: Natural
     text: str
@@ -57,6 +64,7 @@ class InstructionPart(Struct, frozen=True):
     lanes: Share
     access: PatternPart | None
     caches: CachePart | None
+    stalls: dict[str, Share] | None
 
 
 class UnlikePart(Struct, frozen=True):
@@ -71,7 +79,8 @@ class ExplainDocument(Struct, frozen=True):
     """All that `explain --json` prints.
 
     `ptx_counts` are those of the same launch as PTX, null where PTX was executed anyway, and
-    `unlike_ptx` the classes, after the sum of all, in which the two differ.
+    `unlike_ptx` the classes, after the sum of all, in which the two differ. `simulated` is null
+    where the model does not simulate warps.
     """
 
     schema: Literal["kernelcast/explain/1"]
@@ -80,31 +89,43 @@ class ExplainDocument(Struct, frozen=True):
     lines: list[LinePart]
     instructions: list[InstructionPart]
     unlike_ptx: list[UnlikePart] | None
+    simulated: SimulatedPart | None
 
 
 def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:
     """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
     profile, counts = prediction.case.profile, prediction.case.cache_counts
+    found = prediction.simulated
     # A generic access may lead to several spaces: the one it leads to most often stands for it.
     accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
     return ExplainDocument(
         schema="kernelcast/explain/1",
         result=result(prediction, lines=None),
         ptx_counts=_counts(ptx) if ptx else None,
-        lines=[_line(line, counts) for line in profile.lines],
+        lines=[
+            _line(line, counts, stalls_of(found, _instructions_at(profile, line)))
+            for line in profile.lines
+        ],
         instructions=[
-            _instruction(profile, i, accesses.get(i.index), counts)
+            _instruction(profile, i, accesses.get(i.index), counts, stalls_of(found, [i.index]))
             for i in profile.kernel.instructions
         ],
         unlike_ptx=_unlike(profile, ptx) if ptx else None,
+        simulated=simulated_part(prediction.case, found) if found else None,
     )
+
+
+def _instructions_at(profile: Profile, line: LineProfile) -> list[int]:
+    return [i.index for i in profile.kernel.instructions if i.location == line.location]
 
 
 def _counts(profile: Profile) -> dict[str, CountPart]:
     return {str(op): CountPart(c.warp, c.thread) for op, c in profile.counts.items()}
 
 
-def _line(line: LineProfile, counts: CacheCounts | None) -> LinePart:
+def _line(
+    line: LineProfile, counts: CacheCounts | None, stalls: dict[str, float] | None
+) -> LinePart:
     return LinePart(
         file=line.location.file,
         line=line.location.line,
@@ -115,6 +136,7 @@ def _line(line: LineProfile, counts: CacheCounts | None) -> LinePart:
         shared_passes=line.shared_passes,
         shared_ideal_passes=line.shared_ideal_passes,
         caches=cache_part(counts, lambda access: access.location == line.location),
+        stalls=stalls,
     )
 
 
@@ -123,6 +145,7 @@ def _instruction(
     instruction: Instruction,
     access: AccessProfile | None,
     counts: CacheCounts | None,
+    stalls: dict[str, float] | None,
 ) -> InstructionPart:
     i, place = instruction, instruction.location
     warps = float(profile.instruction_warps[i.index])
@@ -139,6 +162,7 @@ def _instruction(
         lanes=threads / (WARP_LANES * warps) if warps else 0.0,
         access=_pattern(access) if access else None,
         caches=cache_part(counts, lambda one: one.instruction == i.index) if access else None,
+        stalls=stalls,
     )
 
 

@@ -15,6 +15,13 @@ from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.figures import digits, grouped, percent, scaled
 from kernelcast.reporting.layout import columns, facts, section, spaced
 from kernelcast.reporting.text.result import answer, cache_words, render_result
+from kernelcast.reporting.text.simulated import (
+    render_loop,
+    render_metrics,
+    render_stalled_lines,
+    render_states,
+    stall_words,
+)
 
 
 def render(document: ExplainDocument, *, brief: bool) -> RenderableType:
@@ -27,6 +34,7 @@ def render(document: ExplainDocument, *, brief: bool) -> RenderableType:
             render_result(document.result),
             _terms(document.result) if document.result.terms else None,
             None if unlike is None else _beside_ptx(unlike),
+            *_simulated(document),
             _instructions(document.instructions),
         ]
     )
@@ -40,6 +48,20 @@ def _terms(result: Result) -> RenderableType:
     return section(f"Terms of the {result.model_label} model", table)
 
 
+def _simulated(document: ExplainDocument) -> tuple[RenderableType | None, ...]:
+    """What warps did, all together and line by line; nothing where they are not simulated."""
+    found = document.simulated
+    if found is None:
+        return ()
+    lines = {f"{line.file}:{line.line}": line.stalls for line in document.lines if line.stalls}
+    return (
+        render_states(found.states),
+        render_stalled_lines(lines, document.result.costly_lines),
+        render_loop(found.loop) if found.loop else None,
+        render_metrics(found.metrics),
+    )
+
+
 def _beside_ptx(classes: list[UnlikePart]) -> RenderableType:
     """The op classes of which machine code and PTX execute unlike numbers."""
     table = columns("class", "machine code", "PTX", left=("class",))
@@ -50,7 +72,9 @@ def _beside_ptx(classes: list[UnlikePart]) -> RenderableType:
 
 def _instructions(instructions: list[InstructionPart]) -> RenderableType:
     words = ("line", "instruction", "class")
-    table = columns(*words, "warps", "lanes", "access", left=(*words, "access"))
+    stalled = ("stalled",) if any(i.stalls for i in instructions) else ()
+    last = ("access", *stalled)
+    table = columns(*words, "warps", "lanes", *last, left=(*words, *last))
     for i in instructions:
         table.add_row(
             "" if i.line is None else str(i.line),
@@ -59,6 +83,7 @@ def _instructions(instructions: list[InstructionPart]) -> RenderableType:
             grouped(i.warps),
             percent(i.lanes),
             Text(_access(i)),
+            *(Text(stall_words(i.stalls or {})) for _ in stalled),
         )
     return section("Instructions", table)
 
