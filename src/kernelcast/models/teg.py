@@ -311,11 +311,10 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     known = {(a.instruction, a.space): a for a in counts.accesses}
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
-        if found is not None and found.l1.sectors:
-            row["l1_miss"] = found.l1.misses / found.l1.sectors
-        if found is None or not found.l2.sectors:
+        if found is None or not (asked := max(found.l1.sectors, found.l2.sectors)):
             continue
-        asked = max(found.l1.sectors, found.l2.sectors)
+        if found.l1.sectors:
+            row["l1_miss"] = found.l1.misses / found.l1.sectors
         moved = (found.dram_sectors + found.dirtied_sectors) * _moved_together(case, found)
         row["dram"] = moved / asked
     return rows
@@ -325,7 +324,8 @@ def _moved_together(case: Case, found: AccessCounts) -> float:
     """Sectors that move for each that is asked of the L2 cache: more than one with whole lines."""
     sector = case.machine.get("l1.sector") or SECTOR_BYTES
     lines = found.missed_lines if found.op_class is OpClass.LOAD else found.lines
-    return max(1.0, lines * sector / SECTOR_BYTES / found.l2.sectors)
+    asked = found.l2.sectors
+    return max(1.0, lines * sector / SECTOR_BYTES / asked) if asked else 1.0
 
 
 def _miss_shares(case: Case) -> tuple[float, float]:

@@ -1,0 +1,38 @@
+"""The timing simulation as a model: what it keeps of the counts that all models share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kernelcast as kc
+from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.models.teg import Teg
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.dram import dram_time
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def case_of(example: str) -> Case:
+    (case,) = kc.cases(kc.workload(EXAMPLES / f"{example}.cu"), [kc.machine("rtx-2080-ti")])
+    return case
+
+
+@pytest.mark.parametrize("example", ["saxpy", "transpose", "matmul_naive"])
+def test_the_dram_moves_what_the_caches_count(example: str) -> None:
+    """Also where most loads find what they want in the L1 cache."""
+    case = case_of(example)
+    played = Teg().play(case)
+    counted = dram_time(case, Estimate.CENTRAL, "a test").seconds
+    simulated = float(played.found.issued.sum()) / case.profile.total.warp
+    expected = counted * case.machine.number("clock.sm") * simulated / played.plan.share
+    assert played.found.dram_busy == pytest.approx(expected, rel=0.15)
+
+
+def test_a_stream_is_bound_by_the_dram_for_as_long_as_volkov_says() -> None:
+    case = case_of("saxpy")
+    streamed, bound = kc.predict(case, "teg"), kc.predict(case, "volkov")
+    assert streamed.bottleneck is Bottleneck.DRAM_BANDWIDTH
+    assert streamed.time_s == pytest.approx(bound.time_s, rel=0.03)
