@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from kernelcast.errors import InputError
+
+_MAX_STREAM_BYTES = 1 << 30
+"""More than any input that is handed over by a pipe."""
+
+
+def input_file(name: str) -> str:
+    """The name of a file that can be read again and again.
+
+    That is the name itself, or that of a copy of what a pipe or, for `-`, standard input gives,
+    which is there until the program ends. InputError for a device, and for more than 1 GiB.
+    """
+    if name == "-":
+        return _copied(sys.stdin.buffer, "stdin")
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return name  # who reads it says why it cannot be read
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise InputError("is a device, not a file", where=name, hint="give a file or a pipe")
+    if not stat.S_ISFIFO(mode):
+        return name
+    with _refusals(Path(name)), Path(name).open("rb") as stream:
+        return _copied(stream, Path(name).name)
+
+
+def _copied(stream: BinaryIO, name: str) -> str:
+    """The name of a copy of what a stream gives."""
+    data = stream.read(_MAX_STREAM_BYTES + 1)
+    if len(data) > _MAX_STREAM_BYTES:
+        raise InputError("gives more than 1 GiB", where=name, hint="give it as a file")
+    folder = Path(tempfile.mkdtemp(prefix="kernelcast-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / name).write_bytes(data)
+    return str(folder / name)
 
 
 @contextmanager

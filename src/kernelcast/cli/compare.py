@@ -18,6 +18,7 @@ from kernelcast.cli.options import (
     launch_options,
     model_options,
     output_options,
+    read_streams,
     sampling_options,
     source_options,
 )
@@ -29,7 +30,14 @@ _SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
 
 
 @click.command("compare")
-@click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, type=click.Path())
+@click.argument(
+    "files",
+    metavar="FILE [FILE]",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+    callback=read_streams,
+)
 @gpu_options(default="default")
 @model_options()
 @launch_options

@@ -19,6 +19,7 @@ from kernelcast.cli.options import (
     launch_options,
     model_options,
     output_options,
+    read_streams,
     sampling_options,
     source_options,
 )
@@ -34,7 +35,14 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command("explore")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+    callback=read_streams,
+)
 @click.option(
     "--sweep",
     "sweeps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -137,7 +138,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _complain(f"error: {_usage_message(error)}")
         if isinstance(error, KernelcastError):
             return _complain(f"error: {_message(error)}")
-        if isinstance(error, MemoryError):
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
+            # Python must not try to write the rest when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _complain(f"error: the output cannot be written: {error.strerror}")
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return _complain(
                 "error: not enough memory; use smaller arrays or --sample fewer blocks"
             )

@@ -134,8 +134,16 @@ def _complete_kernel(ctx: click.Context, _: click.Parameter, typed: str) -> list
     return [CompletionItem(n) for n in names if n.startswith(typed)]
 
 
-file_argument = click.argument("file", type=click.Path())
-"""The file with the kernel; whether it can be read is for the front end to say."""
+def read_streams(_: click.Context, __: click.Parameter, given: str | tuple[str, ...]) -> object:
+    """Pipes and standard input, which is `-`, as files; all others as they are."""
+    from kernelcast.files import input_file
+
+    return input_file(given) if isinstance(given, str) else tuple(map(input_file, given))
+
+
+file_argument = click.argument("file", type=click.Path(), callback=read_streams)
+"""The file with the kernel, `-` for standard input; whether it can be read is for the front end to
+say."""
 
 
 @dataclass(frozen=True, slots=True)

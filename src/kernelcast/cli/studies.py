@@ -48,6 +48,10 @@ def study(
         refuse_execution_options(file)
         return api.traced_cases(file, machines, caches=caches or CacheState.COLD)
     work = api.workload(file, launch.flags(source.kernel))
+    for name in _macros(source) & set(work.names):
+        output.remark(
+            f"-D {name} changes the source, not the launch: --arg {name}=VALUE changes that"
+        )
     with progress_bar("executing", output.quiet) as progress:
         return api.cases(
             work,
@@ -57,6 +61,10 @@ def study(
             progress=progress,
             caches=caches,
         )
+
+
+def _macros(source: SourceFlags) -> set[str]:
+    return {define.partition("=")[0] for define in source.defines}
 
 
 def refuse_execution_options(file: str, *others: str) -> None:

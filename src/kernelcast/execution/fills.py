@@ -117,11 +117,13 @@ def _permutation(view: ArrayView, array: Array, base_dir: Path | None) -> None:
 def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """An .npy file of the declared shape and type; its path is relative to `base_dir`."""
     path = Path(base_dir or ".", array.fill.path)
+    if path.exists() and not path.is_file():
+        raise LaunchError("is not a file", where=str(path), hint="save one with numpy.save")
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise LaunchError("there is no such file", where=str(path)) from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise LaunchError(
             f"not a readable .npy file ({reason})", where=str(path), hint="save it with numpy.save"

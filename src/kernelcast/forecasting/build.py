@@ -76,12 +76,31 @@ def executable_kernel(module: LoadedModule, name: str, isa: str) -> Kernel:
 
 
 def chosen_isa(module: LoadedModule, chip: Machine, build: Build) -> str:
-    """The ISA to execute: machine code of another GPU says less of this one than PTX does."""
+    """The ISA to execute: machine code of another GPU says less of this one than PTX does.
+
+    UnsupportedError where there is machine code alone, and the GPU could not run it.
+    """
+    if module.kind is FileKind.CUBIN and not _may_run(module.architecture, chip):
+        raise UnsupportedError(
+            f"{module.architecture} code, which {chip.name} cannot run",
+            where=module.name,
+            hint=f"give its source or PTX, or code for sm_{_target_of(chip)}",
+        )
     if build.isa != "auto":
         return build.isa
     own = module.architecture.removeprefix("sm_").rstrip("af") == _target_of(chip)
     is_only_code = module.kind is FileKind.CUBIN
     return "sass" if module.has_machine_code and (own or is_only_code) else "ptx"
+
+
+def _may_run(architecture: str, chip: Machine) -> bool:
+    """Whether a chip runs machine code: that of an older chip of its generation, but what is for
+    one architecture alone (CUDA C++ Programming Guide, Binary Compatibility)."""
+    number = architecture.removeprefix("sm_")
+    target = _target_of(chip)
+    if number.endswith(("a", "f")):
+        return number[:-1] == target
+    return number[:-1] == target[:-1] and number <= target
 
 
 def with_fallback(attempt: Callable[[str], _Made], isa: str, build: Build) -> tuple[_Made, str]:
