@@ -194,3 +194,13 @@ def test_host_code_in_a_branch_that_only_the_compiler_reads_is_left_out(tmp_path
         "int main() {}\n__global__ void k(float* x) { x[0] = 1; }\n"
     )
     assert loaded(file).kernel_names == ("k",)
+
+
+def test_a_kernel_that_launches_kernels_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        '#include "none.h"\n__global__ void inner(int* x) { x[0] = 1; }\n'
+        "__global__ void outer(int* x) { inner<<<1, 1>>>(x); }\n"
+    )
+    with pytest.raises(CompileError, match="a kernel that launches kernels is not compiled"):
+        loaded(file)

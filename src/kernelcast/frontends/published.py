@@ -173,7 +173,7 @@ def _compiled(attempt: _Attempt) -> Compilation:
 
 def _with_missing(error: CompileError, device: DeviceSource) -> CompileError:
     """The error, with the headers that were not there: one of them may be why."""
-    if not device.missing:
+    if not device.missing or error.hint:
         return error
     first = device.missing[0]
     more = f" and {len(device.missing) - 1} more" if len(device.missing) > 1 else ""

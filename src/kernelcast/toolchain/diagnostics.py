@@ -20,6 +20,7 @@ _HOST_ONLY = re.compile(
     r'identifier "cuda(?:Malloc|Free|Mem|Event|Stream|DeviceSynchronize)\w*" is undefined|'
     r"(?:calling|call to) a __host__ function|kernel launch from __device__"
 )
+_NESTED_LAUNCH = re.compile(r"kernel launch from __device__|device-side kernel launch")
 _NAME = re.compile(r"#pragma nv_mangled_name (.*)")
 
 
@@ -76,6 +77,8 @@ def _hint(log: str) -> str:
         if header.startswith(("cuda/", "cub/", "thrust/", "nv/")):
             return "install NVIDIA's headers: pip install nvidia-cuda-cccl"
         return "give its directory with -I"
+    if _NESTED_LAUNCH.search(log):
+        return "a kernel that launches kernels is not compiled: leave its launches out"
     if _HOST_ONLY.search(log):
         return _HOST_CODE
     if 'namespace "std" has no member' in log:

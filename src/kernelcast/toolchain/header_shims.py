@@ -210,6 +210,7 @@ HOST_HEADERS = frozenset(
             "nvToolsExt.h",
         ),
         *("ctype.h", "errno.h", "getopt.h", "signal.h", "pthread.h", "omp.h", "mpi.h", "malloc.h"),
+        "strings.h",
         *(
             "locale.h",
             "wchar.h",
