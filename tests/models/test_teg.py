@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,16 @@ def test_a_stream_is_bound_by_the_dram_for_as_long_as_volkov_says() -> None:
     streamed, bound = kc.predict(case, "teg"), kc.predict(case, "volkov")
     assert streamed.bottleneck is Bottleneck.DRAM_BANDWIDTH
     assert streamed.time_s == pytest.approx(bound.time_s, rel=0.03)
+
+
+@pytest.mark.parametrize("example", ["saxpy", "spmv_csr"])
+def test_a_launch_that_cannot_be_executed_again_is_much_like_one_that_can(example: str) -> None:
+    model, case = Teg(instructions=200_000), case_of(example)
+    exact, mean = (model.predict(c).time_s for c in (case, replace(case, run=None)))
+    assert mean == pytest.approx(exact, rel=0.15)
+
+
+def test_the_interval_holds_the_forecast() -> None:
+    found = Teg(instructions=200_000).predict(case_of("spmv_csr"))
+    assert found.low_s is not None and found.high_s is not None
+    assert found.low_s <= found.time_s <= found.high_s

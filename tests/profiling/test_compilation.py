@@ -160,3 +160,12 @@ def test_loading_what_is_kept_needs_no_compiler():
 
 def compilation_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(compilation.__file__).rsplit("/kernelcast/", 1)[0]}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_who_waits_at_a_terminal_is_told_why(tmp_path, monkeypatch, capsys, is_terminal):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    for _ in range(2):
+        compiled(*TOTAL, cache=Cache(tmp_path))(total)
+    told = capsys.readouterr().err
+    assert told.count("compiling total, which takes seconds") == int(is_terminal)

@@ -147,6 +147,7 @@ class Teg:
         stack = cycle_stack(played.found, time.cycles)
         parts = (*(Part(name, cycles) for name, cycles in stack.items() if cycles), start)
         cycles = time.cycles + start.cycles
+        bounds = [in_seconds(case, c + start.cycles) for c in time.interval or ()]
         return Prediction(
             model=self,
             case=case,
@@ -155,6 +156,8 @@ class Teg:
             bottleneck=_bottleneck(played, start.cycles),
             breakdown=parts,
             bounds=_bounds(played),
+            low_s=bounds[0] if bounds else None,
+            high_s=bounds[1] if bounds else None,
             terms=_terms(played),
             assumptions=(*case.occupancy.assumptions, *case.traffic.assumptions, *played.notes),
             warnings=warning,

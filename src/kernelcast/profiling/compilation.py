@@ -51,6 +51,7 @@ def compiled(
         if entry is None:
             from kernelcast.profiling.compiling import object_code  # loads Numba
 
+            _say(f"compiling {function.__name__}, which takes seconds; it is kept for later runs")
             symbol, code = object_code(Source(function), result, kinds)
             entry = symbol.encode() + b"\0" + code
             kept.put("loop", key, entry)
@@ -58,6 +59,12 @@ def compiled(
         return _Loaded(function.__name__, symbol_bytes.decode(), code, result, kinds)
 
     return compile_function
+
+
+def _say(text: str) -> None:
+    """Tell who waits at a terminal why."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"kernelcast: {text}\n")
 
 
 class _Loaded:

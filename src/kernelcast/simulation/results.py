@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelcast.simulation import layout
 from kernelcast.simulation.plan import DetailedSms
@@ -32,17 +33,29 @@ STALLS: Mapping[int, str] = {
 class LaunchTime:
     """Cycles of a launch: those that were simulated, and those of the blocks left out.
 
-    `block_cycles` is the time from one block of an SM to the next, once it is full.
+    `block_cycles` is the time from one block of an SM to the next, once it is full. `error` is the
+    standard error of the cycles, None where nothing tells it.
     """
 
     simulated: float
     left_out: float
     block_cycles: float
+    error: float | None = None
 
     @property
     def cycles(self) -> float:
         """Of the whole launch."""
         return self.simulated + self.left_out
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Cycles that hold those of the launch with a confidence of about 95 %, if known.
+
+        They are two standard errors to either side, but never less than half of the cycles.
+        """
+        if self.error is None:
+            return None
+        return max(self.cycles - 2 * self.error, self.cycles / 2), self.cycles + 2 * self.error
 
 
 def launch_time(
@@ -56,28 +69,67 @@ def launch_time(
     if found.is_cut:
         scale = instructions / max(1, int(found.issued.sum()))
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)
-    each = _block_cycles(found, plan, resident)
-    return LaunchTime(found.cycles, (plan.busiest - plan.simulated) * each, each)
+    passed = _replacements(found, plan, resident)
+    each = found.cycles / max(1, plan.simulated)
+    if passed:
+        each = float(np.mean([np.mean(own) for own in passed])) / resident
+    missing = plan.busiest - plan.simulated
+    error = _standard_error(found, plan, _waves(passed, resident), missing)
+    return LaunchTime(found.cycles, missing * each, each, error)
 
 
-def _block_cycles(found: Simulated, plan: DetailedSms, resident: int) -> float:
-    """From one block of a full SM to the next: a wave's time over its blocks.
+def _replacements(found: Simulated, plan: DetailedSms, resident: int) -> list[NDArray[np.int64]]:
+    """By full SM, of every block that took another one's place, the time since that one began.
 
-    Of every block that took another one's place, the time from the beginning of that one, since
-    blocks that began together may go on to end together. The first wave begins with nothing in the
-    caches, and is left out where there are several.
+    Blocks that began together may go on to end together, so only this tells how long they take. The
+    first wave begins with nothing in the caches, and is left out where there are several.
     """
+    found_by_sm = []
+    for begun in _by_sm(found, plan, 0):
+        passed = begun[resident:] - begun[:-resident]
+        first = resident if len(passed) > 2 * resident else 0
+        if len(passed):
+            found_by_sm.append(passed[first:])
+    return found_by_sm
+
+
+def _waves(passed: Sequence[NDArray[np.int64]], resident: int) -> list[float]:
+    """Cycles from block to block of every wave of every SM."""
+    return [
+        float(np.mean(wave)) / resident
+        for own in passed
+        for wave in np.array_split(own, -(-len(own) // resident))
+    ]
+
+
+def _by_sm(found: Simulated, plan: DetailedSms, what: int) -> list[NDArray[np.int64]]:
+    """By SM, when its blocks began (0) or ended (1)."""
     every = np.sort([block for own in plan.blocks for block in own])
-    waves = []
-    for own in plan.blocks:
-        begun = found.times[np.searchsorted(every, own), 0]
-        if len(begun) > resident:
-            passed = begun[resident:] - begun[:-resident]
-            first = resident if len(passed) > 2 * resident else 0
-            waves.append(np.mean(passed[first:]))
-    if not waves:
-        return found.cycles / max(1, plan.simulated)
-    return float(np.mean(waves)) / resident
+    return [found.times[np.searchsorted(every, own), what] for own in plan.blocks]
+
+
+def _standard_error(
+    found: Simulated, plan: DetailedSms, waves: Sequence[float], missing: int
+) -> float | None:
+    """Of the cycles of a launch: from the spread between SMs, and between waves.
+
+        sigma^2 = s_SM^2 / n + missing^2 s_block^2 / m
+
+    for the ends of n SMs, unless these are all, and the cycles from block to block in m waves. None
+    where a spread that matters is one of a single value.
+    """
+    ends = [float(own.max()) for own in _by_sm(found, plan, 1)]
+    variances = []
+    if plan.share < 1:
+        variances.append(_variance_of_mean(ends))
+    if missing:
+        variances.append(missing**2 * _variance_of_mean(waves))
+    total = sum(variances)
+    return None if np.isnan(total) else float(np.sqrt(total))
+
+
+def _variance_of_mean(values: Sequence[float]) -> float:
+    return float(np.var(values, ddof=1)) / len(values) if len(values) > 1 else float("nan")
 
 
 def stall_cycles(found: Simulated) -> dict[str, float]:

@@ -1,0 +1,81 @@
+"""The cycles of a launch from those of the blocks that were simulated, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernelcast.simulation.layout import EVENT
+from kernelcast.simulation.plan import DetailedSms
+from kernelcast.simulation.results import launch_time
+from kernelcast.simulation.simulated import Simulated
+
+
+def simulated(*sms: list[tuple[int, int]]) -> tuple[Simulated, DetailedSms]:
+    """Blocks by SM, as when they began and ended; 100 SMs are busy, with ten blocks each."""
+    numbers = [[100 * k + sm for k in range(len(own))] for sm, own in enumerate(sms)]
+    pairs = sorted(
+        (number, times)
+        for own, held in zip(numbers, sms, strict=True)
+        for number, times in zip(own, held, strict=True)
+    )
+    nothing = np.zeros(1)
+    found = Simulated(
+        sms=len(sms),
+        schedulers=4,
+        cycles=max(end for own in sms for _, end in own),
+        is_cut=False,
+        issued=np.array([40]),
+        stalls=nothing.astype(np.int64),
+        busy=nothing,
+        times=np.array([times for _, times in pairs]),
+        warp_cycles=1.0,
+        l2_busy=0.0,
+        dram_busy=0.0,
+        l1_sectors=0,
+        l1_hits=0,
+        lines=0,
+        lines_from_l2=0,
+        events=np.zeros(0, EVENT),
+    )
+    return found, DetailedSms(1000, tuple(map(tuple, numbers)), 10, len(sms) / 100)
+
+
+def test_blocks_left_out_take_what_the_waves_behind_the_first_took():
+    even = [(0, 50), (50, 120), (120, 200), (200, 260)]
+    time = launch_time(*simulated(even, even), 1, 40.0)
+    assert (time.simulated, time.block_cycles) == (260, 75)
+    assert time.cycles == 260 + 6 * 75
+
+
+def test_the_error_is_that_of_sms_and_waves():
+    one, other = [(0, 50), (50, 110), (110, 160)], [(0, 70), (70, 140), (140, 220)]
+    time = launch_time(*simulated(one, other), 1, 40.0)
+    waves = [50, 60, 70, 70]
+    expected = np.var([160, 220], ddof=1) / 2 + 49 * np.var(waves, ddof=1) / 4
+    assert time.error == pytest.approx(np.sqrt(expected))
+    assert time.error is not None and time.interval is not None
+    low, high = time.interval
+    assert (low + high) / 2 == pytest.approx(time.cycles) or low == time.cycles / 2
+    assert high - time.cycles == pytest.approx(2 * time.error)
+
+
+def test_waves_that_are_alike_leave_no_doubt():
+    alike = [(0, 50), (50, 100), (100, 150)]
+    time = launch_time(*simulated(alike, alike), 1, 40.0)
+    assert time.interval == (500, 500)
+
+
+def test_one_sm_does_not_tell_how_far_others_differ():
+    found, plan = simulated([(0, 50), (50, 100), (100, 150)])
+    assert launch_time(found, plan, 1, 40.0).interval is None
+    whole = replace(plan, share=1.0)
+    assert launch_time(found, whole, 1, 40.0).error == 0
+
+
+def test_a_simulation_that_was_cut_does_not_say_how_sure_it_is():
+    found, plan = simulated([(0, 50)], [(0, 60)])
+    time = launch_time(replace(found, is_cut=True), plan, 1, 400.0)
+    assert (time.cycles, time.interval) == (600, None)
