@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 
 import kernelcast as kc
+from kernelcast.cli.what_if import command
 from kernelcast.reporting.documents.what_if import what_if_schema
 
 TRANSPOSE = Path(__file__).parents[2] / "examples" / "transpose.cu"
@@ -42,6 +44,17 @@ def test_the_library_gives_the_same(run):
     assert str(costs) == run("what-if", TRANSPOSE, "--remove", "tail").out.rstrip("\n")
     (result,) = json.loads(run("what-if", TRANSPOSE, "--remove", "tail", "--json").out)["results"]
     assert costs.as_dict() == result
+
+
+def test_the_last_name_completes():
+    (option,) = [p for p in command.params if p.name == "names"]
+    context = click.Context(command)
+    for typed, whole in (
+        ("bank", ["bank-conflicts"]),
+        ("tail,l1-m", ["tail,l1-misses"]),
+        ("tail+dram", ["tail+dram-bandwidth", "tail+dram-latency"]),
+    ):
+        assert [item.value for item in option.shell_complete(context, typed)] == whole
 
 
 @pytest.mark.parametrize(

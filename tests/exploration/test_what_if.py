@@ -77,6 +77,32 @@ extern "C" __global__ void squares(int n, const float* from, float* to) {
 }
 """
 
+SIDES = """
+/* kernelcast
+n = "1 << 20"
+[[launch]]
+kernel = "sides"
+grid = "cdiv(n, 256)"
+block = 256
+args = { n = "n", from = "f32[n] random(1)", to = "f32[n]" }
+*/
+#ifdef ALIGNED
+#define SIDE (threadIdx.x >> 5 & 1)
+#else
+#define SIDE (threadIdx.x & 1)
+#endif
+extern "C" __global__ void sides(int n, const float* from, float* to) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = from[i];
+    if (SIDE) {
+        for (int k = 0; k < 200; k++) x = x * 1.01f + 0.5f;
+    } else {
+        for (int k = 0; k < 200; k++) x = (x + 0.7f) * x;
+    }
+    to[i] = x;
+}
+"""
+
 GPUS = ("h100-sxm", "rtx-2080-ti")
 
 
@@ -125,6 +151,15 @@ def test_an_array_of_structures_loses_what_arrays_gain(gpu, step, tmp_path):
     structures, without, arrays = times(file, gpu, removal, f"STEP={step}", fix="ARRAYS")
     assert structures > 1.15 * arrays
     assert without == pytest.approx(arrays, rel=0.1)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_lanes_that_part_lose_what_parted_warps_gain(gpu, tmp_path):
+    file = tmp_path / "sides.cu"
+    file.write_text(SIDES)
+    lanes, without, warps = times(file, gpu, Removal.DIVERGENCE, fix="ALIGNED")
+    assert lanes > 1.3 * warps
+    assert without == pytest.approx(warps, rel=0.1)
 
 
 # ----------------------------------------------------------------- what the answer says

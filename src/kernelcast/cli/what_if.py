@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import CompletionItem
 
 from kernelcast.cli.options import (
     GpuFlags,
@@ -12,7 +13,6 @@ from kernelcast.cli.options import (
     SamplingFlags,
     SourceFlags,
     caches_option,
-    complete_list,
     file_argument,
     gpu_options,
     launch_options,
@@ -24,10 +24,13 @@ from kernelcast.cli.options import (
 )
 
 
-def _known_removals() -> tuple[str, ...]:
+def _complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Shell completion of the last name, behind a comma or a plus."""
     from kernelcast.simulation.removals import Removal
 
-    return tuple(map(str, Removal))
+    at = 1 + max(typed.rfind(","), typed.rfind("+"))
+    begun = typed[at:]
+    return [CompletionItem(typed[:at] + name) for name in Removal if name.startswith(begun)]
 
 
 def _split(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -41,7 +44,7 @@ def _split(context: click.Context, parameter: click.Parameter, text: str | None)
     "names",
     metavar="NAME[+NAME...][,...]",
     callback=_split,
-    shell_complete=complete_list(_known_removals),
+    shell_complete=_complete,
     help="Bottlenecks to remove, joined by + where together.  [default: each that there is]",
 )
 @click.option("--pairs", is_flag=True, help="Remove every two of them together, too.")

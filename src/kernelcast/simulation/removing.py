@@ -234,5 +234,5 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.SHARED_MEMORY_LATENCY: _change_hardware(shared_latency=0.0),
     Removal.L1_LATENCY: _sooner("l1", "l2", "l2_far", "dram"),
     Removal.L2_LATENCY: _sooner("l2", "l2_far", "dram"),
-    Removal.DRAM_LATENCY: _sooner("dram"),
+    Removal.DRAM_LATENCY: lambda g: _sooner("dram")(_change_hardware(dram_contention=0.0)(g)),
 }

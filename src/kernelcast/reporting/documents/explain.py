@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Literal
 
 from msgspec import Struct, field
 
 from kernelcast.hierarchy.caches.counts import CacheCounts
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import Instruction, Location, OpClass, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
@@ -96,6 +97,9 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
     """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
     profile, counts = prediction.case.profile, prediction.case.cache_counts
     found = prediction.simulated
+    at_line: dict[Location | None, list[int]] = defaultdict(list)
+    for i in profile.kernel.instructions:
+        at_line[i.location].append(i.index)
     # A generic access may lead to several spaces: the one it leads to most often stands for it.
     accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
     return ExplainDocument(
@@ -103,8 +107,7 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
         result=result(prediction, lines=None),
         ptx_counts=_counts(ptx) if ptx else None,
         lines=[
-            _line(line, counts, stalls_of(found, _instructions_at(profile, line)))
-            for line in profile.lines
+            _line(line, counts, stalls_of(found, at_line[line.location])) for line in profile.lines
         ],
         instructions=[
             _instruction(profile, i, accesses.get(i.index), counts, stalls_of(found, [i.index]))
@@ -113,10 +116,6 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
         unlike_ptx=_unlike(profile, ptx) if ptx else None,
         simulated=simulated_part(prediction.case, found) if found else None,
     )
-
-
-def _instructions_at(profile: Profile, line: LineProfile) -> list[int]:
-    return [i.index for i in profile.kernel.instructions if i.location == line.location]
 
 
 def _counts(profile: Profile) -> dict[str, CountPart]:
