@@ -35,14 +35,15 @@ def cases_of_traces(
     earlier: dict[str, tuple[Case, ...]] = {}
     cases = []
     for trace in open_traces(path):
-        for case in _cases(trace, machines):
+        for case in cases_of_trace(trace, machines):
             before = earlier.get(case.machine.name, ())
             cases.append(replace(case, caches=caches, earlier=before))
             earlier[case.machine.name] = (*before, cases[-1])
     return tuple(cases)
 
 
-def _cases(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
+def cases_of_trace(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[Case]:
+    """One case per machine of a launch that was traced; raises as `cases_of_traces`."""
     asked = tuple(access_rules(chip) for chip in machines)
     counted: dict[AccessRules, Profile] = {}
     launch = trace.head.launch

@@ -103,6 +103,7 @@ _SM = {
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
+    "issue.memory": _count("slots", "issue slots of an access to memory, where not 1", 1, 32),
     "issue.shared": _real("slots", "issue slots of a shared-memory access, where not 1", 1, 32),
     "clock.sm": _real("Hz", "clock in which the SM's cycles count: boost or shader", 1e6, 1e11),
     "clock.base": _real("Hz", "guaranteed clock", 1e6, 1e11),

@@ -37,13 +37,14 @@ class ClassTiming:
 
     `pipe` is the one of `simulation.layout` that they go to, `interval` the cycles for which it is
     busy, and `latency` those from issue to the use of the result. Of a load that computes,
-    `computing` are those from what it loads to its result.
+    `computing` are those from what it loads to its result. `slots` of its scheduler go to it.
     """
 
     pipe: int
     interval: float
     latency: float
     computing: float = 0.0
+    slots: int = 1
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def issue_tables(
         row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
         row["interval"], row["latency"] = timing.interval, timing.latency
         row["computing"] = timing.computing
-        row["slots"] = 1
+        row["slots"] = timing.slots
         row["pairs"] = instruction.index in first_of_pairs
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.l1_cache import shared_pass_cycles
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
-from kernelcast.ir import Instruction, OpClass
+from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.machine import Machine
 from kernelcast.simulation import layout
@@ -68,7 +68,14 @@ class SmTimings:
             self._interval(op_class, pipe, instruction),
             self._latency(op_class),
             self._computing(instruction),
+            self._slots(instruction),
         )
+
+    def _slots(self, instruction: Instruction) -> int:
+        """Issue slots of an instruction."""
+        if instruction.op_class.is_memory and instruction.space in (Space.GLOBAL, Space.LOCAL):
+            return int(self.machine.get("issue.memory") or 1)
+        return 1
 
     def _is_wide(self, op_class: OpClass, instruction: Instruction) -> bool:
         """Whether the double-precision units convert: where that has their rate."""

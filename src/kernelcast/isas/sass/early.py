@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from kernelcast.errors import NotFoundError, ParseError
-from kernelcast.ir import Guard, Instruction, OpClass, Register, Space, Text
+from kernelcast.ir import Guard, Immediate, Instruction, OpClass, Operand, Register, Space, Text
 from kernelcast.isas.sass.early_opcodes import EarlyOpcode, early_opcodes
 from kernelcast.isas.sass.traits import with_traits
 
 _LINE = re.compile(r"(?:@(!?)(C\d)(?:\.\w+)?\s+)?([A-Z][\w.]*)\s*(.*)")
 _REGISTER = re.compile(r"\b([RAC])(\d+)(?:[LH])?\b")
 _SHARED = re.compile(r"\bg\s*\[")
+_BARRIER = re.compile(r"b(\d+)")
 _CONDITION = re.compile(r"C\d")
 _WIDTH = re.compile(r"[USFB](8|16|32|64|128)")
 _JUMP = "BRA"
@@ -65,7 +66,7 @@ def _instruction(
         index=index,
         opcode=opcode,
         modifiers=modifiers,
-        operands=tuple(map(Text, operands)),
+        operands=tuple(map(_operand, operands)),
         op_class=OpClass.LOAD if reads_shared else row.op_class,
         guard=guard,
         reads=(*_reads(sources, words), *((guard.register,) if guard else ())),
@@ -76,6 +77,12 @@ def _instruction(
         code_offset=_INSTRUCTION_BYTES * index,
     )
     return with_traits(made)
+
+
+def _operand(text: str) -> Operand:
+    """The number of a barrier; else what is written."""
+    barrier = _BARRIER.fullmatch(text)
+    return Immediate(int(barrier[1])) if barrier else Text(text)
 
 
 def _reads(sources: tuple[str, ...], words: int) -> tuple[Register, ...]:

@@ -1,0 +1,1 @@
+"""The timing simulation against the measurements of the TEG paper, on a GT200."""
