@@ -141,3 +141,11 @@ def test_any_host_code_can_be_read(text: str) -> None:
     for found in launches_of(f"{KERNEL}void run(int n) {{ {text} k<<<n, 1>>>(n); }}", "app.cu"):
         assert found.grid
         assert found.block
+
+
+def test_a_type_that_stands_for_itself_is_open() -> None:
+    kernel = "template <typename T> __global__ void k(int n) {}\n"
+    host = "template <typename T> void run() { k<T><<<1, sizeof(T)>>>(1); if (0) run<T>(); }\n"
+    other = "template <typename T> void again() { run<T>(); }\n"
+    (found, *_) = launches_of(f"{kernel}{host}{other}", "app.cu")
+    assert found.block == ("sizeof_T",)

@@ -374,15 +374,15 @@ def _fold_cast(type_: str, part: Folded) -> Folded:
     return _joined(f"floor({part.text})", [part], is_real=False)
 
 
-def _fold_size(words: Sequence[Lexeme], scope: NameScope) -> Folded:
+def _fold_size(words: Sequence[Lexeme], scope: NameScope, depth: int = 0) -> Folded:
     type_ = type_text(words)
     if type_.endswith("*"):
         return Folded("8", 8, False, {})
     if type_ in SIZES:
         return Folded(str(SIZES[type_]), SIZES[type_], False, {})
     held = scope.value_of(f"typename {type_}")
-    if held is not None and held[0]:
-        return _fold_size(held[0], held[1])
+    if held is not None and held[0] and depth < _MAX_DEPTH:
+        return _fold_size(held[0], held[1], depth + 1)
     return open_name(f"sizeof_{type_}", f"sizeof({type_})")
 
 
