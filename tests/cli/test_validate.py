@@ -79,4 +79,4 @@ def test_the_timing_simulation_is_observed_in_its_place(run):
     stated = {
         (s["model"], s["quantity"], s["found"], s["by_refined"]) for s in answer["statements"]
     }
-    assert any(own and other and abs(own - other) > 0.05 for _, _, own, other in stated)
+    assert any(own and other and abs(own - other) > 0.01 for _, _, own, other in stated)

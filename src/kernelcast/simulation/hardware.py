@@ -189,6 +189,8 @@ def hardware_record(
     issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
     one["read_cycles"] = get("registers.read_cycles") or 0.0
+    one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
+    one["store_next"] = get("latency.store_next") or 0.0
     one["fp64_of_sm"] = timings.shares_fp64
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0

@@ -12,6 +12,8 @@ BANKS = 2
 """Banks of a scheduler's registers."""
 BARRIERS = 16
 """Barriers of a block."""
+FLIGHTS = 64
+"""Loads of a warp that are remembered where it may have few in flight."""
 IN_FLIGHT = 1 << 12
 """Lines of an SM that are remembered to be on their way, by a hash of the line."""
 
@@ -117,6 +119,8 @@ HARDWARE = np.dtype(
         ("issue_interval", np.int64),  # of a scheduler
         ("registers", np.int64),  # of a warp, in the scoreboard; 0 where counters are obeyed
         ("same_warp", np.int64),
+        ("loads_per_warp", np.int64),  # that may be in flight; 0 for any
+        ("store_next", np.float64),  # from a store to memory to the next of its warp
         ("fp64_of_sm", np.int64),  # whether its schedulers share one such pipe
         ("block_interval", np.float64),  # from one block of an SM to the next at the start
         ("replacement", np.float64),  # from the end of a block to the first issue of the next
@@ -175,6 +179,9 @@ WARP = np.dtype(
         ("reason", np.int64),  # why it is not ready
         ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one
         ("is_broken", np.int64),  # its stream is not one of the code
+        ("next_store", np.float64),  # from when on it may store to memory again
+        ("flights", np.float64, FLIGHTS),  # when its latest loads from memory are there
+        ("flight", np.int64),  # the earliest of them
         ("stores_done", np.float64),
         ("copies_done", np.float64),
         ("raised", np.int64, COUNTERS),

@@ -38,7 +38,9 @@ from kernelcast.simulation.layout import (
     FP64_PIPE,
     GROUP_COPIES,
     HARDWARE,
+    LG_THROTTLE,
     LOAD,
+    LONG_SCOREBOARD,
     NO_INSTRUCTION,
     NO_PIPE,
     NOT_SELECTED,
@@ -231,6 +233,24 @@ def _behind(warp, program):
 
 
 @inlined
+def _held_back(code, warp):
+    """Until when a warp's own earlier loads, or its last store, keep it from the memory."""
+    if code.kind == LOAD:
+        return warp.flights[warp.flight]
+    return warp.next_store if code.kind == STORE else 0.0
+
+
+@inlined
+def _remember(code, warp, now, done, hardware):
+    """Note what holds later loads and stores of the warp back."""
+    if code.kind == LOAD and hardware.loads_per_warp:
+        warp.flights[warp.flight] = done
+        warp.flight = warp.flight + 1 if warp.flight + 1 < hardware.loads_per_warp else 0
+    elif code.kind == STORE:
+        warp.next_store = now + hardware.store_next
+
+
+@inlined
 def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
     """Find out from when on the next instruction of a warp may issue."""
     code = program.code[np.uint64(warp.pc)]
@@ -241,6 +261,11 @@ def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
         latest = _wait_for_counters(code, warp, from_cycle)
     else:
         latest = np.float64(from_cycle)
+    if code.reason == LONG_SCOREBOARD and (hardware.loads_per_warp or hardware.store_next > 0.0):
+        held = _held_back(code, warp)
+        if held > latest:
+            latest = held
+            warp.reason = LG_THROTTLE
     if warp.fetched > latest:
         latest = warp.fetched
         warp.reason = NO_INSTRUCTION
@@ -302,7 +327,10 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
         warp.last = cycle - 1
         warp.line = -1 if hardware.l0_lines else 0
         warp.fetched = 0.0
-        warp.stores_done = warp.copies_done = 0.0
+        warp.stores_done = warp.copies_done = warp.next_store = 0.0
+        for place_of_load in range(hardware.loads_per_warp):
+            warp.flights[place_of_load] = 0.0
+        warp.flight = 0
         for counter in range(COUNTERS):
             warp.raised[counter] = 0
         for register in range(hardware.registers):
@@ -533,6 +561,8 @@ def _issue(
             hardware,
         )
     done += waited
+    if code.reason == LONG_SCOREBOARD:
+        _remember(code, warp, now, done, hardware)
     if hardware.registers:
         _write_registers(code, place, done, program, schedulers)
     else:
