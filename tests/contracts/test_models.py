@@ -32,7 +32,7 @@ load_machine = functools.cache(read_machine)
 MODELS = model_names()
 SMALL: Mapping[str, Mapping[str, Any]] = {"teg": {"instructions": 20_000}}
 """What models are told to be fast enough here."""
-NOISE = {"teg": 0.02}
+NOISE = {"teg": 0.05}
 """What a simulation may be slower by where it should be faster: warps come in another order."""
 MACHINES = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "h100-sxm")
 Fields = dict[str, Any]
@@ -280,5 +280,5 @@ def test_a_case_moved_to_other_numbers_says_what_a_new_one_does(model, build, na
             continue
         found = model.predict(moved)
         for field in dataclasses.fields(Prediction):
-            if field.name not in ("case", "model"):
+            if field.compare and field.name not in ("case", "model"):
                 assert getattr(found, field.name) == getattr(expected, field.name), field.name
