@@ -232,6 +232,8 @@ class Played:
         slots = found.cycles * found.sms * found.schedulers
         used = {str(Bottleneck.ISSUE): float(found.issued.sum()) / slots}
         used |= {str(name): found.busy[pipe] / slots for pipe, name in _PIPES.items()}
+        used[str(Bottleneck.SHARED_BANDWIDTH)] = found.shared_busy / (found.cycles * found.sms)
+        used[str(Bottleneck.L1_BANDWIDTH)] = found.l1_busy / (found.cycles * found.sms)
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
         used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
         return used

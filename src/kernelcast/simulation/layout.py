@@ -213,6 +213,8 @@ CLOCK = np.dtype(
         ("resident_cycles", np.float64),  # of warps
         ("l2_free", np.float64),
         ("atomics_free", np.float64),
+        ("shared_busy", np.float64),  # the banks of all SMs, for shared memory and shuffles
+        ("l1_busy", np.float64),  # the same banks, for global and local memory
         ("l2_busy", np.float64),
         ("dram_busy", np.float64),
         ("l1_sectors", np.int64),

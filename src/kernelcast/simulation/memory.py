@@ -355,12 +355,14 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
     )
     read = start + code.sources_cycles
     if is_near:
+        clock.shared_busy += cycles
         least = max(1.0, np.float64(word >> IDEAL_SHIFT & IDEAL_MASK)) * hardware.pass_cycles
         each = hardware.conflict_cycles
         if code.computing > 0.0:
             each = hardware.operand_conflict_cycles
         further = (cycles - least) / hardware.pass_cycles * each
         return begun + hardware.shared_latency + max(0.0, further), read
+    clock.l1_busy += cycles
     place = local if space == LOCAL else np.int64(-1)
     if code.kind == ATOMIC:
         return _change(word, at, words, row_number, sm, begun, stages, clock, hardware), read

@@ -38,6 +38,9 @@ def profiler_metrics(found: Simulated, most_warps: float) -> dict[str, float]:
         "smsp__issue_active.avg.per_cycle_active": issued / slots,
         "sm__inst_executed.avg.per_cycle_active": issued / (cycles * found.sms),
         "smsp__average_warp_latency_per_inst_issued.ratio": sum(waits.values()) / max(1.0, issued),
+        "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed": 100
+        * (found.shared_busy + found.l1_busy)
+        / (cycles * found.sms),
         "lts__t_bytes.avg.pct_of_peak_sustained_elapsed": 100 * found.l2_busy / cycles,
         "dram__throughput.avg.pct_of_peak_sustained_elapsed": 100 * found.dram_busy / cycles,
     }

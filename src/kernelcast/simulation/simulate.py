@@ -104,6 +104,8 @@ def simulate(
         clocks,
     )
     clock = clocks[0]
+    if one["fp64_of_sm"]:
+        busy[layout.FP64_PIPE] *= schedulers
     if ended in (DEADLOCK, CONTRADICTION):
         raise _broken(code, slots, clock, ended)
     stopped = clock["issued"] >= most_issued
@@ -117,6 +119,8 @@ def simulate(
         busy=busy,
         times=times,
         warp_cycles=float(clock["resident_cycles"]),
+        shared_busy=float(clock["shared_busy"]),
+        l1_busy=float(clock["l1_busy"]),
         l2_busy=float(clock["l2_busy"]),
         dram_busy=float(clock["dram_busy"]),
         l1_sectors=int(clock["l1_sectors"]),

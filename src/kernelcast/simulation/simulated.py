@@ -24,11 +24,14 @@ class Simulated:
     stalls:
         By instruction and reason (`layout`), cycles of warps that were about to issue it.
     busy:
-        By pipe of `simulation.layout`, cycles of all schedulers.
+        By pipe of `simulation.layout`, cycles of all schedulers; a pipe that those of an SM share
+        is busy for all of them.
     times:
         By block of the stream, when it began and ended; -1 where it was not simulated.
     warp_cycles:
         Cycles for which warps were resident, all together.
+    shared_busy, l1_busy:
+        Cycles of all SMs for which their banks served shared memory, and global and local memory.
     l2_busy, dram_busy:
         Cycles for which their share of the L2 cache's bandwidth, and of the DRAM's time, was taken.
     l1_sectors, l1_hits:
@@ -49,6 +52,8 @@ class Simulated:
     busy: NDArray[np.float64] = field(repr=False)
     times: NDArray[np.int64] = field(repr=False)
     warp_cycles: float
+    shared_busy: float
+    l1_busy: float
     l2_busy: float
     dram_busy: float
     l1_sectors: int
