@@ -32,6 +32,8 @@ def simulated(*sms: list[tuple[int, int]]) -> tuple[Simulated, DetailedSms]:
         busy=nothing,
         times=np.array([times for _, times in pairs]),
         warp_cycles=1.0,
+        shared_busy=0.0,
+        l1_busy=0.0,
         l2_busy=0.0,
         dram_busy=0.0,
         l1_sectors=0,
