@@ -3,9 +3,13 @@
 import pytest
 from rich.console import Console
 
+from kernelcast import errors
+from kernelcast.forecasting.traced import cases_of_trace
+from kernelcast.models.teg import Teg
 from kernelcast.reporting.documents.teg import teg_document
 from kernelcast.reporting.text.teg import render
 from kernelcast.simulation.removals import Removal
+from kernelcast.traces.written.stream import stored_trace
 from kernelcast.validation.teg.microbenchmarks import section_3
 from kernelcast.validation.teg.play import SETTINGS, kernel_trace, paper_machine, played
 from kernelcast.validation.teg.tables import (
@@ -81,6 +85,15 @@ def test_the_factor_makes_the_largest_error_smallest():
     curve = TableCurve(table, tuple(0.5 * m * r for m, r in pairs))
     assert curve.factor == pytest.approx(2 / 1.1)
     assert max(curve.errors) == pytest.approx(-min(curve.errors))
+
+
+def test_the_policy_is_a_field_of_the_model():
+    trace = stored_trace(kernel_trace("matmul_abt", {"warps": 8, "blocks": 1}))
+    (case,) = cases_of_trace(trace, [paper_machine()])
+    cycles = {p: Teg(policy=p).predict(case).cycles for p in ("machine", "turns", "oldest")}
+    assert cycles["machine"] == cycles["turns"] < cycles["oldest"]
+    with pytest.raises(errors.NotFoundError, match="policy 'random'"):
+        Teg(policy="random").predict(case)
 
 
 def test_sms_of_a_way_to_memory_share_its_bandwidth():

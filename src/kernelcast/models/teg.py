@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.errors import NotFoundError
 from kernelcast.execution.blocks import these_blocks
 from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.hierarchy.caches.launch import system_of
@@ -61,6 +62,10 @@ _MEAN_WARPS = (
 
 _CACHED = (Space.GLOBAL, Space.LOCAL)
 
+_OF_MACHINE = "machine"
+_POLICIES = ("turns", "oldest", "youngest")
+"""In the order of `sm.policy`."""
+
 _NEXT = {OpClass.FP64: "latency.fp64_next", OpClass.SHIFT: "latency.shift_next"}
 _INSTEAD = ("latency.shift_next",)
 """Numbers that hold also where they are smaller than that of other instructions."""
@@ -100,6 +105,9 @@ class Teg:
         Obey the control codes of machine code; else a scoreboard of registers.
     assembled:
         Issue PTX as its assembler would leave it; else every instruction, as simulators of PTX do.
+    policy:
+        Which ready warp comes first: turns, oldest or youngest (both after the last one), or
+        machine, as `sm.policy` says.
     """
 
     name: ClassVar[str] = "teg"
@@ -117,6 +125,7 @@ class Teg:
     sms: int = 0
     control: bool = True
     assembled: bool = True
+    policy: str = _OF_MACHINE
 
     def predict(
         self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
@@ -197,6 +206,8 @@ class Teg:
             registers=code.registers,
             has_l1=system is not None and system.l1 is not None,
         )
+        if self.policy != _OF_MACHINE:
+            hardware["policy"] = _policy(self.policy)
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         found = simulate(
             without(given, removed),
@@ -255,6 +266,13 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     recorder = StreamRecorder(case.kernel, case.launch, rules, _MOST_WORDS)
     run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
+
+
+def _policy(name: str) -> int:
+    """The number of a policy; NotFoundError where there is none."""
+    if name not in _POLICIES:
+        raise NotFoundError("policy", name, (*_POLICIES, _OF_MACHINE))
+    return _POLICIES.index(name)
 
 
 def _sms_of_way(machine: Machine, busy: int, sms: int) -> int:
