@@ -109,6 +109,7 @@ class Worker:
         self._set_warps()
         self._set_log()
         self._set_callbacks()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernelcast engine")
 
     def start(self) -> None:
@@ -126,8 +127,8 @@ class Worker:
 
     def join(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, or for some time; tells whether it has."""
-        self._thread.join(seconds)
-        if self._thread.is_alive():
+        # `Thread.join` takes a thread for ended where an interrupt came while it waited.
+        if not self._ended.wait(seconds):
             return False
         # They hold the worker, and so the addresses of its memory, until Python looks for cycles.
         self._callbacks.clear()
@@ -299,6 +300,7 @@ class Worker:
             self.error = error
         if self.error is not None:
             self.work.end_with(self.block)
+        self._ended.set()
 
     def _finish(self, result: RunResult) -> None:
         """Hand over the rest of the log, or raise why the compiled code stopped."""
