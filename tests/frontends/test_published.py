@@ -204,3 +204,12 @@ def test_a_kernel_that_launches_kernels_is_refused_by_name(tmp_path: Path) -> No
     )
     with pytest.raises(CompileError, match="a kernel that launches kernels is not compiled"):
         loaded(file)
+
+
+def test_a_macro_whose_parameter_stands_before_braces_keeps_its_parameter(tmp_path: Path) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(
+        "#define BOTH(x) { x##_rn(1.5f), x##_rz(1.5f) }\n#define PAIR (int2){1, 2}\n"
+        "__global__ void k(int2* a) { int2 b = BOTH(__float2int); a[0] = b; a[1] = PAIR; }\n"
+    )
+    assert loaded(file).kernel_names == ("k",)

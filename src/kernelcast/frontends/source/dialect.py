@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kernelcast.frontends.source.blanking import Range
 from kernelcast.frontends.source.preprocess import SourceView
 from kernelcast.frontends.source.tokens import TokenKind
-from kernelcast.frontends.source.words import Lexeme
+from kernelcast.frontends.source.words import Directive, Lexeme
 
 _BEFORE_VALUE = frozenset({"return", "=", "(", ",", "{", "+", "-", "*", "/", "?", ":", ";", "}"})
 
@@ -18,8 +18,17 @@ def compound_literals(view: SourceView) -> Iterator[Range]:
         yield from _literals(file.words)
         for directive in file.directives:
             if directive.name == "define":
-                for each in _literals(directive.words):
+                for each in _literals(_replacement(directive)):
                     yield Range(number, each.begin, each.end, " ")
+
+
+def _replacement(directive: Directive) -> Sequence[Lexeme]:
+    """What a macro stands for: the words behind its name and its parameters."""
+    words = directive.words
+    if not directive.is_called:
+        return words[1:]
+    end = next((at for at, word in enumerate(words) if word.text == ")"), len(words))
+    return words[end + 1 :]
 
 
 def has_designators(words: Sequence[Lexeme]) -> bool:
@@ -39,7 +48,7 @@ def _literals(words: Sequence[Lexeme]) -> Iterator[Range]:
         if word.text != "(" or words[at + 2].text != ")" or words[at + 3].text != "{":
             continue
         before = words[at - 1] if at else None
-        is_value = before is None or before.text in _BEFORE_VALUE or at == 1
+        is_value = before is None or before.text in _BEFORE_VALUE
         if is_value and words[at + 1].kind is TokenKind.NAME:
             yield Range(word.file, word.begin, word.end, " ")
             yield Range(word.file, words[at + 2].begin, words[at + 2].end, " ")
