@@ -9,7 +9,7 @@ import pytest
 
 from kernelcast.simulation.layout import EVENT
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.results import launch_time
+from kernelcast.simulation.results import achieved_warps, launch_time
 from kernelcast.simulation.simulated import Simulated
 
 
@@ -43,6 +43,14 @@ def simulated(*sms: list[tuple[int, int]]) -> tuple[Simulated, DetailedSms]:
         events=np.zeros(0, EVENT),
     )
     return found, DetailedSms(1000, tuple(map(tuple, numbers)), 10, len(sms) / 100)
+
+
+def test_warps_of_blocks_left_out_are_there_for_as_long():
+    """One block of one warp after the other on each SM, and nothing between them."""
+    even = [(0, 100), (100, 200), (200, 300), (300, 400)]
+    found, plan = simulated(even, even)
+    busy = replace(found, warp_cycles=2 * 4 * 100.0)
+    assert achieved_warps(busy, plan, launch_time(found, plan, 1, 40.0)) == pytest.approx(1.0)
 
 
 def test_blocks_left_out_take_what_the_waves_behind_the_first_took():

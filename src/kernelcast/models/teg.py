@@ -44,7 +44,13 @@ from kernelcast.simulation.mean_streams import mean_streams
 from kernelcast.simulation.plan import DetailedSms, detailed_sms
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
 from kernelcast.simulation.removing import resident_blocks, without, without_tail
-from kernelcast.simulation.results import LaunchTime, cycle_stack, launch_time, stall_cycles
+from kernelcast.simulation.results import (
+    LaunchTime,
+    achieved_warps,
+    cycle_stack,
+    launch_time,
+    stall_cycles,
+)
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
@@ -398,7 +404,7 @@ def _terms(played: Played) -> dict[str, float | str]:
         "instructions simulated": float(found.issued.sum()),
         "cycles simulated": float(found.cycles),
         "cycles from block to block": played.time.block_cycles,
-        "achieved warps per SM": found.warp_cycles / (found.cycles * found.sms),
+        "achieved warps per SM": achieved_warps(found, plan, played.time),
         "instructions per cycle and SM": float(found.issued.sum()) / (found.cycles * found.sms),
         **{f"use of {name}": share for name, share in played.use.items() if share},
     }

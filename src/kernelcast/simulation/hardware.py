@@ -272,7 +272,6 @@ def _set_latencies(one: np.void, machine: Machine) -> None:
     one["dram_contention"] = contention or get("volkov.latency_slope") or 0.0
     one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far
     one["l1_latency"] = get("latency.l1") or l2
-    assert not math.isnan(dram)
 
 
 def _set_fetch(one: np.void, timings: SmTimings) -> None:

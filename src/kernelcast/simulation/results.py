@@ -132,6 +132,18 @@ def _variance_of_mean(values: Sequence[float]) -> float:
     return float(np.var(values, ddof=1)) / len(values) if len(values) > 1 else float("nan")
 
 
+def achieved_warps(found: Simulated, plan: DetailedSms, time: LaunchTime) -> float:
+    """Warps on an SM in the mean of the whole launch.
+
+    Those of blocks left out are there for as long as those that were simulated: a sample of few
+    waves is at its beginning and its end more of the time.
+    """
+    if found.is_cut:
+        return found.warp_cycles / (found.cycles * found.sms)
+    per_block = found.warp_cycles / sum(map(len, plan.blocks))
+    return per_block * plan.busiest / time.cycles
+
+
 def stall_cycles(found: Simulated) -> dict[str, float]:
     """Cycles of warps by what they did or waited for, from their start to their last issue."""
     totals = found.stalls.sum(axis=0)
