@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -86,6 +87,29 @@ def test_whatever_it_is_made_of_makes_it_anew(tmp_path, made, monkeypatch, chang
     else:
         types = (np.int64, array(np.int32), np.int64)
     compiled(*types, cache=Cache(tmp_path))(total)
+    assert len(made) == 2
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+
+
+class TurnedSpan(NamedTuple):
+    end: int
+    start: int
+
+
+def length_of(start, end):
+    span = Span(start, end)
+    return span.end - span.start
+
+
+def test_the_order_of_the_fields_of_a_tuple_makes_it_anew(tmp_path, made, monkeypatch):
+    types = (np.int64, np.int64, np.int64)
+    assert compiled(*types, cache=Cache(tmp_path))(length_of)(3, 10) == 7
+    monkeypatch.setattr(sys.modules[__name__], "Span", TurnedSpan)
+    assert compiled(*types, cache=Cache(tmp_path))(length_of)(3, 10) == -7
     assert len(made) == 2
 
 

@@ -126,7 +126,7 @@ def _numba_version() -> str:
 
 
 def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
-    """Bytecode and constants of a function and of those it calls."""
+    """Bytecode and constants of a function and of those it calls, and fields of its tuples."""
     seen.add(function)
     yield from _bytecode(function.__code__)
     for name in function.__code__.co_names:
@@ -135,6 +135,8 @@ def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
             yield f"{name} {value.is_inlined}"
             if value.function not in seen:
                 yield from _content(value.function, seen)
+        elif isinstance(value, type) and issubclass(value, tuple):
+            yield f"{name} {getattr(value, '_fields', ())!r}"
         elif isinstance(value, (int, float, str, tuple, Primitive)):
             yield f"{name} {value!r}"
 
