@@ -136,6 +136,9 @@ class Location:
         return f"{self.file}:{self.line}"
 
 
+_HALF_BITS = 16
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixProduct:
     """A product of matrices, m x k by k x n, that `warps` warps execute together.
@@ -149,6 +152,11 @@ class MatrixProduct:
     k: int
     element_bits: int
     warps: int = 1
+
+    @property
+    def half_multiply_adds(self) -> float:
+        """Multiply-adds of half precision that are as many bits, for each warp."""
+        return self.m * self.n * self.k / self.warps * self.element_bits / _HALF_BITS
 
 
 class CacheHint(StrEnum):

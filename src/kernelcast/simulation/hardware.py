@@ -131,8 +131,7 @@ class SmTimings:
         product, rate = instruction.traits.product, self.machine.get("throughput.tensor")
         if product is None or rate is None:
             return 1.0
-        work = product.m * product.n * product.k / product.warps * product.element_bits / 16
-        return work * self.schedulers / rate
+        return product.half_multiply_adds * self.schedulers / rate
 
     def _latency(self, op_class: OpClass) -> float:
         get = self.machine.get

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kernelcast.ir import Instruction
 
-_DOUBLE_BITS, _HALF_BITS = 64, 16
+_DOUBLE_BITS = 64
 
 
 def half_multiply_adds(instruction: Instruction) -> float | None:
@@ -18,5 +18,4 @@ def half_multiply_adds(instruction: Instruction) -> float | None:
     product = instruction.traits.product
     if product is None or product.element_bits == _DOUBLE_BITS:
         return None
-    relative = product.element_bits / _HALF_BITS
-    return product.m * product.n * product.k / product.warps * relative
+    return product.half_multiply_adds
