@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import click
 
 from kernelcast.cli.groups import CommandsByFile
+from kernelcast.cli.interrupts import interrupts_kept
 from kernelcast.errors import (
     CompileError,
     KernelcastError,
@@ -125,7 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return shell_complete(cli, {}, _PROGRAM, _COMPLETION_VARIABLE, instruction)
     try:
-        return _run(arguments)
+        with interrupts_kept():
+            return _run(arguments)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return _EXIT_INTERRUPTED
