@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from kernelcast.ir import BasicBlock, Instruction, Kernel, Launch, OpClass, Register, Space
+from kernelcast.ir import (
+    BasicBlock,
+    Instruction,
+    IssueControl,
+    Kernel,
+    Launch,
+    OpClass,
+    Register,
+    Space,
+    Traits,
+)
 from kernelcast.ir.kernel import Resources
 from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.models.terms.base import Case
@@ -58,6 +68,9 @@ class _Op:
     space: Space | None = None
     access_bytes: int = 4
     access: Mapping[str, float] = field(default_factory=dict)
+    traits: Traits = field(default_factory=Traits)
+    issue_cycles: int = 0
+    control: IssueControl | None = None
 
 
 settings.register_profile("any speed", deadline=None)
@@ -69,7 +82,10 @@ pytest_plugins = ["tests.selection"]
 
 @pytest.fixture
 def make_case() -> MakeCase:
-    """Build a case from the fields of `_Op`s: each runs `times` times in a row, in every warp."""
+    """Build a case from the fields of `_Op`s: each runs `times` times in a row, in every warp.
+
+    With `is_one_block`, all are one basic block.
+    """
 
     def make(
         machine: Machine,
@@ -80,16 +96,18 @@ def make_case() -> MakeCase:
         footprints: Sequence[Footprint] = (),
         resources: Resources | None = None,
         isa: str = "sass",
+        is_one_block: bool = False,
     ) -> Case:
         ops = [_Op(**values) for values in fields]
         launch = Launch(grid=(blocks, 1, 1), block=(threads, 1, 1))
+        apart = tuple(BasicBlock(i, i, i + 1, ()) for i in range(len(ops)))
         kernel = Kernel(
             name="synthetic",
             isa=isa,
             target="sm_90",
             parameters=(),
             instructions=tuple(_instruction(i, op) for i, op in enumerate(ops)),
-            blocks=tuple(BasicBlock(i, i, i + 1, ()) for i in range(len(ops))),
+            blocks=(BasicBlock(0, 0, len(ops), (0,)),) if is_one_block else apart,
             resources=resources or Resources(registers=10, source="hand"),
         )
         warps = launch.blocks * launch.warps_per_block
@@ -127,6 +145,9 @@ def _instruction(index: int, op: _Op) -> Instruction:
         writes=(Register(op.writes, "b32"),) if op.writes else (),
         space=op.space,
         access_bytes=op.access_bytes if op.space else 0,
+        traits=op.traits,
+        issue_cycles=op.issue_cycles,
+        control=op.control,
     )
 
 

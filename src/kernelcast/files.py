@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import gzip
 import os
 import shutil
 import stat
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from kernelcast.errors import InputError
+from kernelcast.errors import InputError, ParseError
 
+_GZIP = b"\x1f\x8b"
+"""How a compressed file begins."""
 _MAX_STREAM_BYTES = 1 << 30
 """More than any input that is handed over by a pipe."""
 
@@ -48,6 +52,20 @@ def _copied(stream: BinaryIO, name: str) -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / name).write_bytes(data)
     return str(folder / name)
+
+
+def read_unpacked(path: Path) -> bytes:
+    """What a file holds, unpacked where gzip has compressed it.
+
+    OSError where it cannot be read, ParseError where the compressed data are damaged.
+    """
+    data = path.read_bytes()
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, zlib.error) as error:
+        raise ParseError(f"damaged: {error}", where=str(path), hint="fetch it again") from None
 
 
 @contextmanager

@@ -103,6 +103,7 @@ class Truth(MoreTruth):
     barrier: float = 24.0
     barrier_warp: float = 2.0
     write_share: float = 0.8
+    write_wait_s: float = 4.0e-7
     replacement: float = 240.0
     launch_s: float = 2.5e-6
 
@@ -388,7 +389,7 @@ class FakeGpu(Kernels):
         self._clocks(clocks, 1, hops * (self.truth.shared + self.truth.conflict * (degree - 1)))
 
     def _stream(self, name, grid, block, to, source, sink, elements, stride, passes):
-        mode, width, _ = name.replace("x", "_").split("_")
+        mode, width, in_flight = name.replace("x", "_").split("_")
         if elements * int(width) * stride > self._room(source):
             raise ValueError("past the end of the array")
         if elements * int(width) >= 2 * self.truth.l2_bytes:
@@ -398,7 +399,19 @@ class FakeGpu(Kernels):
         rate = self.truth.stream[level] * (1.0 if occupancy >= 0.5 else 2 * occupancy)
         rate *= self.truth.write_share if mode == "write" else 1.0
         moved = elements * int(width) * passes * (2 if mode == "copy" else 1)
+        if mode == "copy":
+            rate = min(
+                self.truth.stream[level],
+                self._copied(grid * block * int(width) * int(in_flight), rate),
+            )
         self._time_s += self._noisy(moved / rate)
+
+    def _copied(self, held, rate):
+        """T of 2 held / T = held / rate + v T / 2 W: what the DRAM writes keeps loads waiting."""
+        t = self.truth
+        v = t.write_wait_s / (2 * t.write_share * t.stream["dram"])
+        alone = held / rate
+        return (math.sqrt(alone**2 + 8 * held * v) - alone) / (2 * v)
 
     def _repeat(self, name, grid, block, clocks, sink, source, toggle, iterations):
         _, level, width = name.split("_")
@@ -436,7 +449,9 @@ class FakeGpu(Kernels):
         alone, further = (
             (t.atomic_shared, t.atomic_shared_conflict) if shared else (t.atomic, t.atomic_conflict)
         )
-        self._clocks(clocks, block // 32, iterations * (alone + further * (sharing - 1)))
+        in_turn = block // 32 * sharing * t.shared_lane if shared else 0.0
+        cycles = max(alone + further * (sharing - 1), in_turn)
+        self._clocks(clocks, block // 32, iterations * cycles)
 
 
 def known_chip(capability: tuple[int, int] = (8, 0)) -> Truth:

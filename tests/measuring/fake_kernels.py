@@ -19,6 +19,7 @@ SIGNATURE_OF_MORE = {
     "mix": "ppli",
     "stride": "pppiii",
     "random_read": "ppii",
+    "random_write": "pii",
     "contend": "piiii",
     "branch_loop": "ppfi",
     "diverge": "ppfii",
@@ -29,7 +30,8 @@ _FAMILY_OF_START = {
     "chase_constant": "constant",
     "mix_": "mix",
     "stride_": "stride",
-    "random_": "random_read",
+    "random_read": "random_read",
+    "random_write": "random_write",
     "contend_": "contend",
     "branch_loop_": "branch_loop",
     "diverge_": "diverge",
@@ -63,11 +65,13 @@ class MoreTruth:
     tlb_miss: float = 310.0
     transaction: float = 4.0
     scattered_per_s: float = 1.1e10
+    writes_per_s: float = 2.3e10
     atomic: float = 260.0
     atomic_conflict: float = 12.0
     atomic_shared: float = 30.0
     atomic_shared_conflict: float = 3.0
-    same_address_s: float = 1.3e-9
+    shared_lane: float = 1.5
+    same_address_s: float = 1.3e-8
     scope_share: dict[str, float] = field(
         default_factory=lambda: {"gpu": 1.0, "cta": 0.5, "sys": 2.0}
     )
@@ -76,7 +80,8 @@ class MoreTruth:
     branch: float = 11.0
     issue: float = 2.0
     divergence: float = 21.0
-    loads_per_warp: int = 10
+    loads_per_warp: int = 16
+    dram_spread: float = 10.0
     sectors_in_flight: int = 640
     store_next: float = 6.0
     block_s: float = 2.2e-9
@@ -214,6 +219,11 @@ class Kernels:
         share = min(1.0, grid * block * in_flight / self.truth.sms / 1024)
         self._time_s += self._noisy(grid * block * in_flight * iterations / (rate * share))
 
+    def _random_write(self, name, grid, block, to, sectors, iterations):
+        if sectors * 32 > min(self._room(to), self.truth.l2_bytes):
+            raise ValueError("past the end of the array, or of the cache")
+        self._time_s += self._noisy(grid * block * 4 * iterations / self.truth.writes_per_s)
+
     def _contend(self, name, grid, block, words, addresses, pitch, lanes, iterations):
         if 4 * addresses * pitch > self._room(words):
             raise ValueError("past the end of the array")
@@ -239,7 +249,8 @@ class Kernels:
         is_near = size <= t.l2_bytes or self._still_there(ring, touched)
         self._loaded.add(ring)
         crowd = max(chains / t.loads_per_warp, warps * chains * lanes / t.sectors_in_flight, 1)
-        self._clocks(clocks, warps, hops * (t.l2 if is_near else t.dram) * crowd)
+        last = 0.0 if is_near else t.dram_spread * sum(1 / k for k in range(2, chains + 1))
+        self._clocks(clocks, warps, hops * ((t.l2 if is_near else t.dram) * crowd + last))
 
     def _stores(self, name, grid, block, clocks, sink, to, iterations):
         self._clocks(clocks, 1, 32 * iterations * self.truth.store_next)

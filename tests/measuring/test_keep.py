@@ -58,8 +58,9 @@ def test_the_file_is_kept_as_it_is_beside_the_listing_of_its_code(document, tmp_
     file = written(document, tmp_path)
     files = keep(file, tmp_path / "kept", cache)
     raw, listing = files
-    assert raw.name == "raw.json"
-    assert raw.read_text() == json.dumps(document)
+    assert raw.name == "raw.json.gz"
+    assert gzip.decompress(raw.read_bytes()) == json.dumps(document).encode()
+    assert keep(str(raw), tmp_path / "again", cache)[0].read_bytes() == raw.read_bytes()
     assert listing.relative_to(tmp_path / "kept").as_posix() == "sass/benchmarks/launch.sass.gz"
     assert "block_times" in gzip.decompress(listing.read_bytes()).decode()
     before = listing.read_bytes()
@@ -99,4 +100,4 @@ def test_what_is_no_raw_file_is_one_error(tmp_path, cache, text):
 
 def test_every_kind_of_raw_file_has_a_name_of_its_own():
     names = [kind.name for kind in kept._KINDS.values()]
-    assert sorted(names) == ["ground-truth.json", "profiles.json", "raw.json"]
+    assert sorted(names) == ["ground-truth.json.gz", "profiles.json.gz", "raw.json.gz"]

@@ -314,6 +314,12 @@ def test_a_pattern_accesses_memory_as_often_as_it_says(kernel, counts, target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_random_stores_are_four_in_a_step(target):
+    loop = longest_loop(functions("writes", target)["random_write"])
+    assert Counter(i.opcode for i in loop if i.opcode in LOADS_OR_STORES) == {"STG": 4}
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_scopes_and_conflicts_are_those_asked_for(target):
     for scope, names in (("cta", {"CTA", "SM"}), ("gpu", {"GPU"}), ("sys", {"SYS"})):
         loop = longest_loop(functions("contention", target)[f"contend_{scope}"])

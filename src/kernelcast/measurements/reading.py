@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import pkgutil
-import zlib
 from pathlib import Path
 from typing import Protocol, cast
 
 from kernelcast.errors import InputError, ParseError
+from kernelcast.files import read_unpacked
 from kernelcast.measurements import formats
 from kernelcast.measurements.observation import Measurements
 
-_GZIP = b"\x1f\x8b"
 _HEAD = 4096
 
 
@@ -51,15 +49,10 @@ def read_measurements(path: str | Path) -> Measurements:
 
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-        if data.startswith(_GZIP):
-            data = gzip.decompress(data)
+        return read_unpacked(path).decode("utf-8-sig", "replace")
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"cannot be read: {why}", where=str(path)) from None
-    except (EOFError, zlib.error) as error:
-        raise ParseError(f"damaged: {error}", where=str(path), hint="fetch it again") from None
-    return data.decode("utf-8-sig", "replace")
 
 
 def _formats() -> dict[str, _Format]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelcast.errors import InputError
-from kernelcast.files import write_into
+from kernelcast.files import read_unpacked, write_into
 from kernelcast.measuring.ground_truth_pack import ground_truth_part
 from kernelcast.measuring.harness import ground_truth, measure, profile
 from kernelcast.measuring.harness.ground_truth_arrays import FOLDER
@@ -47,14 +47,16 @@ def _kernels(stems: Collection[str], architecture: str, cache: Cache) -> _Cubins
 
 
 _KINDS: Mapping[str, _KeptKind] = {
-    measure.SCHEMA: _KeptKind("raw.json", "benchmarks", _benchmarks),
-    ground_truth.SCHEMA: _KeptKind("ground-truth.json", "kernels", _kernels),
-    profile.SCHEMA: _KeptKind("profiles.json", "kernels", _kernels),
+    measure.SCHEMA: _KeptKind("raw.json.gz", "benchmarks", _benchmarks),
+    ground_truth.SCHEMA: _KeptKind("ground-truth.json.gz", "kernels", _kernels),
+    profile.SCHEMA: _KeptKind("profiles.json.gz", "kernels", _kernels),
 }
 
 
 def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
-    """Copy a raw file to `directory`, with a listing of each cubin that it names; what was written.
+    """Compress a raw file into `directory`, with a listing of each cubin that it names.
+
+    The paths of what was written.
 
     The raw file holds the cubins' hashes. They are compiled anew here: InputError where that does
     not give the same code, as with another version of kernelcast or of NVIDIA's compiler.
@@ -71,7 +73,7 @@ def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
                 where=file,
                 hint="keep it with the version that made the pack",
             )
-    contents = {kind.name: Path(file).read_bytes()}
+    contents = {kind.name: gzip.compress(read_unpacked(Path(file)), mtime=0)}
     for name in wanted:
         listing = disassemble(cubins[name], cache, name=name).encode()
         contents[f"sass/{kind.folder}/{Path(name).stem}.sass.gz"] = gzip.compress(listing, mtime=0)
@@ -80,7 +82,7 @@ def keep(file: str, directory: Path, cache: Cache) -> tuple[Path, ...]:
 
 def _document(file: str) -> Document:
     try:
-        stated = schema_of(Path(file).read_bytes(), file)
+        stated = schema_of(read_unpacked(Path(file)), file)
     except OSError:
         stated = ""
     # Of a file that is none of them, the reader says why.

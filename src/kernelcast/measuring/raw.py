@@ -10,6 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from kernelcast.errors import InputError, ParseError
+from kernelcast.files import read_unpacked
 from kernelcast.measuring.harness.measure import SCHEMA, SUITE
 from kernelcast.measuring.samples import sample_type
 
@@ -103,12 +104,15 @@ def read_raw(path: str) -> Raw:
 
 
 def read_document(path: str, schema: str) -> Document:
-    """What a harness wrote; InputError or ParseError where it is none of that schema."""
+    """What a harness wrote, compressed or not.
+
+    InputError or ParseError where it is none of that schema.
+    """
     try:
-        data = Path(path).read_bytes()
+        data = read_unpacked(Path(path))
     except OSError as error:
         raise InputError(
-            error.strerror or "cannot be read", where=path, hint="give a file by kernelcast measure"
+            error.strerror or str(error), where=path, hint="give a file by kernelcast measure"
         ) from None
     if schema_of(data, path) != schema:
         raise InputError(

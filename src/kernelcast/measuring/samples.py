@@ -185,6 +185,14 @@ class RandomReads(Seconds, frozen=True, kw_only=True):
     transactions: int
 
 
+class RandomWrites(Seconds, frozen=True, kw_only=True):
+    """Stores to random sectors."""
+
+    footprint_bytes: int
+    threads_per_sm: int
+    transactions: int
+
+
 class Barriers(Timed, frozen=True, kw_only=True):
     """Barriers of one block."""
 
@@ -297,6 +305,7 @@ _SAMPLES: Mapping[str, type[msgspec.Struct]] = {
     "mixes": StreamMix,
     "strides": _Stride,
     "random": RandomReads,
+    "random_writes": RandomWrites,
     "barriers": Barriers,
     "launches": Launches,
     "block_replacement": Replacement,

@@ -36,10 +36,11 @@ _SECTIONS = (
     "InstructionStats",
     "SchedulerStats",
     "WarpStateStats",
+    "ComputeWorkloadAnalysis",
     "MemoryWorkloadAnalysis",
     "MemoryWorkloadAnalysis_Tables",
 )
-"""Sections of Nsight Compute: cycles, occupancy, instructions, stalls, sectors and hit rates."""
+"""Sections of Nsight Compute: cycles, occupancy, instructions, pipes, stalls, sectors, hits."""
 _PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 _REFUSALS = ("NVGPUCTRPERM", "initialize the profiler", "not supported")
 """What a profiler says that may not count on this machine, or cannot."""

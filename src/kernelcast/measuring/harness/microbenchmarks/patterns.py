@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _BLOCK = 256
 _SECTOR_BYTES = 32
 _LOADS_PER_STEP = 8
+_STORES_PER_STEP = 4
 
 
 def _array_bytes(s: Session) -> int:
@@ -122,10 +123,31 @@ def _random_reads(s: Session) -> Iterator[Sample]:
         s.gpu.release(pointer)
 
 
+def _random_writes(s: Session) -> Iterator[Sample]:
+    """Seconds of stores to random sectors within L2 against occupancy."""
+    iterations = 32 if s.quick else 128
+    footprint = s.device["l2_bytes"] // 4
+    memory = s.gpu.allocate(footprint)
+    function = s.kernel("writes", "random_write")
+    for per_sm in (2, 8) if s.quick else (1, 2, 4, 8):
+        if per_sm * _BLOCK > s.device["threads_per_sm"]:
+            continue
+        grid = s.device["sm_count"] * per_sm
+        sectors = ctypes.c_uint32(footprint // _SECTOR_BYTES)
+        yield {
+            "footprint_bytes": footprint,
+            "threads_per_sm": per_sm * _BLOCK,
+            "transactions": grid * _BLOCK * _STORES_PER_STEP * iterations,
+            "seconds": _seconds(s, function, grid, [memory, sectors, ctypes.c_int(iterations)]),
+        }
+    s.gpu.release(memory)
+
+
 BENCHMARKS: Mapping[str, Callable[[Session], Iterator[Sample]]] = {
     "alignment": _alignment,
     "mixes": _mixes,
     "strides.l1": partial(_strides, "l1"),
     "strides.shared": partial(_strides, "shared"),
     "random": _random_reads,
+    "random_writes": _random_writes,
 }

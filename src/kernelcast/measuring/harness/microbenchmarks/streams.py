@@ -20,7 +20,7 @@ def _streams(level: str, s: Session) -> Iterator[Sample]:
     size = min(max(1 << 30, 32 * l2), s.gpu.free_bytes() // 4) if level == "dram" else l2 // 4
     passes = 1 if level == "dram" else max(16, (1 << 31) // size)
     modes = ("read", "write", "copy") if level == "dram" else ("read",)
-    blocks = (2, 8) if s.quick else (1, 2, 3, 4, 6, 8)
+    blocks = (1, 2, 3, 8) if s.quick else (1, 2, 3, 4, 6, 8)
     plan = [(mode, shape, 1, n) for mode in modes for shape in _STREAMS for n in blocks]
     if level == "dram":
         plan += [("read", "4x4", stride, 4) for stride in (2, 4, 8, 16, 32)]
