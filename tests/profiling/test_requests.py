@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -108,7 +110,7 @@ def test_word_stride_conflicts_on_shared_memory_are_the_common_divisor_with_the_
         (8, 24, (2, 4, 2)),
         (16, 16, (4, 8, 4)),
         (16, 64, (16, 32, 4)),
-        (16, 0, (4, 2, 4)),
+        (16, 0, (2, 2, 2)),  # lanes that want the same in pairs return half as much
     ],
 )
 def test_shared_patterns_by_hand(access_bytes, stride, expected):
@@ -151,6 +153,31 @@ def test_wide_loads_from_global_memory_take_their_banks_in_turns():
     assert [load_of_rows(words, 8).passes for words in (32, 16, 8, 4, 2, 1)] == [2, 2, 4, 4, 2, 4]
 
 
+@pytest.mark.parametrize(
+    ("width", "lanes_alike", "distance", "passes"),
+    [
+        (16, 32, 1, 2),  # the tiles of attention: two passes for each load on an H100
+        (16, 16, 1, 2),  # two rows of a matrix product in double precision
+        (16, 1, 1, 4),
+        (8, 8, 1, 1),  # four rows of a product of pairs of halves
+        (8, 1, 1, 2),
+        (8, 2, 2, 1),  # every other lane wants what the one before it wanted
+        (4, 1, 1, 1),
+    ],
+)
+def test_wide_loads_whose_lanes_want_the_same_in_pairs_take_half_of_the_passes(
+    width, lanes_alike, distance, passes
+):
+    if distance == 1:
+        numbers = [lane // lanes_alike for lane in range(32)]
+    else:
+        numbers = [lane // 4 * 2 + lane % 2 for lane in range(32)]
+    addresses = [width * number for number in numbers]
+    found = profile(access_kernel(Space.SHARED, width), warp(0, 0), scattered(0, addresses))
+    (access,) = found.accesses
+    assert (access.passes, access.ideal_passes) == (passes, passes)
+
+
 def test_side_by_side_lines_lie_in_four_banks_of_tags():
     # Stride 32 words: 32 lines, eight in every bank. Stride 0 and 1: one line.
     base = GLOBAL_BASE + 4096
@@ -182,6 +209,36 @@ def test_what_passes_through_the_l1_cache_takes_no_passes(op_class):
     load, other = profile(both, warp(0, 0), *records).accesses
     assert [getattr(load, name) for name in PASS_COUNTS] == [1, 0, 1, 1]
     assert [getattr(other, name) for name in PASS_COUNTS] == [0, 0, 0, 0]
+
+
+def of_atomic(width: int, addresses: Sequence[int], *, counts_lanes: bool = False) -> float:
+    """Passes of an atomic on shared memory."""
+    one = instruction(0, OpClass.ATOMIC, space=Space.SHARED, access_bytes=width)
+    one = replace(one, traits=replace(one.traits, counts_lanes=counts_lanes))
+    found = profile(kernel([one]), warp(0, 0), scattered(0, addresses)).accesses
+    return found[0].passes
+
+
+@pytest.mark.parametrize(
+    ("width", "addresses", "passes"),
+    [
+        (4, [4 * lane for lane in range(32)], 1),
+        (4, [4 * (lane // 8) for lane in range(32)], 8),
+        (4, [0] * 32, 32),
+        (4, [128 * lane for lane in range(32)], 32),  # words of one bank
+        (4, [128 * (lane % 4) + 4 * (lane // 16) for lane in range(32)], 16),
+        (8, [8 * lane for lane in range(32)], 2),
+        (8, [8 * (lane // 2) for lane in range(32)], 4),
+    ],
+)
+def test_lanes_of_an_atomic_on_shared_memory_take_turns_at_their_bank(width, addresses, passes):
+    """Measured on an H100: lanes on one word take a cycle each, `atomics.atom_shared`."""
+    assert of_atomic(width, addresses) == passes
+
+
+def test_additions_of_one_are_counted_at_once():
+    assert of_atomic(4, [0] * 32, counts_lanes=True) == 1
+    assert of_atomic(4, [128 * lane for lane in range(32)], counts_lanes=True) == 32
 
 
 def test_inactive_groups_of_lanes_take_no_pass():
@@ -245,6 +302,8 @@ def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict
     expected |= {"requests": 1, "lanes": len(addresses)}
     if space in (Space.SHARED, Space.GLOBAL):
         group = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
+        if space is Space.SHARED and width > 4 and are_paired(addresses):
+            group *= 2
         expected["passes"] = bank_passes(width, addresses, group, 32)
         expected["ideal_passes"] = len({lane // group for lane in addresses})
     if space is Space.SHARED:
@@ -261,6 +320,14 @@ def expected_counts(space: Space, width: int, addresses: dict[int, int]) -> dict
             width = min(width, 4)
         expected |= device_counts(width, parts)
     return expected
+
+
+def are_paired(addresses: dict[int, int]) -> bool:
+    """Whether lanes want the same as their neighbours, or all as those one further."""
+    return any(
+        all(a == addresses.get(lane ^ distance, a) for lane, a in addresses.items())
+        for distance in (1, 2)
+    )
 
 
 def bank_passes(width: int, addresses: dict[int, int], group: int, banks: int) -> int:

@@ -202,6 +202,13 @@ class Traits:
         The class of arithmetic that it does with what it loads, where it is a load that computes.
     multiplies:
         It is a single-precision product, and nothing is added to it.
+    widens:
+        It is an integer product of which more than the lower 32 bits are wanted.
+    adds_floats:
+        It adds floating-point numbers to memory, as an atomic.
+    counts_lanes:
+        It adds one to words of shared memory, once for all lanes that go to the same where nobody
+        reads what was there before.
     """
 
     exits: bool = False
@@ -217,6 +224,9 @@ class Traits:
     product: MatrixProduct | None = None
     computes: OpClass | None = None
     multiplies: bool = False
+    widens: bool = False
+    adds_floats: bool = False
+    counts_lanes: bool = False
 
 
 _PLAIN = Traits()
@@ -235,6 +245,8 @@ class IssueControl:
         From its issue until its sources have been read, if nothing delays it.
     waits:
         Counters with how many of their releases may still be missing when it issues.
+    yields:
+        It gives way: another warp of its scheduler comes next, if one can.
     bank_reads, bank_reads_after_others:
         Registers that it reads from each bank at once, behind the instruction before it or behind
         one of another warp. Empty where it reads none, or waits until the banks are free.
@@ -244,6 +256,7 @@ class IssueControl:
     sources_counter: int | None = None
     sources_cycles: float = 0.0
     waits: tuple[tuple[int, int], ...] = ()
+    yields: bool = False
     bank_reads: tuple[int, ...] = ()
     bank_reads_after_others: tuple[int, ...] = ()
 

@@ -15,7 +15,8 @@ class OpClass(StrEnum):
     INT_MUL = "int_mul"  # multiply, multiply-add, dot products
     LOGIC = "logic"
     SHIFT = "shift"
-    BITFIELD = "bitfield"  # bfe, bfi, brev, popc, clz, bfind, prmt
+    BITFIELD = "bitfield"  # bfe, bfi, prmt
+    BIT_COUNT = "bit_count"  # popc, clz, bfind, brev
     COMPARE = "compare"  # set-predicate, select, minimum, maximum
     CONVERT = "convert"
     SFU = "sfu"  # reciprocal, root, sine, cosine, exponent, logarithm

@@ -19,7 +19,7 @@ from kernelcast.profiling.critical_path import dependence_chain
 from kernelcast.profiling.guards import active_threads
 from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.paths import PathLog
-from kernelcast.profiling.profile import BlockSample, Profile
+from kernelcast.profiling.profile import AtomicMeetings, BlockSample, Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 _BITS_SET = np.bitwise_count(np.arange(16))
@@ -105,7 +105,7 @@ class ProfileBuilder:
         other._flush()
         for name in ("whole", "arrivals", "warps", "threads", "divergent", "passed"):
             self._blocks[name] += other._blocks[name]
-        for name in ("counts", "tag_passes"):
+        for name in ("counts", "tag_passes", "rounds", "turns"):
             self._accesses[name] += other._accesses[name]
         self._states["added"] += other._states["added"]
         self._warp_instructions += other._warp_instructions
@@ -201,8 +201,8 @@ class ProfileBuilder:
             flops=summaries.flops(kernel, threads),
             chain_instructions=chain.instructions,
             chain_by_class=chain.by_class,
-            same_address_atomics=self._most_added(layout.LANES_ADDED) * scale,
-            merged_atomics=self._most_added(layout.MERGED) * scale,
+            atomics=self._atomics(layout.LANES_ADDED, layout.TURNS),
+            merged_atomics=self._atomics(layout.MERGED, layout.MERGED_TURNS),
             seconds=seconds,
             executor=executor,
             rules=self._rules,
@@ -218,8 +218,11 @@ class ProfileBuilder:
         np.add.at(self._accesses["counts"], met["shape"] >> layout.SHAPE_ROW_BITS, counts)
         self._memo["hits"] = 0
 
-    def _most_added(self, row: int) -> float:
-        return float(self._states[0]["added"][row].max())
+    def _atomics(self, words: int, turns: int) -> AtomicMeetings:
+        """What meets by word and by chunk, as two rows of `added` counted it, scaled."""
+        added, scale = self._states[0]["added"], self._launch.blocks / len(self._executed)
+        most, floats = (float(added[row].max()) * scale for row in (words, layout.FLOATS_ADDED))
+        return AtomicMeetings(most, floats, added[turns].astype(np.float64) * scale)
 
     def _instruction_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         warps = np.zeros(len(self._kernel.instructions))

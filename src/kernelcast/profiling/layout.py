@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.profiling.rules import MOST_TAG_BITS
 
 LINE_BYTES = 128
 LINE_SHIFT = LINE_BYTES.bit_length() - 1
+LINE_SECTORS = LINE_BYTES // SECTOR_BYTES
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
 """Codes of the state spaces; the first four are those a generic address can lead to."""
@@ -29,6 +30,8 @@ INSTRUCTION = np.dtype(
         ("effect", np.int64),
         ("row", np.int64),
         ("is_plain", np.int64),  # its lanes are in one space, and do not add to global memory
+        ("adds_floats", np.int64),
+        ("in_turn", np.int64),  # lanes that go to one word of shared memory follow each other
     ]
 )
 
@@ -82,6 +85,8 @@ ACCESS = np.dtype(
     [
         ("counts", np.int64, COUNTS),
         ("tag_passes", np.int64),
+        ("rounds", np.int64),  # of lines, and turns of sectors, of atomics on global memory
+        ("turns", np.int64),
         ("misses", np.int64),  # requests since one whose pattern was remembered
         # The array that was touched last: its number, its lines, and from the number of a page to
         # where it stands in the table of pages.
@@ -137,9 +142,13 @@ SHAPE_BASE_BITS, SHAPE_LISTED_BIT, SHAPE_ROW_BITS = 32, 40, 41
 """Of a shape: above the mask stand the place of the base in its period, whether the lanes are
 listed one by one, and the row of `ACCESS`."""
 ADDED_WORDS = 1 << 14
-"""Counters of atomics by their word; words this many apart share one."""
-LANES_ADDED, MERGED = range(2)
-"""Rows of `added`: every lane counts, or those of a request once that all go to one word."""
+"""Counters of atomics by their word, or chunk; those this many apart share one."""
+LANES_ADDED, MERGED, FLOATS_ADDED, TURNS, MERGED_TURNS = range(5)
+"""Rows of `added`: by word, every lane counts, or those of a request once that all add whole
+numbers to one word, or those that add floats; by chunk, turns of its sectors, and what these are
+where such lanes are one."""
+PAGE_CHUNKS = 8
+"""Chunks of a page of 4 KiB: pairs of lines, 512 bytes in all, every other pair of a KiB."""
 
 STATE = np.dtype(
     [
@@ -166,7 +175,7 @@ STATE = np.dtype(
         ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("group_diverged", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("pages", np.int64),  # of marks that are in use; their numbers start at 1
-        ("added", np.int64, (2, ADDED_WORDS)),  # atomics on global memory, by word
+        ("added", np.int64, (5, ADDED_WORDS)),  # atomics on global memory
         # The request being counted: its number, from 1 on and then anew, and what it asks for.
         ("request", np.int64),
         ("counts", np.int64, COUNTS),

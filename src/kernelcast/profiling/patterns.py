@@ -15,6 +15,7 @@ from kernelcast.profiling.layout import (
     GLOBAL,
     IDEAL_PASSES,
     LANES,
+    LINE_SECTORS,
     LINE_SHIFT,
     LINES,
     LOCAL,
@@ -29,6 +30,7 @@ from kernelcast.profiling.layout import (
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, lowest_bit, popcount
 
 _BANKS_MASK = 31
+_SECTOR_WORDS = 8
 _FEWEST_LANES = 8
 """Wide accesses are served by groups of lanes, of no fewer than these."""
 SECTOR = 1 << UNIT_BITS
@@ -84,9 +86,34 @@ def lanes_of_group(shift):
 
 
 @inner
-def _ask_lines(mask, shift, has_sectors, lanes, request, state):
+def _are_alike(mask, distance, lanes):
+    """Whether lanes that lie a `distance` apart, in pairs, want the same where both are active."""
+    rest = mask & mask >> distance
+    while rest:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        other = lane + distance
+        if not lane & distance and lanes[np.uint64(lane)] != lanes[np.uint64(other)]:
+            return False
+    return True
+
+
+@inner
+def _lanes_together(mask, shift, is_shared_load, lanes):
+    """How many lanes the banks serve together: twice as many of a wide load from shared memory
+    whose neighbouring lanes, or those one further, want the same in pairs."""
+    least = lanes_of_group(shift)
+    if not is_shared_load or least == WARP_LANES:
+        return least
+    if _are_alike(mask, 1, lanes) or _are_alike(mask, 2, lanes):
+        return 2 * least
+    return least
+
+
+@inner
+def _ask_lines(mask, shift, has_sectors, group_lanes, lanes, request, state):
     """Ask for words of arrays or of shared memory; return how many lines, or rows of banks."""
-    group = -lanes_of_group(shift)
+    group = -group_lanes
     lines = np.int64(0)
     rest = mask
     while rest:
@@ -117,12 +144,11 @@ def _ask_local(mask, shift, lanes, request, state):
 
 
 @inlined
-def count_passes(mask, shift, state):
+def count_passes(mask, group_lanes, state):
     """Passes in which the banks serve what was asked for, group of lanes by group, and how few
     they would be without conflicts."""
     passes = np.int64(0)
     ideal = np.int64(0)
-    group_lanes = lanes_of_group(shift)
     for first in range(0, WARP_LANES, group_lanes):
         worst = np.int64(0)
         for unit in range(first, first + group_lanes):
@@ -130,6 +156,67 @@ def count_passes(mask, shift, state):
         passes += worst
         ideal += (mask >> first) & ((1 << group_lanes) - 1) != 0
     return passes, ideal
+
+
+@inner
+def _load_by_lanes(mask, shift, lanes, state):
+    """Fill `load` with the lanes that want each bank, those that want one word too."""
+    group = -lanes_of_group(shift)
+    for unit in range(WARP_LANES):
+        state.load[unit] = 0
+    rest = mask
+    while rest:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        state.load[np.uint64(unit_of(lane, lanes[np.uint64(lane)], shift, group))] += 1
+
+
+@inlined
+def chunk_of(line):
+    """The chunk that a line lies in (`layout.PAGE_CHUNKS`)."""
+    return line >> 3 << 1 | line >> 1 & 1
+
+
+@inner
+def turns_of_line(line, mask, lanes, state):
+    """Of an atomic, the lanes on one line, and how its sectors serve them.
+
+    Returns the lanes, the rounds in which the line is asked for, and the turns that its sectors
+    take together: as many each as lanes go to one of its words.
+    """
+    for word in range(WARP_LANES):
+        state.load[word] = 0
+    together = np.int64(0)
+    rest = mask
+    while rest:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        address = lanes[np.uint64(lane)]
+        if address >> LINE_SHIFT == line:
+            together |= np.int64(1) << lane
+            state.load[np.uint64(address >> 2 & _BANKS_MASK)] += 1
+    rounds, turns = np.int64(0), np.int64(0)
+    for sector in range(LINE_SECTORS):
+        most = np.int64(0)
+        for word in range(_SECTOR_WORDS):
+            most = max(most, state.load[np.uint64(_SECTOR_WORDS * sector + word)])
+        rounds = max(rounds, most)
+        turns += most
+    return together, rounds, turns
+
+
+@inner
+def count_rounds(mask, lanes, state):
+    """Rounds of all lines of an atomic, and turns of their sectors."""
+    rounds, turns = np.int64(0), np.int64(0)
+    rest = mask
+    while rest:
+        line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
+        together, of_line, of_sectors = turns_of_line(line, rest, lanes, state)
+        rounds += of_line
+        turns += of_sectors
+        rest &= ~together
+    return rounds, turns
 
 
 @inlined
@@ -153,12 +240,16 @@ def count_pattern(mask, instruction, space, lanes, state):
     for unit in range(WARP_LANES):
         state.load[unit] = 0
     lines, request = np.int64(0), next_request(state)
+    is_shared_load = space == SHARED and instruction.effect == READS
+    together = _lanes_together(mask, shift, is_shared_load, lanes)
     if space in (GLOBAL, SHARED):
-        lines = _ask_lines(mask, shift, space == GLOBAL, lanes, request, state)
+        lines = _ask_lines(mask, shift, space == GLOBAL, together, lanes, request, state)
     elif space == LOCAL:
         lines = _ask_local(mask, shift, lanes, request, state)
+    if space == SHARED and instruction.in_turn:
+        _load_by_lanes(mask, shift, lanes, state)
     if space == SHARED or (space == GLOBAL and instruction.effect == READS):
-        counts[PASSES], counts[IDEAL_PASSES] = count_passes(mask, shift, state)
+        counts[PASSES], counts[IDEAL_PASSES] = count_passes(mask, together, state)
     sectors = _take_sectors(lines, state)
     if space in (GLOBAL, LOCAL):
         counts[SECTORS], counts[LINES], counts[DIVERGENT] = sectors, lines, lines > 1

@@ -57,6 +57,25 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class AtomicMeetings:
+    """How atomics of a launch on global memory meet; of a sample, as if every block went there.
+
+    `most_on_word` counts the lanes on the word that most go to, and `floats_on_word` those that add
+    floating-point numbers to the word to which most do; `chunk_turns` are the turns of sectors by
+    chunk of 512 bytes (`layout.PAGE_CHUNKS`), those of chunks far apart together.
+    """
+
+    most_on_word: float = 0.0
+    floats_on_word: float = 0.0
+    chunk_turns: NDArray[np.float64] = field(
+        default_factory=lambda: np.zeros(0), repr=False, compare=False
+    )
+
+
+_NO_ATOMICS = AtomicMeetings()
+
+
+@dataclass(frozen=True, slots=True)
 class AccessProfile:
     """All executions of one static memory instruction in one space.
 
@@ -70,11 +89,20 @@ class AccessProfile:
         those of the requests that touch more than one line.
     passes
         shared memory and loads from global memory: cycles in which 32 banks of 4 B serve the
-        request, equal words merged (1 without conflicts; a 64- or 128-bit access is served by half-
-        or quarter-warps and takes 2 or 4 at the least). The L1 cache lies in the banks of shared
-        memory from compute capability 7.0 on: gpu-benches' gpu-strides counts the same passes.
+        request, equal words merged, but not those of atomics, of which each lane takes a cycle
+        unless they only count lanes (1 without conflicts; a 64- or 128-bit access is served by
+        half- or quarter-warps and takes 2 or 4 at the least, in shared memory 1 or 2 where all
+        lanes want the same in pairs, with their neighbours or with those one further: the
+        profiler's counts on an H100, and NVIDIA on compute capability 7.0 to 7.5,
+        forums.developer.nvidia.com/t/77228). The L1 cache lies in the banks of shared memory from
+        compute capability 7.0 on: gpu-benches' gpu-strides counts the same passes.
     ideal_passes
         passes that a conflict-free pattern of the same width and lanes would take.
+
+    rounds, turns
+        atomics on global memory only: lanes on one word follow each other, so that a line is asked
+        for in as many rounds as lanes go to one of its words, and its sectors take such a turn each
+        as often as lanes go to one of theirs.
 
     The others are 0 unless the profile's `rules` ask for them:
 
@@ -115,6 +143,8 @@ class AccessProfile:
     passes_half_warp: float = 0.0
     ideal_passes: float = 0.0
     tag_passes: float = 0.0
+    rounds: float = 0.0
+    turns: float = 0.0
 
     @property
     def bytes(self) -> float:
@@ -200,9 +230,8 @@ class Profile:
     executed by warps, `divergent_branches` those at which a warp's lanes took both paths. `flops`
     counts floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a
     fused multiply-add. `chain_instructions` is the length of the representative warp's longest
-    chain of dependent instructions, made of `chain_by_class`. `same_address_atomics` counts the
-    lanes' atomics on the word of global memory that most go to; of a sample, as if every block went
-    to it as often. In `merged_atomics` those of a request that all go to one word are one.
+    chain of dependent instructions, made of `chain_by_class`. `atomics` are those on global
+    memory; in `merged_atomics` the lanes of a request that all go to one word are one.
     `representatives` stand for groups of warps that are unlike (see `profiling.representatives`);
     empty where `warp` alone is enough.
     """
@@ -223,8 +252,8 @@ class Profile:
     flops: Mapping[str, float] = field(default_factory=dict)
     chain_instructions: float = 0.0
     chain_by_class: Mapping[OpClass, float] = field(default_factory=dict)
-    same_address_atomics: float = 0.0
-    merged_atomics: float = 0.0
+    atomics: AtomicMeetings = _NO_ATOMICS
+    merged_atomics: AtomicMeetings = _NO_ATOMICS
     seconds: float = 0.0
     executor: str = ""
     rules: AccessRules = NO_RULES

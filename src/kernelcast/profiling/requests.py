@@ -19,16 +19,20 @@ from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling.layout import (
     ADDED_WORDS,
     COUNTS,
+    FLOATS_ADDED,
     GENERIC,
     GENERIC_SPACES,
     GLOBAL,
     LANES_ADDED,
+    LINE_SHIFT,
     MERGED,
+    MERGED_TURNS,
     READS,
     SHAPE_BASE_BITS,
     SHAPE_LISTED_BIT,
     SHAPE_ROW_BITS,
     SHARED,
+    TURNS,
     WRITES,
 )
 from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
@@ -40,7 +44,7 @@ from kernelcast.profiling.memo import (
     remember,
     stands_at,
 )
-from kernelcast.profiling.patterns import count_pattern
+from kernelcast.profiling.patterns import chunk_of, count_pattern, turns_of_line
 from kernelcast.profiling.scattered import count_scattered
 from kernelcast.profiling.touches import (
     PERIOD,
@@ -69,21 +73,44 @@ class RequestTables(NamedTuple):
 
 
 @inner
-def _count_added(mask, lanes, state):
-    """Count the lanes of an atomic by the word that each goes to, and once where that is one."""
+def _count_words(mask, adds_floats, lanes, state):
+    """Count the lanes of an atomic by the word that each goes to, and once where that is one.
+
+    Returns whether it is, and a sum of the lanes would be the same in any order.
+    """
     first = np.int64(-1)
     is_one = True
     rest = mask
     while rest:
         lane = lowest_bit(rest)
         rest &= rest - 1
-        word = lanes[lane] >> 2 & (ADDED_WORDS - 1)
+        word = lanes[lane] >> 2
         first = word if first < 0 else first
         is_one = is_one and word == first
-        state.added[LANES_ADDED, word] += 1
-        state.added[MERGED, word] += 1
-    if is_one:
-        state.added[MERGED, first] -= popcount(mask) - 1
+        place = word & (ADDED_WORDS - 1)
+        state.added[LANES_ADDED, place] += 1
+        state.added[MERGED, place] += 1
+        state.added[FLOATS_ADDED, place] += adds_floats
+    if not is_one or adds_floats:
+        return False
+    state.added[MERGED, first & (ADDED_WORDS - 1)] -= popcount(mask) - 1
+    return True
+
+
+@inner
+def _count_added(mask, adds_floats, lanes, access, state):
+    """Count an atomic by word and by chunk, and its rounds and turns."""
+    is_merged = _count_words(mask, adds_floats, lanes, state)
+    rest = mask
+    while rest:
+        line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
+        together, rounds, of_sectors = turns_of_line(line, rest, lanes, state)
+        rest &= ~together
+        chunk = chunk_of(line) & (ADDED_WORDS - 1)
+        state.added[TURNS, chunk] += of_sectors
+        state.added[MERGED_TURNS, chunk] += 1 if is_merged else of_sectors
+        access.rounds += rounds
+        access.turns += of_sectors
 
 
 @inlined
@@ -260,7 +287,8 @@ def _record_special(instruction, mask, lanes, scratch, tables, state):
         for lane in range(WARP_LANES):
             scratch[lane] = lanes[lane] - subtract
         if space == GLOBAL and instruction.effect == READS | WRITES:
-            _count_added(inside, scratch, state)
+            access = tables.accesses[row]
+            _count_added(inside, instruction.adds_floats, scratch, access, state)
         if not _record_listed(instruction, row, space, inside, scratch, tables, state):
             return False
         rest &= ~inside

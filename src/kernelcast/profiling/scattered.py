@@ -97,7 +97,7 @@ def count_scattered(mask, instruction, access, lanes, arrays, state):
     counts[LINES] += lines
     counts[DIVERGENT] += lines > 1
     if effect == READS:
-        passes, ideal = count_passes(mask, shift, state)
+        passes, ideal = count_passes(mask, lanes_of_group(shift), state)
         counts[PASSES] += passes
         counts[IDEAL_PASSES] += ideal
         if state.tag_bank_bits[0]:

@@ -69,7 +69,10 @@ def access_profiles(
     rows: Sequence[AccessRow], table: IntegerTable, scale: float
 ) -> tuple[AccessProfile, ...]:
     """The rows that have requests, scaled."""
-    tag_passes = (table["tag_passes"].astype(np.float64) * scale).tolist()
+    scaled = {
+        name: (table[name].astype(np.float64) * scale).tolist()
+        for name in ("counts", "tag_passes", "rounds", "turns")
+    }
     return tuple(
         AccessProfile(
             instruction=row.instruction.index,
@@ -91,10 +94,10 @@ def access_profiles(
             passes_half_warp=numbers[layout.PASSES_HALF_WARP],
             ideal_passes=numbers[layout.IDEAL_PASSES],
             tag_passes=tags,
+            rounds=rounds,
+            turns=turns,
         )
-        for row, numbers, tags in zip(
-            rows, (table["counts"].astype(np.float64) * scale).tolist(), tag_passes, strict=True
-        )
+        for row, numbers, tags, rounds, turns in zip(rows, *scaled.values(), strict=True)
         if numbers[layout.REQUESTS]
     )
 

@@ -72,6 +72,7 @@ def access_rows(kernel: Kernel) -> tuple[AccessRow, ...]:
 def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable:
     """`layout.INSTRUCTION` for every instruction, 0 where it is no access."""
     table = np.zeros(len(kernel.instructions), layout.INSTRUCTION)
+    read = {register for instruction in kernel.instructions for register in instruction.reads}
     for number in reversed(range(len(rows))):  # the first row of an instruction stays
         instruction = rows[number].instruction
         assert instruction.space is not None
@@ -84,6 +85,9 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
             _EFFECTS[op_class],
             number,
             space is not Space.GENERIC and not adds and instruction.access_bytes > 0,
+            instruction.traits.adds_floats,
+            op_class is OpClass.ATOMIC
+            and not (instruction.traits.counts_lanes and read.isdisjoint(instruction.writes)),
         )
     return table
 

@@ -185,10 +185,8 @@ def test_space_and_width(name: str, space: Space | None, access_bytes: int) -> N
         ("ex2.approx.ftz.bf16x2 lg2.approx.f32 tanh.approx.f32", OpClass.SFU),
         ("and.b32 or.pred xor.b64 not.b16 cnot.b32 lop3.b32", OpClass.LOGIC),
         ("shl.b32 shr.s64 shf.l.wrap.b32", OpClass.SHIFT),
-        (
-            "bfe.u32 bfi.b64 brev.b32 popc.b64 clz.b32 bfind.s32 prmt.b32.f4e fns.b32",
-            OpClass.BITFIELD,
-        ),
+        ("bfe.u32 bfi.b64 prmt.b32.f4e fns.b32", OpClass.BITFIELD),
+        ("brev.b32 popc.b64 clz.b32 bfind.s32", OpClass.BIT_COUNT),
         (
             "setp.lt.and.f32 set.eq.u32.f32 selp.f64 slct.s32.f32 min.s32 max.NaN.f16x2",
             OpClass.COMPARE,

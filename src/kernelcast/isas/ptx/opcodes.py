@@ -134,7 +134,7 @@ _TABLE: Mapping[str, _OpcodeRule] = {
     **_rules("lop3", OpClass.LOGIC, 5, 6),
     **_rules("shl shr", OpClass.SHIFT, 3),
     **_rules("shf", OpClass.SHIFT, 4),
-    **_rules("brev popc clz bfind", OpClass.BITFIELD, 2),
+    **_rules("brev popc clz bfind", OpClass.BIT_COUNT, 2),
     **_rules("bmsk szext", OpClass.BITFIELD, 3),
     **_rules("bfe prmt fns", OpClass.BITFIELD, 4),
     **_rules("bfi", OpClass.BITFIELD, 5),

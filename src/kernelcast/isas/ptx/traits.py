@@ -35,6 +35,8 @@ _OF_WHOLE_WARPS = frozenset(("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"
 _EXITS = frozenset(("ret", "exit"))
 _WITH_CARRY = frozenset(("addc", "subc", "madc"))
 _WIDE = frozenset(("f64", "s64", "u64"))
+_WIDER = frozenset(("wide", "hi"))
+_FLOATS = frozenset(("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"))
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _ELEMENT_BITS = {"f64": 64, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8}
 _WARPS_OF_GROUP = 4
@@ -46,6 +48,8 @@ def with_traits(instruction: Instruction) -> Instruction:
     mask = _member_mask(instruction)
     if mask is not None:
         traits = replace(traits, member_mask=mask)
+    if _counts_lanes(instruction):
+        traits = replace(traits, counts_lanes=True)
     return instruction if traits == instruction.traits else replace(instruction, traits=traits)
 
 
@@ -61,7 +65,9 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         reads_carry=opcode in _WITH_CARRY,
         writes_carry="cc" in words,
         converts_wide=op_class is OpClass.CONVERT and not words.isdisjoint(_WIDE),
+        adds_floats=op_class is OpClass.ATOMIC and not words.isdisjoint(_FLOATS),
         product=_product(opcode, modifiers) if op_class is OpClass.TENSOR else None,
+        widens=op_class is OpClass.INT_MUL and not words.isdisjoint(_WIDER),
     )
 
 
@@ -84,6 +90,15 @@ def _member_mask(i: Instruction) -> Register | Immediate | None:
         return None
     mask = i.operands[-1]
     return mask if isinstance(mask, Register | Immediate) else None
+
+
+def _counts_lanes(i: Instruction) -> bool:
+    """Whether it may become `ATOMS.POPC.INC`, from compute capability 8.0 on.
+
+    Operands are compared as text: a stored trace keeps no more of them.
+    """
+    is_sum = i.opcode in ("atom", "red") and {"shared", "add", "u32"} <= {*i.modifiers}
+    return is_sum and str(i.operands[-1]) == str(Immediate(1))
 
 
 def _product(opcode: str, modifiers: tuple[str, ...]) -> MatrixProduct | None:

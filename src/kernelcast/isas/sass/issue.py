@@ -23,6 +23,7 @@ def issue_control(instruction: SassInstruction, reads: RegisterReads) -> IssueCo
         sources_counter=control.read_barrier,
         sources_cycles=sources_read_cycles(instruction) if has_sources else 0.0,
         waits=tuple((wait.barrier, wait.outstanding) for wait in requests(instruction)),
+        yields=control.yields,
         bank_reads=reads.after_own,
         bank_reads_after_others=reads.after_others,
     )

@@ -11,6 +11,7 @@ from kernelcast.ir import OpClass, Space
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.opcodes import opcode
 from kernelcast.isas.sass.scoreboards import Release
+from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
 
 _NEEDED_BY = "static timing"
@@ -32,7 +33,7 @@ It stands for every chip: nobody has published others.
 _ALIKE = {"LD": "LDG", "LDL": "LDG", "ST": "STG", "STL": "STG", "RED": "STG", "REDG": "STG"}
 _OTHER_SOURCES_READ_CYCLES = _SOURCES_READ_CYCLES["LDS"][0]
 _ARITHMETIC = frozenset(
-    {OpClass.FP64, OpClass.SFU, OpClass.CONVERT, OpClass.BITFIELD, OpClass.SHUFFLE, OpClass.TENSOR}
+    {OpClass.FP64, OpClass.SFU, OpClass.CONVERT, OpClass.BIT_COUNT, OpClass.SHUFFLE, OpClass.TENSOR}
 )
 
 
@@ -66,7 +67,7 @@ class MachineLatencies:
         if row.op_class in (OpClass.LOAD, OpClass.ATOMIC):
             return self._memory(instruction.opcode, row.space)
         if row.op_class in _ARITHMETIC:
-            known = self.machine.get(f"latency.{row.op_class}")
+            known = class_number(self.machine, "latency", row.op_class)
             return self._number("shared") if known is None else known
         return self._number(self.level if row.op_class is OpClass.ASYNC_COPY else "shared")
 

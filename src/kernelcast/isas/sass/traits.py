@@ -19,6 +19,7 @@ from kernelcast.ir import (
 from kernelcast.isas.sass.early_opcodes import early_opcodes
 
 _PRODUCTS = frozenset(("FMUL", "FMUL32", "FMUL32I"))
+_WIDER = frozenset(("WIDE", "HI"))
 _RECONVERGES = frozenset(("BSYNC", "WARPSYNC"))
 _HINTS = {
     "EF": CacheHint.LEAVES_FIRST,
@@ -30,6 +31,7 @@ _OF_BLOCK = frozenset(("CTA", "SM"))
 _BULK = ("UBLK", "UTMA")
 """How opcodes of bulk copies begin."""
 _WIDE = frozenset(("F64", "S64", "U64"))
+_FLOATS = frozenset(("F32", "F64", "F16x2", "BF16x2", "BF16_V2"))
 _WARP_SHAPES = {
     "1684": (16, 8, 4),
     "1688": (16, 8, 8),
@@ -77,6 +79,9 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         product=_product(i) if i.op_class is OpClass.TENSOR else None,
         computes=_computes(i),
         multiplies=i.opcode in _PRODUCTS,
+        widens=i.op_class is OpClass.INT_MUL and not _WIDER.isdisjoint(i.modifiers),
+        adds_floats=i.op_class is OpClass.ATOMIC and not _FLOATS.isdisjoint(i.modifiers),
+        counts_lanes=i.opcode == "ATOMS" and "POPC" in i.modifiers,
     )
 
 
