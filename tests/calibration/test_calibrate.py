@@ -41,6 +41,7 @@ def expected(truth) -> dict[str, float]:
         "l1.bandwidth": truth.near["l1"],
         "shared.bandwidth": truth.near["shared"],
         "l2.bandwidth": truth.stream["l2"],
+        "noc.bandwidth": truth.stream["l2"],
         "dram.achieved_bandwidth": truth.stream["dram"],
         "launch.overhead": truth.launch_s,
         "mwp_cwp.mem_ld": truth.dram,
@@ -50,9 +51,14 @@ def expected(truth) -> dict[str, float]:
         "volkov.latency_slope": truth.loaded_slope,
         "volkov.latency_capacity": truth.capacity,
         "latency.l2_far": truth.l2_far,
+        "latency.l2_spread": (truth.l2_far - truth.l2) / 2,
+        "latency.dram_spread": truth.dram_spread,
+        "dram.write_wait": truth.write_wait_s,
         "latency.constant": truth.constant,
         "latency.transaction": truth.transaction,
+        "throughput.convert": truth.rate["convert"],
         "throughput.convert64": truth.rate["convert_f64"],
+        "latency.convert": truth.latency["convert"],
         "latency.tlb_miss": truth.tlb_miss,
         "tlb.reach": truth.tlb_bytes,
         "l1.reach": truth.l1_bytes,
@@ -61,14 +67,18 @@ def expected(truth) -> dict[str, float]:
         "latency.atomic_conflict": truth.atomic_conflict,
         "latency.atomic_shared": truth.atomic_shared,
         "latency.atomic_shared_conflict": truth.atomic_shared_conflict,
+        "atomics.shared_lane_cycles": truth.shared_lane,
         "atomics.same_address": truth.same_address_s,
         "atomics.rate": truth.additions_per_s,
-        "latency.branch": truth.branch,
+        "latency.branch_taken": truth.branch,
         "latency.divergence": truth.divergence,
         "latency.store_next": truth.store_next,
         "sm.loads_per_warp": truth.loads_per_warp,
         "sm.sectors_in_flight": truth.sectors_in_flight,
         "dram.scattered_rate": truth.scattered_per_s,
+        "l2.write_rate": truth.writes_per_s,
+        "l2.request_rate": 4 * truth.scattered_per_s,
+        "l2.write_bandwidth": truth.stream["l2"] * 3 / 4,
         "launch.block_interval": truth.block_s,
         "pcie.bandwidth": truth.copy_rate["HtoD"],
         "pcie.bandwidth_to_host": truth.copy_rate["DtoH"],
@@ -93,7 +103,8 @@ def test_a_known_chip_comes_back(truth, raw_file):
     assert not found.remarks
     values = {f.path: f.quantity.value for f in found.findings}
     for path, number in expected(truth).items():
-        assert values[path] == pytest.approx(number, rel=0.02), path
+        # A spread is the small difference of large numbers, each with its noise.
+        assert values[path] == pytest.approx(number, rel=0.05 if "spread" in path else 0.02), path
     fitted = {rule.path for rule in rules((8, 0))}
     assert fitted <= set(expected(truth)) | {"latency.issue_next"}, "a number nobody checks"
 
@@ -109,6 +120,7 @@ def calibrate_only(names, chip, folder):
         ((7, 5), {"tensor": "m16n8k8_f16", "tensor_int8": "m8n8k16_s8"}),
         ((8, 9), {"tensor": "m16n8k16_f16", "tensor_fp8": "m16n8k32_e4m3"}),
         ((9, 0), {"tensor": "f16_n256", "tensor_fp8": "e4m3_n128", "tensor_fp64": "m16n8k8_f64"}),
+        ((9, 0), {"tensor_warp": "m16n8k16_f16"}),
         ((10, 0), {"tensor": "tcgen05_f16_n256", "tensor_fp8": "tcgen05_e4m3_n256"}),
         ((12, 0), {"tensor": "m16n8k16_f16", "tensor_fp8": "m16n8k32_e4m3"}),
     ],
@@ -124,6 +136,15 @@ def test_the_rate_of_matrices_is_that_of_the_chips_best_instruction(capability, 
     }
     for name, shape in best.items():
         assert rates[name] == pytest.approx(chip.matrix_rate[shape], rel=0.02), name
+
+
+def test_only_conversions_that_their_units_do_are_counted(tmp_path):
+    """Since 8.6 an integer becomes a float elsewhere; the next conversion waits 6 cycles for it."""
+    chip = known_chip((9, 0))
+    found = calibrate_only(("arithmetic.convert",), chip, tmp_path)
+    values = {f.path: f.quantity.value for f in found.findings}
+    assert values["throughput.convert"] == pytest.approx(chip.rate["convert"] / 2, rel=0.02)
+    assert values["latency.convert"] == pytest.approx(2 * chip.latency["convert"] - 6, rel=0.02)
 
 
 def test_writes_that_are_faster_than_reads_are_no_rate_of_all_streams(tmp_path):
@@ -152,7 +173,7 @@ def test_a_limit_that_is_never_met_is_no_number(tmp_path):
     found = calibrate_only(("in_flight.warp", "tlb"), chip, tmp_path)
     gaps = {gap.path: gap.why for gap in found.gaps}
     assert "no limit up to 24 loads" in gaps["sm.loads_per_warp"]
-    assert "does not rise" in gaps["tlb.reach"]
+    assert "does not rise by a tenth: 210 cycles at first" in gaps["tlb.reach"]
 
 
 def test_a_limit_of_the_rate_is_not_taken_for_one_of_what_is_in_flight(document, tmp_path):
@@ -163,7 +184,7 @@ def test_a_limit_of_the_rate_is_not_taken_for_one_of_what_is_in_flight(document,
         sample["warp_cycles"] = [sample["hops"] * latency]
     (gap,) = calibrated(document, tmp_path).gaps
     assert gap.path == "sm.sectors_in_flight"
-    assert "is above 5%" in gap.why
+    assert "what is limited is the rate: sectors per cycle, 2 from l2, 2 from dram" in gap.why
 
 
 def test_the_machine_file_loads_with_every_finding(raw_file, tmp_path):

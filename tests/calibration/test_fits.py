@@ -24,6 +24,24 @@ def test_a_bent_line_has_a_residual():
     assert fits.line([1, 2, 3, 4], [1, 4, 9, 16]).residual > 0.1
 
 
+@given(floor=st.floats(5, 120), intercept=POSITIVE, slope=POSITIVE)
+def test_a_line_is_found_above_what_something_else_takes(floor, intercept, slope):
+    """The floor shows where it is met at two points; else it is the line alone."""
+    xs = [8.0, 16.0, 32.0, 64.0, 128.0]
+    line = [intercept + slope * x for x in xs]
+    met = sum(y < floor for y in line)
+    found = fits.floored_line(xs, [max(floor, y) for y in line])
+    if met in (0, 2, 3):
+        assert found.line.slope == pytest.approx(slope, rel=1e-6)
+        assert found.line.intercept == pytest.approx(intercept, rel=1e-6)
+        assert found.floor == (pytest.approx(floor) if met else 0.0)
+        assert found.at(256.0) == found.line.at(256.0)
+
+
+def test_a_curve_is_no_line_above_a_floor():
+    assert fits.floored_line([1, 2, 3, 4, 5, 6], [1, 4, 9, 16, 25, 36]).residual > 0.05
+
+
 def test_the_error_of_a_slope_grows_as_it_sinks_in_the_noise():
     """A line may fit well and its slope be unknown: 700 cycles that grow by half a cycle each."""
     x = np.arange(32.0)

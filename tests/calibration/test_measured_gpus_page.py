@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelcast.calibration.calibrate import Calibration
+from kernelcast.calibration.calibrate import Calibration, calibrate
 from kernelcast.calibration.gpu_benches import calibrate_tables
 from kernelcast.machines.loader import load_machine
+from kernelcast.measuring.raw import read_raw
 from kernelcast.reporting.documents.calibrate import calibrate_document
 from kernelcast.reporting.text.calibrate import comparison_table
 
@@ -26,6 +27,11 @@ COMMAND = re.compile(
 COMMANDS = [
     pytest.param(m, id=f"{m['gpu']} {m['against']}") for m in COMMAND.finditer(PAGE.read_text())
 ]
+OWN = re.compile(
+    r"```\nkernelcast calibrate measurements/data/(?P<gpu>\S+)/raw\.json\.gz --against \S+\n```\n"
+    r"(?:(?:[^|\n].*)?\n)*(?P<table>(?:\|.*\n)+)"
+)
+OWN_TABLES = [pytest.param(m, id=m["gpu"]) for m in OWN.finditer(PAGE.read_text())]
 SHARES = ("dram.write_bandwidth", "dram.achieved_bandwidth", "dram.mixed_bandwidth")
 
 
@@ -37,7 +43,17 @@ def calibration(command: re.Match[str]) -> Calibration:
 
 
 def test_the_page_has_its_commands():
-    assert len(COMMANDS) == 5
+    assert (len(COMMANDS), len(OWN_TABLES)) == (5, 2)
+
+
+@pytest.mark.parametrize("own", OWN_TABLES)
+def test_what_was_measured_here_is_what_calibration_finds(own):
+    """The columns beside it are a machine file of the past, which stays as it was."""
+    raw = PAGE.parents[1] / "measurements" / "data" / own["gpu"] / "raw.json.gz"
+    found = calibrate_document(calibrate(read_raw(str(raw))), load_machine(own["gpu"]))
+    _, _, *now = comparison_table(found).splitlines()
+    _, _, *page = own["table"].splitlines()
+    assert [row.split("|")[1:4] for row in page] == [row.split("|")[1:4] for row in now]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -210,8 +210,9 @@ WORKINGS = {
     "sm.profiler_counters": (0, 0, 0, 0, 0, 0, 1),
 }
 """How a Tesla 1.0, Tesla 1.3, Fermi, Kepler, Maxwell, Pascal and Turing work."""
-OTHERWISE = {"l2.fills_partial_sectors": (0,)}
-"""What single chips do: a TITAN V writes parts of sectors without reading the rest."""
+OTHERWISE = {"l2.fills_partial_sectors": (0,), "sm.policy": (3,)}
+"""What single chips do: a TITAN V writes parts of sectors without reading the rest, and an H100
+lets its warps wait in line."""
 GENERATIONS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980", "gtx-1080", "t4")
 
 
@@ -280,7 +281,7 @@ def test_hong_kim_table_6(name: str, mem_ld: int, uncoalesced: int, coalesced: i
     for path, value in values.items():
         quantity = m.quantities[f"mwp_cwp.{path}"]
         assert (quantity.value, quantity.kind) == (value, Provenance.FITTED)
-    assert machine("h100-sxm").get("mwp_cwp.mem_ld") is None
+    assert machine("a100-sxm-80gb").get("mwp_cwp.mem_ld") is None
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,7 @@ def reference_rows() -> list[dict[str, str]]:
         ("t4", "Tesla T4"),
         ("rtx-a4000", "RTX A4000"),
         ("l40s", "L40S"),
-        ("h200-sxm", "H200 SXM"),
+        ("h100-pcie", "H100 PCIe"),
         ("b200", "B200"),
         ("rtx-5090", "RTX 5090"),
     ],

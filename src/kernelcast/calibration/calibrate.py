@@ -12,7 +12,7 @@ from typing import Any
 from kernelcast.calibration.fits import UnfitError
 from kernelcast.calibration.picture import Picture
 from kernelcast.calibration.rules import Rule, rules
-from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant
+from kernelcast.calibration.rules.base import MAX_RESIDUAL, constant, pin_bandwidth
 from kernelcast.errors import InputError
 from kernelcast.files import write_whole
 from kernelcast.machines.loader import load_machine, machine_names
@@ -138,7 +138,7 @@ def _driver(device: Mapping[str, Any]) -> str:
 
 
 def _stated(raw: Raw) -> Iterator[Finding]:
-    """Numbers that the driver gives. DRAM transfers twice in a clock of its command bus."""
+    """Numbers that the driver gives."""
     device = raw.device
     numbers: dict[str, float] = {
         "sm.count": device["sm_count"],
@@ -146,10 +146,10 @@ def _stated(raw: Raw) -> Iterator[Finding]:
         "l2.size": device["l2_bytes"],
         "dram.size": device["memory_bytes"],
     }
-    memory_khz, bits = device.get("memory_clock_khz"), device.get("memory_bus_bits")
-    if isinstance(memory_khz, int) and isinstance(bits, int):
-        numbers["clock.memory"] = memory_khz * 1e3
-        numbers["dram.bandwidth"] = 2 * memory_khz * 1e3 * bits / 8
+    pins = pin_bandwidth(device)
+    if pins is not None:
+        numbers["clock.memory"] = device["memory_clock_khz"] * 1e3
+        numbers["dram.bandwidth"] = pins
     source = f"driver {_driver(device)} on {device['name']}, {raw.date[:10]}"
     for path, value in numbers.items():
         if value > 0:

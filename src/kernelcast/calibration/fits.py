@@ -44,6 +44,22 @@ class StraightLine:
 
 
 @dataclass(frozen=True, slots=True)
+class FlooredLine:
+    """y = max(floor, line); `floor` is 0 where the line holds from the first point on.
+
+    `residual` is the root mean square error over the mean |y|.
+    """
+
+    floor: float
+    line: StraightLine
+    residual: float
+
+    def at(self, x: float) -> float:
+        """The law's y."""
+        return max(self.floor, self.line.at(x))
+
+
+@dataclass(frozen=True, slots=True)
 class Plateau:
     """A level that values stay at; `residual` their standard deviation over it."""
 
@@ -109,6 +125,29 @@ def line(x: Values, y: Values) -> StraightLine:
         (variance / spread) ** 0.5,
         (variance * (1 / len(xs) + float(xs.mean()) ** 2 / spread)) ** 0.5,
     )
+
+
+def floored_line(x: Values, y: Values) -> FlooredLine:
+    """y = max(floor, intercept + slope x): something else takes `floor` beside what x counts.
+
+    Least squares over where the line begins. A floor is seen at two x at least, and so is the line.
+    """
+    xs, ys = _arrays(x, y)
+    places = np.unique(xs)
+    found = []
+    for begin in (0, *range(2, len(places) - 1)):
+        is_rising = xs >= places[begin]
+        rising = line(list(xs[is_rising]), list(ys[is_rising]))
+        floor = float(ys[~is_rising].mean()) if begin else 0.0
+        law = np.maximum(floor, rising.intercept + rising.slope * xs)
+        found.append(FlooredLine(floor, rising, _relative(ys - law, ys)))
+    return min(found, key=lambda law: law.residual)
+
+
+def between(points: Sequence[tuple[float, float]], x: float) -> float:
+    """The y at x on the lines between ascending points."""
+    xs, ys = zip(*points, strict=True)
+    return float(np.interp(x, xs, ys))
 
 
 def best_plateau(rates: Values) -> Plateau:
@@ -180,7 +219,8 @@ def knee(sizes: Values, latencies: Values, share: float) -> Knee:
     xs, ys = xs[order], ys[order]
     low, high = float(np.median(ys[:_ENDS])), float(np.median(ys[-_ENDS:]))
     if high < 1.1 * low:
-        raise UnfitError("the latency does not rise")
+        ends = f"{low:.4g} cycles at first, {high:.4g} at {xs[-1]:.4g}"
+        raise UnfitError(f"the latency does not rise by a tenth: {ends}")
     below_share = np.flatnonzero(ys <= low + share * (high - low))
     if below_share.size == 0:
         raise UnfitError("the latency has risen before the first size")

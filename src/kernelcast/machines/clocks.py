@@ -39,20 +39,26 @@ class _Ratios:
     memory: float
 
 
-_L2_RATES = ("l2.bandwidth", "l2.mixed_bandwidth", "noc.bandwidth", "atomics.rate")
+_L2_RATES = (
+    *("l2.bandwidth", "l2.mixed_bandwidth", "l2.write_bandwidth"),
+    *("l2.request_rate", "l2.write_rate"),
+    *("noc.bandwidth", "atomics.rate"),
+)
 _MEMORY_RATES = (
     *(f"dram.{which}bandwidth" for which in ("", "achieved_", "write_", "mixed_")),
     *("dram.scattered_rate", "volkov.latency_capacity", "volkov.latency_capacity_2"),
 )
 _BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic", "fetch.l2_latency")
-_L2_CYCLES = ("latency.atomic_conflict", "atomics.same_address_cycles")
+_L2_CYCLES = ("latency.l2_spread", "latency.atomic_conflict", "atomics.same_address_cycles")
 _DRAM_LATENCIES = ("latency.dram", "volkov.latency_base", "mwp_cwp.mem_ld")
 _MEMORY_CYCLES = (
     *("volkov.latency_slope", "volkov.latency_slope_2", "latency.dram_contention"),
+    "latency.dram_spread",
     *("mwp_cwp.departure_uncoalesced", "mwp_cwp.departure_coalesced"),
 )
 _L2_SECONDS = (
     "atomics.same_address",
+    "atomics.same_address_float",
     "atomics.same_address_block",
     "atomics.same_address_system",
 )
@@ -71,6 +77,7 @@ def at_clocks(known: Known, clocks: Mapping[str, float]) -> dict[str, float]:
     _scale(found, known, _L2_CYCLES, ratios.sm / ratios.l2)
     _scale(found, known, _MEMORY_CYCLES, ratios.sm / ratios.memory)
     _scale(found, known, _L2_SECONDS, 1 / ratios.l2)
+    _scale(found, known, ("dram.write_wait",), 1 / ratios.memory)
     _scale(found, known, ("launch.block_interval",), 1 / ratios.sm)
     _scale(found, known, ("latency.tlb_miss",), ratios.sm)
     for path in _BEYOND_L1:

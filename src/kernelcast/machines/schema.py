@@ -82,9 +82,10 @@ _SM = {
     "sm.replays": _flag("a memory instruction is issued again for every further pass it takes"),
     "sm.policy": _count(
         "1",
-        "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest",
+        "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest, "
+        "3 last or first in line",
         0,
-        2,
+        3,
     ),
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
@@ -96,6 +97,9 @@ _SM = {
     "fetch.l0_size": _count("byte", "instructions that a scheduler's own cache holds"),
     "fetch.ahead": _count("1", "lines behind one that is missed that are fetched, too", 0, 1024),
     "fetch.interval": _real(_CYCLES, "from line to line that sm.instruction_cache gives", 0.1, 1e4),
+    "fetch.l0_interval": _real(
+        _CYCLES, "from line to line that a scheduler's own cache gets", 0.1, 1e4
+    ),
     "fetch.l2_interval": _real(_CYCLES, "from line to line that an SM gets from beyond", 0.1, 1e4),
     "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
@@ -149,7 +153,8 @@ _THROUGHPUT = {
         OpClass.INT_MUL: "32-bit integer multiply and multiply-add",
         OpClass.LOGIC: "32-bit and, or, xor",
         OpClass.SHIFT: "32-bit shift",
-        OpClass.BITFIELD: "bit reverse, field extract and insert, counts of bits",
+        OpClass.BITFIELD: "field extract and insert; bit reverse and counts, where bit_count lacks",
+        OpClass.BIT_COUNT: "bit reverse, counts of bits, on the pipe of special functions",
         OpClass.COMPARE: "compare, minimum, maximum",
         OpClass.CONVERT: "conversion between 32-bit types",
         OpClass.SFU: "special functions: reciprocal, root, sine, exponent, logarithm",
@@ -163,8 +168,14 @@ _THROUGHPUT = {
     "throughput.fp32_multiply": _throughput(
         "single-precision multiply, where special function units do it, too"
     ),
+    "throughput.int_mul_wide": _throughput(
+        "integer products of 64 bits or of their upper half, where not int_mul"
+    ),
     "throughput.convert64": _throughput("conversion from and to 64-bit types"),
     "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
+    "throughput.tensor_warp": _real(
+        "FMA/cycle/SM", "the same by products of one warp, of m16n8k16, where fewer", 1, 1e6
+    ),
     "throughput.tensor_tf32": _real("FMA/cycle/SM", "the same in TF32", 1, 1e6),
     "throughput.tensor_fp64": _real("FMA/cycle/SM", "the same in double precision", 0.1, 1e6),
     "throughput.tensor_int8": _real("FMA/cycle/SM", "the same of 8-bit integers", 1, 1e6),
@@ -182,6 +193,7 @@ _LATENCY = {
         OpClass.LOGIC,
         OpClass.SHIFT,
         OpClass.BITFIELD,
+        OpClass.BIT_COUNT,
         OpClass.COMPARE,
         OpClass.CONVERT,
         OpClass.SFU,
@@ -197,6 +209,8 @@ _LATENCY = {
     "latency.l2": _latency("load that hits the L2 cache (the near partition, where it has two)"),
     "latency.l2_far": _latency("load that hits the far partition of the L2 cache"),
     "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
+    "latency.l2_spread": _latency("standard deviation over lines of loads that hit the L2 cache"),
+    "latency.dram_spread": _latency("standard deviation over lines of loads from the DRAM"),
     "latency.tlb_miss": _latency("what a load takes longer whose page the TLB does not hold"),
     "latency.atomic": _latency("atomic on global memory, of one lane for each address"),
     "latency.atomic_conflict": _latency("each further lane of a warp on the same address"),
@@ -209,6 +223,7 @@ _LATENCY = {
     "latency.store_next": _latency("from a store to memory to the next one of its warp"),
     "latency.dram_contention": _latency("b in: a load takes b u/(1 - u) longer at DRAM load u"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
+    "latency.branch_taken": _latency("from a branch that is taken to what it leads to"),
     "latency.divergence": _latency("each further path of a branch, beyond its instructions"),
     "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),
     "latency.shared_to_alu": _latency("from a load from shared memory to such arithmetic"),
@@ -259,6 +274,9 @@ _MEMORY = {
     "l2.reach": _real("byte", "footprint up to which a chase of one SM stays in L2", 1, 1e12),
     "l2.bandwidth": _real("byte/s", "loads that hit the L2 cache", 1e6, 1e16),
     "l2.mixed_bandwidth": _real("byte/s", "in L2, as many reads as writes", 1e6, 1e16),
+    "l2.write_bandwidth": _real("byte/s", "stores to L2, among three times fewer loads", 1e6, 1e16),
+    "l2.write_rate": _real("1/s", "stores to a sector anywhere in L2", 1e6, 1e15),
+    "l2.request_rate": _real("1/s", "requests for a sector anywhere in L2", 1e6, 1e15),
     "l2.line": _count("byte", "line of the L2 cache", 1, 65536),
     "l2.ways": _count("1", "ways of a set of the L2 cache", 1, 65536),
     "l2.hashes_sets": _flag("many bits of an address choose its slice and set"),
@@ -275,6 +293,9 @@ _MEMORY = {
     "dram.channels": _count("1", "channels, each for other addresses, side by side", 1, 65536),
     "dram.interleave": _count("byte", "that lie in one channel before the next", 128, 1 << 20),
     "dram.queue": _count("1", "accesses that wait for a channel, served row by row", 1, 65536),
+    "dram.write_wait": _real(
+        "s", "that a load waits on average that comes while it writes", 0, 1e-4
+    ),
     "dram.core_latency": _real("s", "to open a row and read it, at any clock of it", 0, 1e-6),
     "dram.access": _count("byte", "least that a channel reads or writes at once", 1, 65536),
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
@@ -287,8 +308,10 @@ _MEMORY = {
     ),
     "atomics.rate": _real("1/s", "atomic additions of the chip, each lane its own word", 1e3, 1e15),
     "atomics.same_address": _real("s", "from one addition to an address to the next", 1e-12, 1),
+    "atomics.same_address_float": _real("s", "the same of sums of floating point", 1e-12, 1),
     "atomics.same_address_block": _real("s", "the same of scope .cta", 1e-12, 1),
     "atomics.same_address_system": _real("s", "the same of scope .sys", 1e-12, 1),
+    "atomics.by_slice": _flag("those on a slice of the L2 cache follow each other, on any address"),
     "atomics.same_address_cycles": _real(
         _CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
     ),

@@ -43,6 +43,17 @@ class Rule:
     kind: Provenance = Provenance.MEASURED
 
 
+def pin_bandwidth(device: Device) -> float | None:
+    """Bytes per second of the DRAM's pins, where the driver says its clock and width.
+
+    It transfers twice in a clock of its command bus.
+    """
+    memory_khz, bits = device.get("memory_clock_khz"), device.get("memory_bus_bits")
+    if not (isinstance(memory_khz, int) and isinstance(bits, int)):
+        return None
+    return 2 * memory_khz * 1e3 * bits / 8
+
+
 def cycles_per(samples: Sequence[_T], count: Callable[[_T], int]) -> list[float]:
     """Cycles of a warp per `count`, of every repeat."""
     return [cycles / count(s) for s in samples for cycles in s.warp_cycles]

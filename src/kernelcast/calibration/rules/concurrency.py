@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
     Rule,
+    constant,
     seconds,
-    straight,
     warp_cycles,
 )
 from kernelcast.measuring.samples import Contention, InFlight
 
 _LEVELS = ("l2", "dram")
-_MUCH = 0.9
-"""Share of the loads asked for that are in flight, above which none is kept waiting."""
+_ALIKE = 0.05
+"""Relative difference up to which two rates are one."""
 
 
 def rules() -> Iterator[Rule]:
@@ -26,9 +26,9 @@ def rules() -> Iterator[Rule]:
     little = "loads times latency alone over latency, the same from L2 and from DRAM"
     yield Rule("sm.loads_per_warp", "in_flight.warp", little, _loads_per_warp)
     yield Rule("sm.sectors_in_flight", "in_flight.sm", little, _sectors_in_flight)
-    slope = "slope of time over the additions that each address gets, one lane per warp"
+    one = "time over additions, one lane of every warp on one address"
     for name, scope in (("", "gpu"), ("_block", "cta"), ("_system", "sys")):
-        yield Rule(f"atomics.same_address{name}", f"contention.{scope}", slope, _same_address)
+        yield Rule(f"atomics.same_address{name}", f"contention.{scope}", one, _same_address)
     own = "additions over time, every lane on a word of its own"
     yield Rule("atomics.rate", "contention.gpu", own, _atomic_rate)
 
@@ -46,25 +46,24 @@ def _sectors_in_flight(samples: Sequence[InFlight], _: Device) -> Fitted:
 def _in_flight(samples: Sequence[InFlight], asked: Callable[[InFlight], int], what: str) -> Fitted:
     """Little's law: n = asked x latency alone / latency (Volkov 2016).
 
-    A limit of what is in flight gives the same n for L2 and DRAM; a limit of the rate does not,
-    and shows in the residual.
+    There is a limit where loads that are asked for beyond it make the rate no higher. A limit of
+    what is in flight gives the same n for L2 and DRAM, one of the rate the same rate.
     """
-    alone = {
-        level: warp_cycles(min(_of_level(samples, level), key=asked), lambda s: s.hops)
-        for level in _LEVELS
-    }
-
-    def in_flight(s: InFlight) -> float:
-        return asked(s) * alone[s.level] / warp_cycles(s, lambda s: s.hops)
-
-    curves = measured(samples, lambda s: s.level, asked, in_flight)
-    most = []
+    alone, curves, rates = {}, [], {}
     for level in _LEVELS:
-        chosen = _of_level(samples, level)
-        last = max(chosen, key=asked)
-        if in_flight(last) > _MUCH * asked(last):
-            raise fits.UnfitError(f"no limit up to {asked(last)} {what} in flight")
-        most.append(fits.best_plateau([in_flight(s) for s in chosen]).level)
+        chosen = sorted(_of_level(samples, level), key=asked)
+        cycles = [warp_cycles(s, lambda s: s.hops) for s in chosen]
+        rates[level] = [asked(s) / c for s, c in zip(chosen, cycles, strict=True)]
+        if rates[level][-1] > (1 + _ALIKE) * max(rates[level][:-1]):
+            raise fits.UnfitError(f"no limit up to {asked(chosen[-1])} {what} in flight")
+        alone[level] = cycles[0]
+        held = [(asked(s), r * cycles[0]) for s, r in zip(chosen, rates[level], strict=True)]
+        curves.append(PlottedCurve(level, tuple(held)))
+    best = {level: fits.best_plateau(rates[level]).level for level in _LEVELS}
+    if max(best.values()) < (1 + _ALIKE) * min(best.values()):
+        from_each = ", ".join(f"{rate:.3g} from {level}" for level, rate in best.items())
+        raise fits.UnfitError(f"what is limited is the rate: {what} per cycle, {from_each}")
+    most = [best[level] * alone[level] for level in _LEVELS]
     value = sum(most) / len(most)
     fitted = level_curve("limit", value, curves)
     picture = Picture(f"{what} asked for", f"{what} in flight", (*curves, fitted))
@@ -76,8 +75,9 @@ def _of_level(samples: Sequence[InFlight], level: str) -> list[InFlight]:
 
 
 def _same_address(samples: Sequence[Contention], _: Device) -> Fitted:
-    points = [(s.additions / s.addresses, t) for s in samples if s.lanes == 1 for t in s.seconds]
-    return straight(points, "additions to an address", "seconds").slope
+    """One address, not more: lines that share a slice of the L2 cache wait for each other, too."""
+    chosen = [s for s in samples if (s.lanes, s.addresses) == (1, 1)]
+    return constant([t / s.additions for s in chosen for t in s.seconds], "seconds per addition")
 
 
 def _atomic_rate(samples: Sequence[Contention], _: Device) -> Fitted:

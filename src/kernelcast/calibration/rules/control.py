@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from kernelcast.calibration import fits
-from kernelcast.calibration.picture import Picture, level_curve, measured
+from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
 from kernelcast.calibration.rules.base import (
     Device,
     Fitted,
@@ -19,6 +19,7 @@ from kernelcast.calibration.rules.base import (
 from kernelcast.measuring.samples import Atomics, Barriers, Branches, Divergence, Stores
 
 _BARRIER_WARPS = 8
+_MANY_WARPS = 32
 _MAX_BARRIER_RESIDUAL = 0.10
 """Warps come to a barrier by fours, one per scheduler: the line has steps."""
 
@@ -30,12 +31,14 @@ def rules() -> Iterator[Rule]:
         yield Rule(f"latency.{name}", f"atomics.{benchmark}", alone, _atomic)
         further = "slope over lanes that share an address"
         yield Rule(f"latency.{name}_conflict", f"atomics.{benchmark}", further, _atomic_conflict)
+    full = f"slope over lanes that share an address, a block of {_MANY_WARPS} warps"
+    yield Rule("atomics.shared_lane_cycles", "atomics.atom_shared", full, _shared_lane)
     barrier = f"barrier of a block of {_BARRIER_WARPS} warps"
     yield Rule("latency.barrier", "barriers", barrier, _barrier)
     each = "slope over the warps of the block"
     yield Rule("latency.barrier_warp", "barriers", each, _barrier_warp, _MAX_BARRIER_RESIDUAL)
-    body = "line of cycles over the length of a loop, less its two other instructions"
-    yield Rule("latency.branch", "branches", body, _branch)
+    body = "line of cycles over the length of a loop, where that decides, less two instructions"
+    yield Rule("latency.branch_taken", "branches", body, _branch)
     paths = "slope over paths, less their instructions, from paths of two lengths"
     yield Rule("latency.divergence", "divergence", paths, _divergence)
     one = "cycles per store of one warp"
@@ -63,6 +66,13 @@ def _atomic_conflict(samples: Sequence[Atomics], _: Device) -> Fitted:
     return _sharing(samples).slope
 
 
+def _shared_lane(samples: Sequence[Atomics], _: Device) -> Fitted:
+    """Of many warps, so that their additions follow each other in the banks without a gap."""
+    chosen = [s for s in samples if s.warps == _MANY_WARPS and not s.is_line_shared]
+    points = [(s.sharing, c / s.atomics / s.warps) for s in chosen for c in s.span_cycles]
+    return straight(points, "lanes on an address", "cycles per atomic of the SM").slope
+
+
 def _barrier(samples: Sequence[Barriers], _: Device) -> Fitted:
     curves = measured(
         samples,
@@ -83,12 +93,22 @@ def _barrier_warp(samples: Sequence[Barriers], _: Device) -> Fitted:
 
 
 def _branch(samples: Sequence[Branches], _: Device) -> Fitted:
-    """An iteration is its body, an addition, a comparison and the branch, each issued in turn."""
-    points = [(s.length, c / s.iterations) for s in samples for c in s.warp_cycles]
-    found = straight(points, "instructions in the body", "cycles per iteration")
-    line = found.line
-    error = (line.intercept_error**2 + (2 * line.slope_error) ** 2) ** 0.5
-    return found.derived(line.intercept - 2 * line.slope, error)
+    """An iteration is its body, an addition, a comparison and the branch, each issued in turn.
+
+    A branch waits for its comparison, and that for the addition: a short body takes no less.
+    """
+    points = sorted((s.length, c / s.iterations) for s in samples for c in s.warp_cycles)
+    xs, ys = [float(x) for x, _ in points], [y for _, y in points]
+    law = fits.floored_line(xs, ys)
+    ends = sorted({*xs, (law.floor - law.line.intercept) / law.line.slope})
+    curves = (
+        PlottedCurve("measured", tuple(points)),
+        PlottedCurve("law", tuple((x, law.at(x)) for x in ends if xs[0] <= x), is_fit=True),
+    )
+    picture = Picture("instructions in the body", "cycles per iteration", curves)
+    error = (law.line.intercept_error**2 + (2 * law.line.slope_error) ** 2) ** 0.5
+    value = law.line.intercept - 2 * law.line.slope
+    return Fitted(value, max(law.residual, abs(error / value)), picture)
 
 
 def _divergence(samples: Sequence[Divergence], _: Device) -> Fitted:

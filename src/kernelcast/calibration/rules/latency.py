@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from kernelcast.analysis.order_statistics import largest_beyond_mean
 from kernelcast.calibration import fits
 from kernelcast.calibration.picture import Picture, PlottedCurve, level_curve, measured
 from kernelcast.calibration.rules.base import (
@@ -21,6 +23,7 @@ from kernelcast.measuring.samples import (
     Chase,
     Conflict,
     ConstantChase,
+    InFlight,
     Pages,
     Slices,
     Transactions,
@@ -32,6 +35,8 @@ CACHE_SHARE, _TLB_SHARE = 0.1, 0.5
 """Part of its rise at which the latency has left a cache, and the TLB."""
 _MAX_SPREAD = 0.15
 """Slices and SMs lie at different distances: their latencies are spread, not their measurement."""
+_MOST_CHAINS = 16
+"""More loads of a warp may be more than it can have in flight."""
 _CYCLES = "cycles per load"
 
 
@@ -45,6 +50,10 @@ def rules() -> Iterator[Rule]:
     near, far = f"{spread}; of the near partition, if two", f"{spread}; of the far partition"
     yield Rule("latency.l2", "l2_slices", near, partial(_slices, is_far=False), _MAX_SPREAD)
     yield Rule("latency.l2_far", "l2_slices", far, partial(_slices, is_far=True), _MAX_SPREAD)
+    within = "standard deviation over lines, of the mean SM"
+    yield Rule("latency.l2_spread", "l2_slices", within, _spread_of_slices, _MAX_SPREAD)
+    last = "slope of the latency of chains side by side over that of the slowest, DRAM less L2"
+    yield Rule("latency.dram_spread", "in_flight.warp", last, _spread_of_dram, _MAX_SPREAD)
     dram = "chase of at least twice L2, in order, past L1, nothing of it in L2"
     yield Rule("latency.dram", "chase", dram, _dram)
     small = f"chase of up to {_CONSTANT_BYTES} bytes of constant memory"
@@ -100,6 +109,27 @@ def _slices(samples: Sequence[Slices], _: Device, *, is_far: bool) -> Fitted:
     picture = Picture("SM and line, by latency", _CYCLES, (ranks, *fitted))
     chosen = list(levels.values())[-1 if is_far else 0]
     return Fitted(chosen.level, chosen.residual, picture)
+
+
+def _spread_of_slices(samples: Sequence[Slices], _: Device) -> Fitted:
+    """A warp waits for lines of its own SM: how SMs differ among each other is no part of it."""
+    spreads = [statistics.pstdev([c / s.hops for c in s.line_cycles]) for s in samples]
+    found = fits.mean(spreads)
+    curve = PlottedCurve("standard deviation", tuple(enumerate(sorted(spreads), 1)))
+    picture = Picture("SM, by spread", _CYCLES, (curve, level_curve("mean", found.level, [curve])))
+    return Fitted(found.level, found.residual / len(spreads) ** 0.5, picture)
+
+
+def _spread_of_dram(samples: Sequence[InFlight], _: Device) -> Fitted:
+    """L(k) = L(1) + s m(k): a warp waits for the last of the k loads that it has in flight.
+
+    m(k) is the mean of the largest of k standard normal numbers. From L2, whose loads take alike
+    long, the k loads issue in the same loop: the difference has none of that.
+    """
+    found = {(s.level, s.chains): warp_cycles(s, lambda s: s.hops) for s in samples}
+    chains = [n for level, n in found if level == "dram" and n <= _MOST_CHAINS]
+    points = [(largest_beyond_mean(n), found["dram", n] - found["l2", n]) for n in chains]
+    return straight(points, "slowest of as many, in standard deviations", _CYCLES).slope
 
 
 def _constant(samples: Sequence[ConstantChase], _: Device) -> Fitted:

@@ -42,6 +42,8 @@ def rules(capability: Capability) -> Iterator[Rule]:
     for name, benchmark in _fastest(capability).items():
         method, fit = _FITS[benchmark.partition(".")[0]]
         yield Rule(f"throughput.{name}", benchmark, method, fit)
+    if capability[0] == 9:
+        yield Rule("throughput.tensor_warp", "tensor.m16n8k16_f16", _PLATEAU, _warp_rate)
     if capability >= (7, 5):
         shape = "m16n8k8_f16" if capability < (8, 0) else "m16n8k16_f16"
         slope = f"slope of cycles over the length of a chain of {shape} on one accumulator"

@@ -13,6 +13,7 @@ from kernelcast.calibration.rules.base import (
     Rule,
     constant,
     cycles_per,
+    pin_bandwidth,
     seconds,
     warp_cycles,
 )
@@ -38,7 +39,7 @@ def rules() -> Iterator[Rule]:
     least = "least latency over warps, per transaction (Hong and Kim 2009, section 3.2.2)"
     for name, pitch in (("coalesced", _COALESCED_PITCH), ("uncoalesced", _SECTOR_PITCH)):
         path, fit = f"mwp_cwp.departure_{name}", partial(_departure, pitch)
-        yield Rule(path, "loaded_latency", least, fit, kind=Provenance.FITTED)
+        yield Rule(path, "loaded_latency", least, fit, _MAX_MODEL_RESIDUAL, Provenance.FITTED)
 
 
 def _loaded(
@@ -54,9 +55,18 @@ def _loaded(
     )
 
 
-def _volkov(part: str, samples: Sequence[LoadedChase], _: Device) -> Fitted:
+def _check_that_pins_carry(device: Device, bytes_per_s: float) -> None:
+    """Warps that follow each other closely find in L2 what another one has just loaded."""
+    pins = pin_bandwidth(device)
+    if pins is not None and bytes_per_s > pins:
+        much = f"{bytes_per_s:.4g} of the {pins:.4g} byte/s that the pins carry"
+        raise fits.UnfitError(f"not all of it is DRAM: {much}")
+
+
+def _volkov(part: str, samples: Sequence[LoadedChase], device: Device) -> Fitted:
     _warps, throughputs, latencies = _loaded(samples, _COALESCED_PITCH)
     found = fits.loaded_latency(throughputs, latencies)
+    _check_that_pins_carry(device, found.capacity)
     points = tuple(sorted(zip(throughputs, latencies, strict=True)))
     # Up to the throughput at which the law is at the highest latency that was measured.
     rise = (max(latencies) - found.base) / found.slope
@@ -74,8 +84,10 @@ def _round_trip(samples: Sequence[LoadedChase], _: Device) -> Fitted:
     return constant(cycles_per(alone, lambda s: s.hops), "cycles per load")
 
 
-def _departure(pitch: int, samples: Sequence[LoadedChase], _: Device) -> Fitted:
-    warps, _throughputs, latencies = _loaded(samples, pitch)
+def _departure(pitch: int, samples: Sequence[LoadedChase], device: Device) -> Fitted:
+    warps, throughputs, latencies = _loaded(samples, pitch)
+    # Of a sector that a lane alone touches, all of it moves.
+    _check_that_pins_carry(device, max(throughputs, default=0.0) * pitch / _POINTER_BYTES)
     found = fits.departure_delay(warps, latencies)
     coalesced = WARP_LANES * _POINTER_BYTES // _TRANSACTION_BYTES
     transactions = coalesced if pitch == _COALESCED_PITCH else WARP_LANES
