@@ -25,6 +25,8 @@ from kernelcast.simulation.code import IssueTables, issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.plan import DetailedSms
+from kernelcast.simulation.removals import NOTHING, Removals
+from kernelcast.simulation.removing import without
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import (
@@ -186,8 +188,14 @@ class Setting:
         return replace(self, changed={**self.changed, **changed})
 
 
-def played(kernel: Kernel, done: WarpStreams, setting: Setting, **limits: Any) -> Simulated:
-    """Play all blocks of the streams, in turn on every SM."""
+def played(
+    kernel: Kernel,
+    done: WarpStreams,
+    setting: Setting,
+    removed: Removals = NOTHING,
+    **limits: Any,
+) -> Simulated:
+    """Play all blocks of the streams, in turn on every SM, without what is `removed`."""
     code = setting.code(kernel)
     rows = np.zeros(max(1, len(kernel.instructions)), ROW)
     rows["l1_miss"] = rows["dram"] = 1.0
@@ -196,8 +204,9 @@ def played(kernel: Kernel, done: WarpStreams, setting: Setting, **limits: Any) -
     code.table["row"] = 0
     blocks = tuple(tuple(range(sm, len(done.blocks), setting.sms)) for sm in range(setting.sms))
     plan = DetailedSms(len(done.blocks), blocks, max(map(len, blocks)), setting.sms / 64)
+    given = SimulationInput(code, done, setting.hardware(code, done.warps), rows)
     return simulate(
-        SimulationInput(code, done, setting.hardware(code, done.warps), rows),
+        without(given, removed),
         plan,
         None,
         **{"most_issued": 1 << 20, "most_events": MOST_EVENTS, **limits},

@@ -17,6 +17,8 @@ from kernelcast.ir import Kernel
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import IssueTables
 
+_IN_LINE = 3
+
 Issue = tuple[int, int, int, int, int]
 """Cycle, scheduler, block, warp and instruction."""
 
@@ -31,6 +33,7 @@ class _Warp:
     releases: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     registers: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     waits_at: int | None = None  # a barrier
+    gave_way: bool = False
 
 
 class ReferenceSm:
@@ -53,6 +56,7 @@ class ReferenceSm:
         self.waiting = list(enumerate(blocks))
         for slot in range(int(self.hardware["resident"])):
             self._begin(slot, int(slot * self.hardware["block_interval"]))
+        self.handed_out = self.hardware["resident"] * self.hardware["block_interval"]
         now = 0
         while any(w.ready < inf for held in self.places for w in held.values()):
             while sum(self._issue(scheduler, now) for scheduler in range(self.schedulers)):
@@ -67,8 +71,9 @@ class ReferenceSm:
         self.slots[slot] = number
         for w, todo in enumerate(warps):
             lane = slot * len(warps) + w
-            warp = _Warp(number, w, self.ages, list(todo))
             self.ages += 1
+            age = -self.ages if self.hardware["policy"] == _IN_LINE else self.ages
+            warp = _Warp(number, w, age, list(todo))
             self.places[lane % self.schedulers][lane // self.schedulers] = warp
             self._make_ready(warp, cycle)
 
@@ -85,6 +90,8 @@ class ReferenceSm:
             held = [c for c in range(layout.COUNTERS) if row["waits"] >> c & 1]
             waits += [max(warp.releases[c], default=0.0) for c in held]
         warp.ready = ceil(max(waits))
+        if self.hardware["policy"] == _IN_LINE and max(waits) > cycle:
+            warp.gave_way, warp.age = True, int(warp.ready)
 
     def _issue(self, scheduler: int, now: int) -> bool:
         """Issue what a scheduler can; returns whether it could."""
@@ -100,6 +107,9 @@ class ReferenceSm:
         self.issues.append((now, scheduler, warp.block, warp.number, at))
         self.busy_until[scheduler] = now + int(self.hardware["issue_interval"])
         self._write(warp, row, now + row["latency"] + self._occupy(scheduler, row, now))
+        warp.gave_way = self.hardware["policy"] == _IN_LINE and bool(row["yields"])
+        if warp.gave_way:
+            warp.age = now
         if not warp.todo:
             warp.ready = inf
             self._end(warp, now)
@@ -123,7 +133,7 @@ class ReferenceSm:
             return None
         if policy == 0:
             return min(able, key=lambda place: (place <= last, place))
-        if last in able:
+        if last in able and not held[last].gave_way:
             return last
         return (max if policy == 2 else min)(able, key=lambda place: held[place].age)
 
@@ -134,10 +144,21 @@ class ReferenceSm:
         pipe = int(row["pipe"])
         if pipe >= layout.NO_PIPE:
             return 0.0
+        if self.hardware["fp32_halves"] and pipe in (layout.FP32_PIPE, layout.MULTIPLIERS):
+            return self._occupy_half(scheduler, row, now)
         free = max(self.pipes[scheduler, pipe], float(now))
         is_shared = pipe == layout.FP64_PIPE and self.hardware["fp64_of_sm"]
         for other in range(self.schedulers) if is_shared else [scheduler]:
             self.pipes[other, pipe] = free + row["interval"]
+        return free - now
+
+    def _occupy_half(self, scheduler: int, row: np.void, now: int) -> float:
+        halves = [(scheduler, layout.FLOAT_HALF), (scheduler, layout.MULTIPLIERS)]
+        able = halves if row["pipe"] == layout.FP32_PIPE else halves[1:]
+        half = min(able, key=lambda each: self.pipes[each])
+        free = max(self.pipes[half], float(now))
+        self.pipes[half] = free + row["interval"]
+        self.pipes[scheduler, layout.FP32_PIPE] = min(self.pipes[each] for each in halves)
         return free - now
 
     def _write(self, warp: _Warp, row: np.void, done: float) -> None:
@@ -165,7 +186,9 @@ class ReferenceSm:
             self._try_release(warp.block, now)
             return
         (slot,) = (slot for slot, block in self.slots.items() if block == warp.block)
-        self._begin(slot, ceil(now + self.hardware["replacement"]))
+        handed_out = max(now, self.handed_out)
+        self.handed_out = handed_out + self.hardware["block_interval"]
+        self._begin(slot, ceil(handed_out + self.hardware["replacement"]))
 
 
 def path(kernel: Kernel, blocks: Sequence[int]) -> list[int]:

@@ -19,8 +19,8 @@ from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import BLOCK_SHIFT, WarpStreams
 
 INSTRUCTION_BYTES = 16
-ALL_THERE: Mapping[str, float] = {"l0_lines": 0}
-"""Fields of HARDWARE where every instruction has been fetched."""
+ALL_THERE: Mapping[str, float] = {"l0_lines": 0, "fp32_halves": 0}
+"""Fields of HARDWARE where every instruction has been fetched, and the FP32 pipe is one."""
 
 
 def straight_code(count: int, **fields: object) -> IssueTables:
@@ -47,6 +47,7 @@ def played(
     rounds: int = 1,
     warps: int = 1,
     blocks: int = 1,
+    most_events: int = 0,
 ) -> Simulated:
     """The code, so many times in a row, on one SM; `hardware` are fields of HARDWARE."""
     words = np.array([*[0] * rounds, 1]) << BLOCK_SHIFT
@@ -69,7 +70,7 @@ def played(
     for name, value in hardware.items():
         record[name] = value
     given = SimulationInput(code, streams, record, np.zeros(1, ROW))
-    return simulate(given, plan, None, most_issued=1 << 40)
+    return simulate(given, plan, None, most_issued=1 << 40, most_events=most_events)
 
 
 _KERNEL = Kernel(

@@ -22,7 +22,8 @@ def rows(*ops: Op, control: bool = True):
     [
         (Op(OpClass.FP32), layout.ARITHMETIC, layout.FP32_PIPE),
         (Op(OpClass.INT), layout.ARITHMETIC, layout.INT_PIPE),
-        (Op(OpClass.INT_MUL), layout.ARITHMETIC, layout.FP32_PIPE),
+        (Op(OpClass.INT_MUL), layout.ARITHMETIC, layout.MULTIPLIERS),
+        (Op(OpClass.BIT_COUNT), layout.ARITHMETIC, layout.SFU_PIPE),
         (Op(OpClass.FP64), layout.ARITHMETIC, layout.FP64_PIPE),
         (Op(OpClass.SFU), layout.ARITHMETIC, layout.SFU_PIPE),
         (LOAD, layout.LOAD, layout.MEMORY_QUEUE),
@@ -61,7 +62,8 @@ def test_else_registers_are_waited_for():
 @pytest.mark.parametrize(
     ("gpu", "op_class", "interval"),
     [
-        ("h100-sxm", OpClass.FP32, 1.0),  # 128 lanes of four schedulers
+        ("h100-sxm", OpClass.FP32, 2.0),  # 128 lanes of four schedulers, in halves
+        ("h100-sxm", OpClass.INT, 2.0),
         ("h100-sxm", OpClass.SFU, 8.0),
         ("rtx-2080-ti", OpClass.FP32, 2.0),
         ("rtx-2080-ti", OpClass.FP64, 16.0),  # two lanes, which all schedulers share

@@ -10,7 +10,12 @@ from tests.simulation.straight_code import ALL_THERE, played, straight_code
 from kernelcast.simulation import layout
 
 PER_LINE = 8
-ONE_BY_ONE = {"fetch_ahead": 0, "fetch_l2_interval": 0.0, "fetch_interval": 0.0}
+ONE_BY_ONE = {
+    "fetch_ahead": 0,
+    "fetch_l2_interval": 0.0,
+    "fetch_interval": 0.0,
+    "fetch_l0_interval": 0.0,
+}
 
 
 def of_lines(count):
@@ -135,3 +140,11 @@ def test_one_warp_is_never_slower_where_more_is_fetched_ahead(lines, ahead):
 
 def test_without_fetch_nothing_is_waited_for():
     assert no_instruction(played(of_lines(100), ALL_THERE)) == 0
+
+
+def test_a_schedulers_cache_gets_lines_no_faster_than_its_interval():
+    """However many are fetched ahead, each takes the interval; a round begins with one latency."""
+    fast = {"fetch_ahead": 8, "l0_lines": 16, "fetch_latency": 10.0, "fetch_l0_interval": 20.0}
+    short, long = (played(of_lines(40), ONE_BY_ONE | fast, rounds=n) for n in (2, 4))
+    each = (long.cycles - short.cycles) / 2 / 40
+    assert 20 <= each <= 20 + (10 + 8) / 40

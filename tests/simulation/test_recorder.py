@@ -21,7 +21,7 @@ from tests.profiling.synthetic_traces import (
     warp,
     words,
 )
-from tests.profiling.test_requests import bank_passes, tag_passes
+from tests.profiling.test_requests import are_paired, bank_passes, tag_passes
 from tests.profiling.test_stream_builder import (
     EVERY_ACCESS,
     LAUNCH,
@@ -156,15 +156,36 @@ def passes_of(
     if space is Space.GLOBAL and is_load and rules.tag_bank_bits:
         first = {line for line, _ in lines_of(one, lanes)}
         tags = tag_passes(first)
-    if one.op_class is OpClass.ATOMIC:
-        return max(Counter(address // 4 for address in lanes.values()).values()), 1, tags
-    if space is Space.SHARED and rules.half_warps:
+    is_atomic = one.op_class is OpClass.ATOMIC
+    if space is Space.GLOBAL and is_atomic:
+        return most_in_turn(lanes, 8), 0, most_in_turn(lanes, 32)
+    if space is Space.SHARED and not is_atomic and rules.half_warps:
         return bank_passes(one.access_bytes, lanes, 16, 16), 2, tags
     if space is Space.SHARED or (space is Space.GLOBAL and is_load):
         group = {8: 16, 16: 8, 32: 8}.get(one.access_bytes, 32)
+        if space is Space.SHARED and is_load and one.access_bytes > 4 and are_paired(lanes):
+            group *= 2
         ideal = len({lane // group for lane in lanes})
+        if is_atomic:
+            return lanes_in_turn(one.access_bytes, lanes, group), ideal, tags
         return bank_passes(one.access_bytes, lanes, group, 32), ideal, tags
     return 0, 0, tags
+
+
+def most_in_turn(lanes: dict[int, int], part_words: int) -> int:
+    """Of all parts of memory with so many words, the most lanes on one of its words."""
+    by_part: defaultdict[int, int] = defaultdict(int)
+    for word, count in Counter(address // 4 for address in lanes.values()).items():
+        by_part[word // part_words] = max(by_part[word // part_words], count)
+    return sum(by_part.values())
+
+
+def lanes_in_turn(access_bytes: int, lanes: dict[int, int], group: int) -> int:
+    """Passes in which a bank serves one lane, whatever the others want of it."""
+    width = max(access_bytes, 4)
+    wanted = Counter((lane // group, at % 128 // width) for lane, at in lanes.items())
+    groups = {lane // group for lane in lanes}
+    return sum(max(n for (one, _), n in wanted.items() if one == each) for each in groups)
 
 
 def lines_of(one: Instruction, lanes: dict[int, int]) -> Iterator[tuple[int, int]]:
@@ -203,10 +224,10 @@ def test_requests_by_hand(space, width, stride, passes, ideal, lines):
     assert (found.passes, found.ideal, len(found.lines)) == (passes, ideal, lines)
 
 
-@pytest.mark.parametrize(("stride", "together"), [(4, 1), (0, 32), (1, 4)])
-def test_an_atomic_takes_as_many_turns_as_lanes_want_one_word(stride, together):
-    of = access_kernel(Space.GLOBAL, 4, OpClass.ATOMIC)
-    trace = words(warp(0, 0), enter(0), affine(0, GLOBAL_BASE + 4096, stride))
+@pytest.mark.parametrize(("stride", "together"), [(4, 1), (0, 32), (8, 2), (1, 4)])
+def test_an_atomic_on_shared_memory_takes_as_many_turns_as_lanes_want_one_bank(stride, together):
+    of = access_kernel(Space.SHARED, 4, OpClass.ATOMIC)
+    trace = words(warp(0, 0), enter(0), affine(0, 4096, stride))
     ((_, found),) = by_warp(recorded(of, trace)).values()
     assert isinstance(found, Request)
     assert found.passes == together

@@ -54,3 +54,20 @@ def test_a_pipe_of_half_the_width_hides_a_second_register_but_no_third(reads, in
     code = straight_code(COUNT, reads=reads, reads_after_others=reads, interval=2)
     found = played(code, ALL_THERE)
     assert found.cycles == pytest.approx(COUNT * interval, abs=3)
+
+
+def test_stall_counts_stand_still_while_registers_are_read():
+    """Two warps of DFMA on an H100, one behind the other: 9 cycles each time, not the 8 of one."""
+    code = straight_code(COUNT, reads=(3, 3), reads_after_others=(3, 3), stall=8, interval=2)
+    alone, two = (played(code, ALL_THERE, warps=warps).cycles for warps in (1, 5))
+    assert alone == pytest.approx(8 * COUNT, abs=3)
+    assert two == pytest.approx(9 * COUNT, abs=8)
+
+
+def test_an_instruction_may_begin_to_read_while_the_one_before_still_does():
+    """FFMA with two registers of a bank, then one that has most of them kept, waits for nothing."""
+    hardware = {**ALL_THERE, "read_cycles": 2.0}
+    pair = straight_code(2, reads=[(2, 1), (1, 0)], reads_after_others=[(2, 1), (2, 1)])
+    assert played(pair, hardware).stalls[:, layout.DISPATCH].sum() == 0
+    same = straight_code(2, reads=[(2, 1), (2, 1)], reads_after_others=[(2, 1), (2, 1)])
+    assert played(same, hardware).stalls[:, layout.DISPATCH].sum() == 1

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import NotFoundError
 from kernelcast.execution.blocks import these_blocks
-from kernelcast.hierarchy.caches.counts import AccessCounts
+from kernelcast.hierarchy.atomics import with_results
+from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts
 from kernelcast.hierarchy.caches.launch import system_of
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numbers
 from kernelcast.hierarchy.caches.policies import policies
@@ -34,7 +35,7 @@ from kernelcast.models.terms.base import (
 )
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.latency import issue_interval
-from kernelcast.models.terms.throughput import in_turn, pairs_of_case
+from kernelcast.models.terms.throughput import block_launch_cycles, in_turn, pairs_of_case
 from kernelcast.profiling.tables import access_rows
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import issue_tables
@@ -69,7 +70,7 @@ _MEAN_WARPS = (
 _CACHED = (Space.GLOBAL, Space.LOCAL)
 
 _OF_MACHINE = "machine"
-_POLICIES = ("turns", "oldest", "youngest")
+_POLICIES = ("turns", "oldest", "youngest", "line")
 """In the order of `sm.policy`."""
 
 _NEXT = {OpClass.FP64: "latency.fp64_next", OpClass.SHIFT: "latency.shift_next"}
@@ -112,8 +113,8 @@ class Teg:
     assembled:
         Issue PTX as its assembler would leave it; else every instruction, as simulators of PTX do.
     policy:
-        Which ready warp comes first: turns, oldest or youngest (both after the last one), or
-        machine, as `sm.policy` says.
+        Which ready warp comes first: turns; oldest, youngest or first in line (line), each after
+        the last one; or machine, as `sm.policy` says.
     """
 
     name: ClassVar[str] = "teg"
@@ -253,6 +254,8 @@ class Played:
         used[str(Bottleneck.L1_BANDWIDTH)] = found.l1_busy / (found.cycles * found.sms)
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
         used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
+        if Removal.BLOCK_LAUNCH not in self.removed:
+            used[str(Bottleneck.BLOCK_LAUNCHES)] = block_launch_cycles(self.case) / self.time.cycles
         return used
 
 
@@ -328,6 +331,8 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     clock_hz = case.machine.number("clock.sm", _BY)
     rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
     rows["dram"] = 1.0
+    gives_back = with_results(case.kernel)
+    rows["gives_back"][: len(every)] = [gives_back[a.instruction.index] for a in every]
     rows["in_turn_cycles"] = _in_turn_cycles(case) / share.share
     counts = case.cache_counts
     if counts is None:
@@ -338,15 +343,23 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         return rows
     rows["l1_miss"] = 1.0
     known = {(a.instruction, a.space): a for a in counts.accesses}
+    written = _written_share(counts)
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
         if found is None or not (asked := max(found.l1.sectors, found.l2.sectors)):
             continue
         if found.l1.sectors:
             row["l1_miss"] = found.l1.misses / found.l1.sectors
-        moved = (found.dram_sectors + found.dirtied_sectors) * _moved_together(case, found)
+        moved = found.dram_sectors + written * found.dirtied_sectors
+        moved *= _moved_together(case, found)
         row["dram"] = moved / asked
     return rows
+
+
+def _written_share(counts: CacheCounts) -> float:
+    """Of the sectors that stores soil, those that reach the DRAM before the launch ends."""
+    dirtied = sum(access.dirtied_sectors for access in counts.accesses)
+    return min(1.0, counts.dram_written_sectors / dirtied) if dirtied else 1.0
 
 
 def _moved_together(case: Case, found: AccessCounts) -> float:
@@ -370,11 +383,9 @@ def _miss_shares(case: Case) -> tuple[float, float]:
 
 
 def _in_turn_cycles(case: Case) -> float:
-    """Cycles that a lane's atomic on global memory adds, as the word that most go to takes each."""
-    profile = case.profile
-    atomics = [a for a in profile.accesses if a.op_class is OpClass.ATOMIC]
-    lanes = sum(a.lanes for a in atomics if a.space is Space.GLOBAL)
-    return in_turn(case, _BY) / lanes if lanes else 0.0
+    """Cycles that a turn of an atomic adds, of a slice that takes them one after the other."""
+    turns = sum(a.turns for a in case.profile.accesses)
+    return in_turn(case, _BY) / turns if turns else 0.0
 
 
 def _bounds(played: Played) -> tuple[Part, ...]:

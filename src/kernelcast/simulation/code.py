@@ -102,6 +102,7 @@ def issue_tables(
         row["interval"], row["latency"] = timing.interval, timing.latency
         row["computing"] = timing.computing
         row["slots"] = timing.slots
+        row["jumps"] = instruction.op_class is OpClass.BRANCH
         row["pairs"] = instruction.index in first_of_pairs
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)
@@ -213,6 +214,7 @@ def _set_control(row: np.void, instruction: Instruction | None) -> None:
     if control.sources_counter is not None:
         row["sources_counter"] = control.sources_counter
     row["sources_cycles"] = control.sources_cycles
+    row["yields"] = control.yields
     for counter, outstanding in control.waits:
         if outstanding:
             row["waits_most"], row["outstanding"] = counter, outstanding

@@ -19,6 +19,8 @@ from kernelcast.profiling.loops import inlined, inner
 from kernelcast.simulation.memory import cross
 
 _SECTOR_BYTES = 32.0
+_SCHEDULERS = 2
+"""Where those of schedulers begin in `Fetched.free`."""
 
 
 class Fetched(NamedTuple):
@@ -28,7 +30,7 @@ class Fetched(NamedTuple):
     kept: Any  # by SM, cache and place: its line, or -1
     place: Any  # by SM and cache: which one the next line takes
     ahead: Any  # by SM and scheduler: the end of its stream
-    free: Any  # by SM: when its own cache can give a line, and get one
+    free: Any  # by SM: when its cache can give and get a line, and each scheduler's get one
     asked: Any  # lines that schedulers, and SMs, had to ask for
 
 
@@ -47,8 +49,10 @@ def _keep(sm, cache, size, line, at, fetched):
 @inner
 def _ask(line, sm, scheduler, cycle, fetched, clock, hardware):
     """A scheduler asks the SM for a line, and the SM the L2 cache for what it lacks."""
-    at = max(cycle, fetched.free[sm, 0])
+    own = _SCHEDULERS + scheduler
+    at = max(cycle, max(fetched.free[sm, 0], fetched.free[sm, own]))
     fetched.free[sm, 0] = at + hardware.fetch_interval
+    fetched.free[sm, own] = at + hardware.fetch_l0_interval
     fetched.asked[0] += 1
     there = fetched.arrives[sm, hardware.schedulers, line]
     if there < 0.0:

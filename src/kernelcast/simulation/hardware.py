@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import MissingNumberError
+from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency
 from kernelcast.hierarchy.l1_cache import shared_pass_cycles
+from kernelcast.hierarchy.l2_cache import l2_times
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
+from kernelcast.machines.classes import (
+    class_number,
+    counts_bits_apart,
+    multiplies_in_half,
+    product_cycles,
+    wide_product_rate,
+)
 from kernelcast.machines.machine import Machine
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
@@ -29,6 +38,7 @@ _PIPES: Mapping[OpClass, int] = {
     OpClass.LOGIC: layout.INT_PIPE,
     OpClass.SHIFT: layout.INT_PIPE,
     OpClass.BITFIELD: layout.INT_PIPE,
+    OpClass.BIT_COUNT: layout.INT_PIPE,
     OpClass.COMPARE: layout.INT_PIPE,
     OpClass.MOVE: layout.INT_PIPE,
     OpClass.VOTE: layout.INT_PIPE,
@@ -63,6 +73,8 @@ class SmTimings:
     def __call__(self, op_class: OpClass, instruction: Instruction) -> ClassTiming:
         """What an instruction of a class asks."""
         pipe = layout.FP64_PIPE if self._is_wide(op_class, instruction) else self._pipe(op_class)
+        if pipe == layout.MULTIPLIERS and self._takes_both_halves(instruction):
+            pipe = layout.BOTH_HALVES
         return ClassTiming(
             pipe,
             self._interval(op_class, pipe, instruction),
@@ -70,6 +82,11 @@ class SmTimings:
             self._computing(instruction),
             self._slots(instruction),
         )
+
+    def _takes_both_halves(self, instruction: Instruction) -> bool:
+        """Whether the halves of the FP32 pipe work together on a product of integers."""
+        known = self.machine.get("throughput.int_mul_wide") is not None
+        return known and instruction.traits.widens
 
     def _slots(self, instruction: Instruction) -> int:
         """Issue slots of an instruction."""
@@ -95,9 +112,13 @@ class SmTimings:
         return max(0.0, known - self.machine.number("latency.shared", _NEEDED_BY))
 
     def _pipe(self, op_class: OpClass) -> int:
+        if op_class is OpClass.BIT_COUNT and counts_bits_apart(self.machine):
+            return layout.SFU_PIPE
         pipe = _PIPES.get(op_class, layout.NO_PIPE)
         if pipe == layout.INT_PIPE and self.machine.get("sm.integer_pipe") == 0:
             return layout.FP32_PIPE
+        if op_class is OpClass.INT_MUL and multiplies_in_half(self.machine):
+            return layout.MULTIPLIERS
         return pipe
 
     def _interval(self, op_class: OpClass, pipe: int, instruction: Instruction) -> float:
@@ -108,7 +129,10 @@ class SmTimings:
         rate = self._rate(op_class, instruction)
         if pipe == layout.FP64_PIPE and self.shares_fp64:
             return WARP_LANES / rate
-        return WARP_LANES * self.schedulers / rate
+        interval = WARP_LANES * self.schedulers / rate
+        # Of a pipe in halves, the interval is that of one.
+        in_halves = pipe == layout.FP32_PIPE and multiplies_in_half(self.machine)
+        return 2 * interval if in_halves else interval
 
     def _rate(self, op_class: OpClass, instruction: Instruction) -> float:
         get = self.machine.get
@@ -116,11 +140,15 @@ class SmTimings:
             wide = get("throughput.convert64")
             if wide is not None:
                 return wide
+        if op_class is OpClass.INT_MUL and instruction.traits.widens:
+            wide = wide_product_rate(self.machine)
+            if wide is not None:
+                return wide
         if op_class is OpClass.FP32 and instruction.traits.multiplies:
             products = get("throughput.fp32_multiply")
             if products is not None:
                 return products
-        rate = get(f"throughput.{_RATES.get(op_class, op_class)}")
+        rate = class_number(self.machine, "throughput", _RATES.get(op_class, op_class))
         if rate is not None:
             return rate
         self.notes[f"{op_class} instructions issue like fp32: no throughput.{op_class}"] = None
@@ -128,14 +156,12 @@ class SmTimings:
 
     def _tensor_interval(self, instruction: Instruction) -> float:
         """Products of matrices by their size; a fragment's moves take one cycle."""
-        product, rate = instruction.traits.product, self.machine.get("throughput.tensor")
-        if product is None or rate is None:
-            return 1.0
-        return product.half_multiply_adds * self.schedulers / rate
+        product = instruction.traits.product
+        cycles = None if product is None else product_cycles(self.machine, product)
+        return 1.0 if cycles is None else cycles * self.schedulers
 
     def _latency(self, op_class: OpClass) -> float:
-        get = self.machine.get
-        known = get(f"latency.{op_class}")
+        known = class_number(self.machine, "latency", op_class)
         if known is not None:
             return known
         if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE, OpClass.STORE):
@@ -188,9 +214,11 @@ def hardware_record(
     issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
     one["read_cycles"] = get("registers.read_cycles") or 0.0
+    one["jump_cycles"] = round(get("latency.branch_taken") or 0.0)
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
     one["fp64_of_sm"] = timings.shares_fp64
+    one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0
     one["replacement"] = get("latency.block_replacement") or 0.0
@@ -199,13 +227,26 @@ def hardware_record(
     _set_banks(one, machine)
     _set_latencies(one, machine)
     _set_fetch(one, timings)
-    one["l2_rate"] = _way_bandwidth(machine) / clock_hz * share.share
+    _set_l2(one, machine, clock_hz / share.share)
     one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES
     lines = get("noc.queue") or 64.0
     one["most_asked"] = lines * _LINE_BYTES * share.sms
     one["most_dram_wait"] = one["dram_latency"]
     _set_way_to_memory(one, machine, clock_hz, share)
     return records
+
+
+def _set_l2(one: np.void, machine: Machine, cycles_per_s: float) -> None:
+    """The ways between SMs and L2 cache, and its slices."""
+    one["l2_rate"] = _way_bandwidth(machine) / cycles_per_s
+    times = l2_times(machine)
+    if times is None:
+        return
+    one["l2_request_cycles"] = times.reading * cycles_per_s
+    one["l2_change_cycles"] = times.writing * cycles_per_s
+    if not times.is_shared:
+        one["l2_write_first"] = times.first_written * cycles_per_s
+        one["l2_write_cycles"] = times.written * cycles_per_s
 
 
 def _way_bandwidth(machine: Machine) -> float:
@@ -259,6 +300,8 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     operand = get("latency.shared_operand_conflict")
     one["operand_conflict_cycles"] = operand / halves if operand else one["conflict_cycles"]
     one["shared_atomic_cycles"] = machine.number("atomics.shared_lane_cycles", _NEEDED_BY)
+    one["atomic_shared_latency"] = shared_latency(machine, _NEEDED_BY)
+    one["atomic_conflict_cycles"] = shared_conflict_latency(machine, _NEEDED_BY)
 
 
 def _set_latencies(one: np.void, machine: Machine) -> None:
@@ -271,6 +314,10 @@ def _set_latencies(one: np.void, machine: Machine) -> None:
     one["dram_contention"] = contention or get("volkov.latency_slope") or 0.0
     one["dram_latency"], one["l2_latency"], one["l2_far_latency"] = dram, l2, far
     one["l1_latency"] = get("latency.l1") or l2
+    for level in ("l2", "dram"):
+        one[f"{level}_spread"] = get(f"latency.{level}_spread") or 0.0
+    waited_s = get("dram.write_wait") or 0.0
+    one["dram_write_wait"] = waited_s * machine.number("clock.sm", _NEEDED_BY)
 
 
 def _set_fetch(one: np.void, timings: SmTimings) -> None:
@@ -285,6 +332,7 @@ def _set_fetch(one: np.void, timings: SmTimings) -> None:
     one["l0_lines"], one["instruction_lines"] = near // line, own // line
     one["fetch_ahead"] = get("fetch.ahead") or 0
     one["fetch_interval"] = get("fetch.interval") or 0.0
+    one["fetch_l0_interval"] = get("fetch.l0_interval") or 0.0
     one["fetch_l2_interval"] = get("fetch.l2_interval") or 0.0
     one["fetch_latency"] = latency
     beyond = get("fetch.l2_latency")

@@ -40,10 +40,25 @@ the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assemb
 
 # Where an instruction goes when it is issued. The first are pipes; the queue of memory
 # instructions comes last.
-FP32_PIPE, INT_PIPE, FP64_PIPE, SFU_PIPE, TENSOR_PIPE, UNIFORM_PIPE, NO_PIPE, MEMORY_QUEUE = range(
-    8
-)
-PIPES = 8
+(
+    FP32_PIPE,
+    INT_PIPE,
+    FP64_PIPE,
+    SFU_PIPE,
+    TENSOR_PIPE,
+    UNIFORM_PIPE,
+    MULTIPLIERS,
+    FLOAT_HALF,
+    BOTH_HALVES,
+    NO_PIPE,
+    MEMORY_QUEUE,
+) = range(11)
+"""Of an FP32 pipe in halves, `MULTIPLIERS` also multiplies integers and `FLOAT_HALF` does not; what
+either can do goes to `FP32_PIPE`, which is free where one of them is, and what needs both to
+`BOTH_HALVES`."""
+PIPES = 11
+FP32_PIPES = (FP32_PIPE, MULTIPLIERS, BOTH_HALVES)
+"""Where instructions of the FP32 pipe may go."""
 
 # Why a warp does not issue, named in `results`.
 (
@@ -81,6 +96,8 @@ CODE = np.dtype(
         ("waits", np.int64),  # a bit for every counter that must be free
         ("waits_most", np.int64),  # a counter of which some releases may be missing, or -1
         ("outstanding", np.int64),  # how many
+        ("yields", np.int64),  # whether another warp comes next, if one can
+        ("jumps", np.int64),  # whether it may go on elsewhere
         ("first_read", np.int64),  # its registers in the table of registers
         ("end_read", np.int64),
         ("end_written", np.int64),
@@ -102,7 +119,8 @@ ROW = np.dtype(
         ("l1_miss", np.float64),  # share of the sectors it loads, where no L1 cache is simulated
         ("dram", np.float64),  # sectors that the DRAM moves for each that it asks for
         ("dram_cycles", np.float64),  # that these SMs' share of the DRAM takes for such a sector
-        ("in_turn_cycles", np.float64),  # of this SM's share, for a lane's atomic on a hot word
+        ("gives_back", np.int64),  # whether somebody reads what an atomic found there
+        ("in_turn_cycles", np.float64),  # of this SM's share, for a turn of an atomic
     ]
 )
 
@@ -119,10 +137,12 @@ HARDWARE = np.dtype(
         ("issue_interval", np.int64),  # of a scheduler
         ("registers", np.int64),  # of a warp, in the scoreboard; 0 where counters are obeyed
         ("same_warp", np.int64),
+        ("jump_cycles", np.float64),  # from a branch that is taken to where it leads
         ("loads_per_warp", np.int64),  # that may be in flight; 0 for any
         ("store_next", np.float64),  # from a store to memory to the next of its warp
         ("fp64_of_sm", np.int64),  # whether its schedulers share one such pipe
-        ("block_interval", np.float64),  # from one block of an SM to the next at the start
+        ("fp32_halves", np.int64),  # whether the FP32 pipe is two, one of which multiplies integers
+        ("block_interval", np.float64),  # an SM's share of the chip's: from block to block
         ("replacement", np.float64),  # from the end of a block to the first issue of the next
         ("sync_cycles", np.float64),  # from the last arrival at a barrier
         ("queue", np.int64),  # memory instructions that wait for their addresses
@@ -135,14 +155,23 @@ HARDWARE = np.dtype(
         ("shared_latency", np.float64),
         ("conflict_cycles", np.float64),  # that a further pass adds to a load from shared memory
         ("operand_conflict_cycles", np.float64),  # to arithmetic that has an operand there
-        ("shared_atomic_cycles", np.float64),  # for each lane that wants one word
+        ("shared_atomic_cycles", np.float64),  # of the banks, for each lane that wants one
+        ("atomic_shared_latency", np.float64),
+        ("atomic_conflict_cycles", np.float64),  # that such a lane adds to the atomic's latency
         ("l1_latency", np.float64),
         ("l2_latency", np.float64),
         ("l2_far_latency", np.float64),
         ("dram_latency", np.float64),
+        ("l2_spread", np.float64),  # standard deviations of the two over lines
+        ("dram_spread", np.float64),
+        ("dram_write_wait", np.float64),  # cycles of a load that comes while the DRAM writes
         ("dram_contention", np.float64),  # cycles: b in a load's further latency b u/(1 - u)
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
+        ("l2_write_first", np.float64),  # cycles of the way to L2 for a line's first sector, and
+        ("l2_write_cycles", np.float64),  # for each other; 0 where it is the way from L2
+        ("l2_request_cycles", np.float64),  # in which the slices of L2 take a request that reads
+        ("l2_change_cycles", np.float64),  # and one that writes
         ("least_sectors", np.float64),  # that move together between SM and L2 cache
         ("most_asked", np.float64),  # bytes that may wait for the L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
@@ -152,6 +181,7 @@ HARDWARE = np.dtype(
         ("instruction_lines", np.int64),  # that the SM keeps
         ("fetch_ahead", np.int64),  # lines
         ("fetch_interval", np.float64),  # from line to line that the SM gives
+        ("fetch_l0_interval", np.float64),  # from line to line that a scheduler gets
         ("fetch_l2_interval", np.float64),  # from line to line that it gets
         ("fetch_latency", np.float64),  # to a line that the SM keeps
         ("fetch_l2_latency", np.float64),  # to one that it does not
@@ -178,6 +208,8 @@ WARP = np.dtype(
         ("fetched", np.float64),  # when that is there
         ("reason", np.int64),  # why it is not ready
         ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one
+        ("held", np.int64),  # cycles for which its stall count stood still
+        ("gave_way", np.int64),  # whether others come before it that can issue
         ("is_broken", np.int64),  # its stream is not one of the code
         ("next_store", np.float64),  # from when on it may store to memory again
         ("flights", np.float64, FLIGHTS),  # when its latest loads from memory are there
@@ -211,12 +243,18 @@ CLOCK = np.dtype(
         ("broken_warp", np.int64),
         ("broken_instruction", np.int64),
         ("resident_cycles", np.float64),  # of warps
-        ("l2_free", np.float64),
+        ("handed_out", np.float64),  # when the next block can be given to an SM
+        ("l2_free", np.float64),  # the way from the L2 cache
+        ("l2_write_free", np.float64),  # and to it
+        ("l2_slices_free", np.float64),
         ("atomics_free", np.float64),
         ("shared_busy", np.float64),  # the banks of all SMs, for shared memory and shuffles
         ("l1_busy", np.float64),  # the same banks, for global and local memory
         ("l2_busy", np.float64),
+        ("l2_write_busy", np.float64),
+        ("l2_slices_busy", np.float64),
         ("dram_busy", np.float64),
+        ("dram_writing", np.float64),
         ("l1_sectors", np.int64),
         ("l1_hits", np.int64),
         ("events", np.int64),

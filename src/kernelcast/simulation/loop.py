@@ -26,6 +26,7 @@ from kernelcast.simulation.layout import (
     BARRIER,
     BARRIERS,
     BLOCK,
+    BOTH_HALVES,
     CLOCK,
     CODE,
     CONSTANT,
@@ -35,12 +36,16 @@ from kernelcast.simulation.layout import (
     DRAIN,
     EVENT,
     FAR_OFF,
+    FLOAT_HALF,
+    FP32_PIPE,
+    FP32_PIPES,
     FP64_PIPE,
     GROUP_COPIES,
     HARDWARE,
     LG_THROTTLE,
     LOAD,
     LONG_SCOREBOARD,
+    MULTIPLIERS,
     NO_INSTRUCTION,
     NO_PIPE,
     NOT_SELECTED,
@@ -70,7 +75,8 @@ DONE, DEADLOCK, CONTRADICTION = range(3)
 """How a simulation ends: as it should, with warps that wait for ever, or with a stream whose
 accesses are not those of the code."""
 
-_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST = range(3)
+_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, _IN_LINE = range(4)
+"""Warps in line keep their place, the youngest first, until they give way: then they are last."""
 
 
 class _WarpCode(NamedTuple):
@@ -266,6 +272,10 @@ def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
         if held > latest:
             latest = held
             warp.reason = LG_THROTTLE
+    if hardware.policy == _IN_LINE and warp.reason != WAIT:
+        # Its result comes when it comes: others have gone on meanwhile.
+        warp.gave_way = 1
+        schedulers.ages[np.uint64(place)] = np.int64(np.ceil(latest))
     if warp.fetched > latest:
         latest = warp.fetched
         warp.reason = NO_INSTRUCTION
@@ -322,8 +332,10 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
         warp.end = program.starts[number * hardware.warps + w + 1]
         warp.pc = warp.stop = 0
         warp.block, warp.number = slot, w
-        schedulers.ages[place] = clock.age
         clock.age += 1
+        # In line, places are counted by cycles: who has not given way comes before.
+        schedulers.ages[place] = -clock.age if hardware.policy == _IN_LINE else clock.age
+        warp.gave_way = warp.held = 0
         warp.last = cycle - 1
         warp.line = -1 if hardware.l0_lines else 0
         warp.fetched = 0.0
@@ -403,7 +415,9 @@ def _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware):
                 _release(sm, slot, barrier, cycle, program, schedulers, hardware)
         return
     residents.times[block.number, 1] = max(now + 1, np.int64(np.ceil(block.done)))
-    again = max(np.float64(now) + hardware.replacement, block.done)
+    handed_out = max(np.float64(now), clock.handed_out)
+    clock.handed_out = handed_out + hardware.block_interval / hardware.sms
+    again = max(handed_out + hardware.replacement, block.done)
     _begin_block(
         sm, slot, np.int64(np.ceil(again)), program, schedulers, residents, clock, hardware
     )
@@ -451,11 +465,29 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
 
 
 @inlined
+def _occupy_half(code, pipes, now):
+    """Keep a half of the FP32 pipe busy, that which is free first, or both; returns the wait."""
+    half = MULTIPLIERS
+    if code.pipe == FP32_PIPE and pipes[FLOAT_HALF] <= pipes[MULTIPLIERS]:
+        half = FLOAT_HALF
+    free = max(pipes[BOTH_HALVES if code.pipe == BOTH_HALVES else half], np.float64(now))
+    pipes[half] = free + code.interval
+    if code.pipe == BOTH_HALVES:
+        pipes[FLOAT_HALF] = free + code.interval
+    pipes[FP32_PIPE] = min(pipes[FLOAT_HALF], pipes[MULTIPLIERS])
+    pipes[BOTH_HALVES] = max(pipes[FLOAT_HALF], pipes[MULTIPLIERS])
+    return free - now
+
+
+@inlined
 def _occupy(code, sm, scheduler, now, stages, told, hardware):
     """Keep the pipe of an instruction busy; returns how long it waits for it."""
     pipe = code.pipe
     if pipe >= NO_PIPE:
         return 0.0
+    if hardware.fp32_halves and pipe in FP32_PIPES:
+        told.busy[FP32_PIPE] += code.interval if pipe == BOTH_HALVES else code.interval / 2
+        return _occupy_half(code, stages.pipes[sm, scheduler], now)
     told.busy[pipe] += code.interval
     free = max(stages.pipes[sm, scheduler, pipe], np.float64(now))
     if pipe == FP64_PIPE and hardware.fp64_of_sm:
@@ -477,11 +509,13 @@ def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, resid
     free = ready
     if pipe != NO_PIPE:
         free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
-    stalls[warp.reason] += ready - first
+    stood = min(warp.held, ready - first)
+    warp.held = 0
+    stalls[warp.reason] += ready - first - stood
     stalls[code.throttle] += free - ready
     held = schedulers.held[sm, scheduler]
     waited = max(np.int64(0), min(now, held[1]) - max(free, held[0]))
-    stalls[DISPATCH] += waited
+    stalls[DISPATCH] += waited + stood
     stalls[NOT_SELECTED] += now - free - waited
     stalls[SELECTED] += 1
     told.issued[code_at] += 1
@@ -493,13 +527,13 @@ def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, resid
         event.cycle, event.sm, event.scheduler = now, sm, scheduler
         event.block = residents.blocks[sm, warp.block].number
         event.warp, event.instruction = warp.number, warp.pc
-        event.reason, event.waited = warp.reason, ready - first
+        event.reason, event.waited = warp.reason, ready - first - stood
         event.throttle, event.throttled = code.throttle, free - ready
-        event.held = waited
+        event.held = waited + stood
 
 
 @inlined
-def _read_registers(reads, sm, scheduler, now, schedulers, hardware):
+def _read_registers(reads, named, sm, scheduler, now, schedulers, hardware):
     """Reserve what an instruction reads; returns for how many cycles its scheduler waits for that.
 
     A bank b gives one register in a cycle, and f_b is when it has given all that were reserved. Of
@@ -511,9 +545,10 @@ def _read_registers(reads, sm, scheduler, now, schedulers, hardware):
         return np.int64(0)
     ports = schedulers.ports[sm, scheduler]
     start = np.float64(now)
+    window = max(hardware.read_cycles, max(named[0], named[1]))
     for bank in range(BANKS):
         if reads[bank] > 0.0:
-            start = max(start, ports[bank] + reads[bank] - max(hardware.read_cycles, reads[bank]))
+            start = max(start, ports[bank] + reads[bank] - window)
     for bank in range(BANKS):
         ports[bank] = max(ports[bank], start) + reads[bank]
     waited = np.int64(start) - now
@@ -521,6 +556,22 @@ def _read_registers(reads, sm, scheduler, now, schedulers, hardware):
         schedulers.held[sm, scheduler, 0] = now + 1
         schedulers.held[sm, scheduler, 1] = now + 1 + waited
     return waited
+
+
+@inner
+def _hold_others(sm, scheduler, place, held, schedulers, hardware):
+    """While registers are read, the stall counts of a scheduler's warps stand still, too.
+
+    They stand for latencies, which begin with the reading.
+    """
+    first = (sm * hardware.schedulers + scheduler) * hardware.places
+    now = schedulers.warps[np.uint64(place)].last
+    for other in range(first, first + hardware.places):
+        ready = schedulers.ready[np.uint64(other)]
+        is_counting = schedulers.warps[np.uint64(other)].reason == WAIT
+        if is_counting and other != place and now < ready < FAR_OFF:
+            schedulers.ready[np.uint64(other)] = ready + held
+            schedulers.warps[np.uint64(other)].held += held
 
 
 @inlined
@@ -543,8 +594,8 @@ def _issue(
     code = program.code[np.uint64(warp.pc)]
     _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, residents, clock)
     reads = code.reads if is_same else code.reads_after_others
-    held = _read_registers(reads, sm, scheduler, now, schedulers, hardware)
-    waited = _occupy(code, sm, scheduler, now, stages, told, hardware)
+    held = _read_registers(reads, code.reads_after_others, sm, scheduler, now, schedulers, hardware)
+    waited = _occupy(code, sm, scheduler, now + held, stages, told, hardware) + held
     done, read = np.float64(now) + code.latency, np.float64(now) + code.sources_cycles
     if code.kind != ARITHMETIC:
         done, read = _carry_out(
@@ -572,7 +623,15 @@ def _issue(
             _raise(warp, code.sources_counter, read, code.reason)
     warp.last, warp.waits_at = now, warp.pc
     busy = code.slots * hardware.issue_interval + held
-    after = now + (0 if code.pairs else code.stall)
+    after = now + (0 if code.pairs else code.stall) + held
+    if held:
+        warp.held = held
+        _hold_others(sm, scheduler, place, held, schedulers, hardware)
+    if hardware.policy == _IN_LINE:
+        warp.gave_way = code.yields
+        if code.yields:
+            schedulers.ages[np.uint64(place)] = now
+    issued_at = warp.pc
     # On to the next instruction, unless there is none or others have to come first.
     warp.pc += 1
     goes_on = _advance(warp, place, program, schedulers, hardware)
@@ -584,6 +643,8 @@ def _issue(
         warp.reason = DRAIN
         _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware)
         return busy
+    if code.jumps and warp.pc != issued_at + 1:
+        after = max(after, now + np.int64(np.ceil(hardware.jump_cycles)))
     _fetch_next(warp, sm, scheduler, now, program, stages, clock, hardware)
     if code.kind == SYNCHRONISE:
         schedulers.ready[np.uint64(place)] = FAR_OFF
@@ -601,7 +662,8 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
     """The warp that a scheduler issues from, or -1; and if none, from when on there may be one."""
     best, soonest = np.int64(-1), np.int64(FAR_OFF)
     last = schedulers.last[sm, scheduler]
-    if last >= 0 and hardware.policy != _LOOSE_ROUND_ROBIN:
+    keeps = last >= 0 and hardware.policy != _LOOSE_ROUND_ROBIN
+    if keeps and not schedulers.warps[np.uint64(first + last)].gave_way:
         place = np.uint64(first + last)
         free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[place])]
         if schedulers.ready[place] <= now and free < now + 1:
@@ -823,6 +885,7 @@ def run_sms(
             cycle = np.int64(slot * hardware.block_interval)
             _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware)
             wake[sm, hardware.schedulers] = 0
+    clock.handed_out = hardware.resident * hardware.block_interval
     now = np.int64(0)
     while clock.issued < clock.limit:
         following = np.int64(FAR_OFF)

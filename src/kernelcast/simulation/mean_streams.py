@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import OpClass, Space
-from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.ir import Space
 from kernelcast.profiling import layout
 from kernelcast.profiling.profile import AccessProfile, Profile, RepresentativeWarp, WarpPath
 from kernelcast.profiling.tables import SPACE_CODES
@@ -41,7 +40,6 @@ from kernelcast.simulation.streams import (
     WarpStreams,
 )
 
-_LINE_SECTORS = layout.LINE_BYTES // SECTOR_BYTES
 _NEXT_WARP = (5**0.5 - 1) / 2
 """Multiples of the golden ratio, without their whole parts, lie evenly between 0 and 1."""
 
@@ -149,14 +147,12 @@ def _words(access: AccessProfile, count: int, half_warps: bool) -> tuple[StreamW
     sums = (
         access.lanes,
         access.lines,
-        access.passes_half_warp if half_warps else access.passes,
+        access.turns or (access.passes_half_warp if half_warps else access.passes),
         2 * access.requests if half_warps else access.ideal_passes,
-        access.tag_passes,
+        access.rounds or access.tag_passes,
     )
     shares = _shared_out(np.array(sums) / access.requests, count)
     lanes, lines, passes, ideal, tags = shares
-    if access.op_class is OpClass.ATOMIC:
-        passes, ideal = np.maximum(passes, 1), np.ones_like(ideal)
     lines = np.minimum(lines, LINES_MASK)
     starts = np.concatenate([[0], (1 + lines).cumsum()])
     words = np.full(starts[-1], LINE, np.int64)
@@ -179,5 +175,5 @@ def _words(access: AccessProfile, count: int, half_warps: bool) -> tuple[StreamW
 def _touched(access: AccessProfile, lines: int) -> StreamWords:
     """By line, the sectors of it that are touched."""
     mean = access.sectors / access.lines if access.lines else 0.0
-    count: StreamWords = np.clip(_shared_out(np.array([mean]), lines)[0], 1, _LINE_SECTORS)
+    count: StreamWords = np.clip(_shared_out(np.array([mean]), lines)[0], 1, layout.LINE_SECTORS)
     return (1 << count) - 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
 from kernelcast.hierarchy.caches.layout import ASKS_L1, LOCAL_BIT
-from kernelcast.profiling.layout import GLOBAL, LOCAL, SHARED
+from kernelcast.profiling.layout import GLOBAL, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
 from kernelcast.simulation.layout import ATOMIC, COPY, IN_FLIGHT, LOAD, MEMORY_QUEUE, STORE
 from kernelcast.simulation.streams import (
@@ -38,6 +38,7 @@ from kernelcast.simulation.streams import (
 
 _DRAM, _L1 = range(2)
 _SECTOR_BYTES = 32.0
+_LINE_SECTORS = float(LINE_SECTORS)
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
 _SETTLING = 4096.0
@@ -46,6 +47,12 @@ _MOST_USED = 0.97
 """Of its throughput, where what follows waits for what came before in any case."""
 _SIDE_SHIFT = 5
 """Two to this many lines, 4 KiB, lie in one partition of the L2 cache."""
+_SM_BITS = 16
+_DRAWN_BITS = 32
+_WAITS = 1 << 40
+"""Sets what is drawn for waits apart from what is for latencies."""
+_UNIFORM_WIDTH = 12.0**0.5
+"""Of an interval, in standard deviations of what is anywhere in it."""
 
 
 class MemoryStages(NamedTuple):
@@ -97,17 +104,51 @@ def _enter_banks(
 
 
 @inlined
+def _look_up(at, cycles, clock):
+    """The slices of the L2 cache take one request after the other; returns from when on."""
+    begins = max(at, clock.l2_slices_free)
+    clock.l2_slices_free = begins + cycles
+    clock.l2_slices_busy += cycles
+    return begins
+
+
+@inlined
 def cross(at, sectors, clock, hardware):
-    """Sectors go between SM and L2 cache; returns from when on.
+    """Sectors of a line go from the L2 cache to the SM; returns from when on.
 
     A request waits in the SM while too much is on its way before it.
     """
     moved = _SECTOR_BYTES * max(sectors, hardware.least_sectors) / hardware.l2_rate
+    moved = max(moved, hardware.l2_request_cycles)
     at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
-    begins = max(at, clock.l2_free)
+    begins = max(_look_up(at, hardware.l2_request_cycles, clock), clock.l2_free)
     clock.l2_free = begins + moved
     clock.l2_busy += moved
     return begins
+
+
+@inlined
+def _send(at, sectors, first, clock, hardware):
+    """Sectors of a line go from the SM to the L2 cache; returns from when on.
+
+    The first of them takes the way `first` cycles.
+    """
+    if hardware.l2_write_first == 0.0:
+        return cross(at, sectors, clock, hardware)
+    further = max(sectors, hardware.least_sectors) - 1.0
+    moved = first + further * hardware.l2_write_cycles
+    most = hardware.most_asked / (_LINE_SECTORS * _SECTOR_BYTES) * _line_cycles(hardware)
+    at = max(at, clock.l2_write_free - most)
+    begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_write_free)
+    clock.l2_write_free = begins + moved
+    clock.l2_write_busy += moved
+    return begins
+
+
+@inlined
+def _line_cycles(hardware):
+    """Cycles of the way to the L2 cache for a whole line."""
+    return hardware.l2_write_first + (_LINE_SECTORS - 1.0) * hardware.l2_write_cycles
 
 
 @inlined
@@ -167,7 +208,22 @@ def _channel_of(line, hardware):
 
 
 @inlined
-def _move_owed(row_number, line, at, stages, clock, hardware):
+def _drawn(place, sm):
+    """A number from 0 to 1 that a place in memory has, seen from an SM."""
+    key = np.uint64((place << _SM_BITS | sm) * HASH_FACTOR)
+    key ^= key >> np.uint64(_DRAWN_BITS)
+    key = np.uint64(np.int64(key) * HASH_FACTOR)
+    return (np.float64(key >> np.uint64(_DRAWN_BITS)) + 0.5) * 2.0**-_DRAWN_BITS
+
+
+@inlined
+def _exponential(place, sm):
+    """The same with the exponential distribution whose mean is 1."""
+    return -np.log(_drawn(place, sm))
+
+
+@inlined
+def _move_owed(row_number, line, sm, at, is_write, stages, clock, hardware):
     """Let a line's channel of the DRAM move what is owed, in whole sectors.
 
     Returns from when on, or -1 for none. What it does for other SMs meanwhile is part of the wait.
@@ -181,31 +237,63 @@ def _move_owed(row_number, line, at, stages, clock, hardware):
     taken = due * stages.rows[np.uint64(row_number)].dram_cycles
     stages.channels[channel] = begins + taken * hardware.channels
     clock.dram_busy += taken
-    return begins + _contended(begins, clock, hardware)
+    if is_write:
+        clock.dram_writing += taken
+    wait = _contended(begins, clock, hardware)
+    if hardware.dram_spread > 0.0:
+        wait *= _exponential(line >> _SIDE_SHIFT | _WAITS, sm)
+    return begins + wait
 
 
 @inlined
 def _contended(now, clock, hardware):
-    """How long an access waits at the DRAM among those of SMs that are not simulated.
+    """How long an access waits at the DRAM on average, among those of SMs that are not simulated.
 
     V. Volkov 2016, section 6.4: at the share u of its throughput, latency grows by b u/(1 - u).
+    Where it writes for the share p of the time, by v p as well (`models.terms.latency`).
     """
     used = min(_MOST_USED, clock.dram_busy / (now + _SETTLING))
-    return hardware.dram_contention * used / (1.0 - used)
+    writing = clock.dram_writing / (now + _SETTLING)
+    return hardware.dram_contention * used / (1.0 - used) + hardware.dram_write_wait * writing
 
 
 @inlined
-def _fetch(line, missing, row_number, sm, at, stages, clock, hardware):
-    """A line's sectors come from beyond the SM; returns when they are there."""
-    group, count = sm // hardware.memory_group, _registers_of(missing, hardware)
-    at = max(at, _registers_free(group, count, stages, hardware))
-    begins = cross(at, np.float64(popcount(missing)), clock, hardware)
+def _l2_latency(line, sm, hardware):
+    """Cycles to a line in the L2 cache: its slice is near to the SM or far, by some cycles."""
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
-    arrives = begins + (hardware.l2_far_latency if is_far else hardware.l2_latency)
-    from_dram = _move_owed(row_number, line, begins, stages, clock, hardware)
+    off = (_drawn(line, sm) - 0.5) * _UNIFORM_WIDTH * hardware.l2_spread
+    return (hardware.l2_far_latency if is_far else hardware.l2_latency) + off
+
+
+@inlined
+def _dram_latency(line, sm, hardware):
+    """Cycles to a line in the DRAM.
+
+    Latencies are spread exponentially beyond a least one (`models.terms.latency`), but alike for
+    lines of 4 KiB, which share a side of the chip and a channel: on an H100, 32 lines of those take
+    74 cycles longer than one, and 32 lines that lie apart 298.
+    """
+    if hardware.dram_spread == 0.0:
+        return hardware.dram_latency
+    beyond = _exponential(line >> _SIDE_SHIFT, sm) - 1.0
+    return hardware.dram_latency + hardware.dram_spread * beyond
+
+
+@inlined
+def _fetch(line, missing, row_number, sm, at, is_change, stages, clock, hardware):
+    """A line's sectors come from beyond the SM, or are changed there; returns when that is done."""
+    group, count = sm // hardware.memory_group, _registers_of(missing, hardware)
+    at = max(at, _registers_free(group, count, stages, hardware))
+    if is_change:
+        first = _line_cycles(hardware) / _LINE_SECTORS
+        begins = _send(at, np.float64(popcount(missing)), first, clock, hardware)
+    else:
+        begins = cross(at, np.float64(popcount(missing)), clock, hardware)
+    arrives = begins + _l2_latency(line, sm, hardware)
+    from_dram = _move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
-        arrives = from_dram + hardware.dram_latency
+        arrives = from_dram + _dram_latency(line, sm, hardware)
     _take_registers(group, count, arrives, stages, hardware)
     return at, arrives
 
@@ -240,7 +328,7 @@ def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
         missing = (np.int64(1) << np.int64(asked)) - 1
     place = _flight_of(line)
     if missing:
-        begins, arrives = _fetch(line, missing, row_number, sm, at, stages, clock, hardware)
+        begins, arrives = _fetch(line, missing, row_number, sm, at, False, stages, clock, hardware)
         stages.flying[sm, place, 0] = np.float64(line)
         stages.flying[sm, place, 1] = arrives
         return begins, arrives
@@ -272,9 +360,10 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
         store_l1(_line_of(word, local), sectors, sm, row.rule, stages.l1, stages.system)
     channel = _channel_of(word >> LINE_SHIFT, hardware)
     at = max(at, stages.channels[channel] - hardware.most_dram_wait)
-    begins = cross(at, np.float64(popcount(sectors)), clock, hardware)
+    begins = _send(at, np.float64(popcount(sectors)), hardware.l2_write_first, clock, hardware)
     _owe(row_number, sectors, stages)
-    moved = _move_owed(row_number, word >> LINE_SHIFT, begins, stages, clock, hardware)
+    line = word >> LINE_SHIFT
+    moved = _move_owed(row_number, line, sm, begins, True, stages, clock, hardware)
     done = max(begins, moved - hardware.most_dram_wait) + hardware.l2_latency
     return at, done
 
@@ -293,10 +382,25 @@ def _store(word, at, words, row_number, sm, local, begun, stages, clock, hardwar
 
 
 @inlined
+def _take_slices(word, gives_back, clock, hardware):
+    """What an atomic takes of the slices of the L2 cache beyond what a store of its lines does.
+
+    It asks for a line once for each lane on one word, and what it gives back may pass two slices.
+    """
+    rounds, lines = word >> TAGS_SHIFT & TAGS_MASK, word >> LINES_SHIFT & LINES_MASK
+    taken = 2.0 * max(0.0, np.float64(rounds - lines)) * hardware.l2_request_cycles
+    if gives_back:
+        taken += np.float64(lines) * (hardware.l2_change_cycles - hardware.l2_request_cycles)
+    clock.l2_slices_free += taken
+    clock.l2_slices_busy += taken
+
+
+@inlined
 def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
     """An atomic on global memory, carried out by the L2 cache; returns when its results are there.
 
-    Lanes that want one word follow each other; so do all of the chip's on the word that most want.
+    Lanes that want one word follow each other, in turns of the L2 cache's slices; and so do all of
+    the chip on the slice that is busiest.
     """
     row = stages.rows[np.uint64(row_number)]
     done, latest = begun, begun
@@ -305,14 +409,15 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
         sectors = line >> SECTORS_SHIFT & SECTORS_MASK
         _owe(row_number, sectors, stages)
         begins, there = _fetch(
-            line >> LINE_SHIFT, sectors, row_number, sm, begun, stages, clock, hardware
+            line >> LINE_SHIFT, sectors, row_number, sm, begun, True, stages, clock, hardware
         )
         latest = max(latest, begins)
         done = max(done, there)
-    lanes = np.float64(word >> LANES_SHIFT & LANES_MASK)
+    turns = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
+    _take_slices(word, row.gives_back, clock, hardware)
     if row.in_turn_cycles > 0.0:
         starts = max(latest, clock.atomics_free)
-        clock.atomics_free = starts + lanes * row.in_turn_cycles
+        clock.atomics_free = starts + turns * row.in_turn_cycles
         done = max(done, clock.atomics_free + hardware.l2_latency)
         latest = max(latest, starts - hardware.most_dram_wait)
     _hold_back(sm, latest, stages, hardware)
@@ -361,6 +466,10 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
         if code.computing > 0.0:
             each = hardware.operand_conflict_cycles
         further = (cycles - least) / hardware.pass_cycles * each
+        if code.kind == ATOMIC:
+            lanes = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
+            further = max(0.0, lanes - 1.0) * hardware.atomic_conflict_cycles
+            return begun + hardware.atomic_shared_latency + further, read
         return begun + hardware.shared_latency + max(0.0, further), read
     clock.l1_busy += cycles
     place = local if space == LOCAL else np.int64(-1)

@@ -23,7 +23,7 @@ from kernelcast.profiling.layout import (
     WRITES,
 )
 from kernelcast.profiling.loops import array, inlined, inner, lowest_bit, popcount
-from kernelcast.profiling.patterns import count_pattern
+from kernelcast.profiling.patterns import count_pattern, count_rounds
 from kernelcast.profiling.touches import count_tag_passes
 from kernelcast.simulation.streams import (
     ACCESS,
@@ -80,25 +80,6 @@ def _words_of(kind):
     return np.int64(_HALVES_WORDS if kind == _HALVES else _ADDRESSES_WORDS)
 
 
-@inner
-def _most_on_a_word(mask, lanes):
-    """The most lanes of an atomic that go to one word of 4 B, which serves them in turn."""
-    most = np.int64(0)
-    rest = mask
-    while rest:
-        word = lanes[np.uint64(lowest_bit(rest))] >> 2
-        together = np.int64(0)
-        among = rest
-        while among:
-            lane = lowest_bit(among)
-            among &= among - 1
-            if lanes[np.uint64(lane)] >> 2 == word:
-                together += 1
-                rest &= ~(np.int64(1) << lane)
-        most = max(most, together)
-    return most
-
-
 @inlined
 def _add_header(ident, space, lanes, passes, ideal, tags, lines, out, recording):
     """Add an ACCESS."""
@@ -122,12 +103,12 @@ def _add_counted(instruction, ident, space, mask, lanes, out, state, recording):
     if space == LOCAL:
         lines = state.counts[layout.LINES]
     passes, ideal, tags = state.counts[PASSES], state.counts[IDEAL_PASSES], np.int64(0)
-    if state.counts_half_warps and space == SHARED:
+    if state.counts_half_warps and space == SHARED and not instruction.in_turn:
         passes, ideal = state.counts[PASSES_HALF_WARP], np.int64(2)
-    if instruction.effect == (READS | WRITES):
-        passes, ideal = _most_on_a_word(mask, lanes), np.int64(1)
     if space == GLOBAL and instruction.effect == READS and state.tag_bank_bits[0]:
         tags = count_tag_passes(lines, state)
+    if space == GLOBAL and instruction.effect == (READS | WRITES):
+        tags, passes = count_rounds(mask, lanes, state)
     _add_header(ident, space, state.counts[LANES], passes, ideal, tags, lines, out, recording)
     offset = lanes[np.uint64(lowest_bit(mask))] & OFFSET_MASK
     for i in range(lines):

@@ -91,9 +91,9 @@ def _change_table(
     return replace(given, code=replace(given.code, table=table))
 
 
-def _without_pipe(pipe: int) -> Callable[[SimulationInput], SimulationInput]:
+def _without_pipe(*pipes: int) -> Callable[[SimulationInput], SimulationInput]:
     def change(table: NDArray[np.void]) -> None:
-        table["interval"][table["pipe"] == pipe] = 0.0
+        table["interval"][np.isin(table["pipe"], pipes)] = 0.0
 
     return lambda given: _change_table(given, change)
 
@@ -130,6 +130,8 @@ def _sooner(level: str, *beyond: str) -> Callable[[SimulationInput], SimulationI
         sooner = hardware[f"{level}_latency"] - before[level]
         for name in (level, *beyond):
             hardware[f"{name}_latency"] -= sooner
+        if level != "l1":
+            hardware[f"{level}_spread"] = 0.0
         return replace(given, hardware=hardware)
 
     return change
@@ -149,7 +151,7 @@ def _change_rows(*names: str) -> Callable[[SimulationInput], SimulationInput]:
 
 def _without_l1_bandwidth(given: SimulationInput) -> SimulationInput:
     faster = _change_hardware(l1_rate=_ENDLESS, tag_cycles=0.0)(given)
-    return replace(faster, streams=without_passes(given.streams, shared=False))
+    return replace(faster, streams=without_passes(given.streams, given.code.table, shared=False))
 
 
 def _without_uncoalesced_access(given: SimulationInput) -> SimulationInput:
@@ -216,7 +218,7 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.INSTRUCTION_FETCH: _change_hardware(l0_lines=0),
     Removal.ISSUE_RATE: _change_hardware(issue_interval=0),
     Removal.REGISTER_BANKS: _change_hardware(read_cycles=0.0),
-    Removal.FP32_PIPE: _without_pipe(layout.FP32_PIPE),
+    Removal.FP32_PIPE: _without_pipe(*layout.FP32_PIPES),
     Removal.INT_PIPE: _without_pipe(layout.INT_PIPE),
     Removal.FP64_PIPE: _without_pipe(layout.FP64_PIPE),
     Removal.SFU_PIPE: _without_pipe(layout.SFU_PIPE),
@@ -225,14 +227,20 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.LSU_RATE: _change_hardware(
         queue=_AMPLE, address_cycles=0.0, shared_address_cycles=0.0, lsu_cycles=0.0
     ),
-    Removal.SHARED_MEMORY_BANDWIDTH: _rewritten(lambda g: without_passes(g.streams, shared=True)),
+    Removal.SHARED_MEMORY_BANDWIDTH: _rewritten(
+        lambda g: without_passes(g.streams, g.code.table, shared=True)
+    ),
     Removal.L1_BANDWIDTH: _without_l1_bandwidth,
-    Removal.L2_BANDWIDTH: _change_hardware(l2_rate=_ENDLESS),
+    Removal.L2_BANDWIDTH: _change_hardware(
+        l2_rate=_ENDLESS, l2_write_first=0.0, l2_request_cycles=0.0, l2_change_cycles=0.0
+    ),
     Removal.DRAM_BANDWIDTH: _change_rows("dram_cycles"),
     Removal.ARITHMETIC_LATENCY: lambda g: _change_table(g, _without_arithmetic_latency),
     Removal.CONSTANT_LATENCY: lambda g: _change_table(g, _without_constant_latency),
-    Removal.SHARED_MEMORY_LATENCY: _change_hardware(shared_latency=0.0),
+    Removal.SHARED_MEMORY_LATENCY: _change_hardware(shared_latency=0.0, atomic_shared_latency=0.0),
     Removal.L1_LATENCY: _sooner("l1", "l2", "l2_far", "dram"),
     Removal.L2_LATENCY: _sooner("l2", "l2_far", "dram"),
-    Removal.DRAM_LATENCY: lambda g: _sooner("dram")(_change_hardware(dram_contention=0.0)(g)),
+    Removal.DRAM_LATENCY: lambda g: _sooner("dram")(
+        _change_hardware(dram_contention=0.0, dram_write_wait=0.0)(g)
+    ),
 }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelcast.hierarchy.caches.layout import ASKS_L1
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LOCAL, SHARED
+from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.simulation import layout
 from kernelcast.simulation.streams import (
     ACCESS,
@@ -36,7 +36,6 @@ from kernelcast.simulation.streams import (
     WarpStreams,
 )
 
-_LINE_SECTORS = LINE_BYTES // SECTOR_BYTES
 _KEPT_TOGETHER = np.array([1, 1, 2, 4, 4])
 """Sectors, by how many are wanted: those of a request lie in one line where they can."""
 
@@ -94,6 +93,10 @@ class Requests:
         code = table[self.instructions]
         return np.asarray(code["row"] + np.where(code["is_generic"], self.spaces, 0), np.int64)
 
+    def are_atomic(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Whether each is of an atomic instruction."""
+        return np.asarray(table["kind"][self.instructions] == layout.ATOMIC)
+
     def line_places(self, chosen: NDArray[np.bool_]) -> tuple[StreamWords, StreamWords]:
         """Where the LINE words of chosen requests stand, and whose each is."""
         counts = np.where(chosen, self.lines, 0)
@@ -110,22 +113,27 @@ def with_field(words: StreamWords, shift: int, mask: int, values: StreamWords | 
 def without_bank_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
     """All requests to shared memory take the fewest passes, but for atomics."""
     asked = Requests.of(streams)
-    is_atomic = table["kind"][asked.instructions] == layout.ATOMIC
-    chosen = (asked.spaces == SHARED) & ~is_atomic
+    chosen = (asked.spaces == SHARED) & ~asked.are_atomic(table)
     return _with_passes(streams, asked, chosen, np.minimum(asked.passes, asked.ideal_passes))
 
 
 def without_atomic_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
-    """No two lanes of an atomic go to one word."""
+    """No two lanes of an atomic go to one word: no line is asked for in more than one round."""
     asked = Requests.of(streams)
-    chosen = table["kind"][asked.instructions] == layout.ATOMIC
+    chosen = asked.are_atomic(table)
+    rounds = with_field(asked.words, TAGS_SHIFT, TAGS_MASK, np.minimum(asked.tag_passes, 1))
+    asked = replace(asked, words=np.where(chosen, rounds, asked.words))
     return _with_passes(streams, asked, chosen, np.minimum(asked.passes, 1))
 
 
-def without_passes(streams: WarpStreams, *, shared: bool) -> WarpStreams:
-    """Requests to shared memory, or all others, take the banks no time."""
+def without_passes(streams: WarpStreams, table: NDArray[np.void], *, shared: bool) -> WarpStreams:
+    """Requests to shared memory, or all others, take the banks no time.
+
+    Of atomics on global memory the passes are turns of the L2 cache, which stay.
+    """
     asked = Requests.of(streams)
     chosen = (asked.spaces == SHARED) == shared
+    chosen &= (asked.spaces == SHARED) | ~asked.are_atomic(table)
     return _with_passes(streams, asked, chosen, np.zeros_like(asked.words))
 
 
@@ -166,16 +174,18 @@ def coalesced(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
     chosen = (asked.spaces == GLOBAL) & (touched_sectors(streams, asked) > fewest)
     places, of = asked.line_places(chosen)
     number = places - asked.at[of] - 1
-    begins = _first_sectors(streams, asked, fewest)[of] - number * _LINE_SECTORS
-    low, high = np.maximum(begins, 0), np.minimum(begins + fewest[of], _LINE_SECTORS)
-    sectors = np.where(high > low, (1 << high) - (1 << np.minimum(low, _LINE_SECTORS)), 0)
+    begins = _first_sectors(streams, asked, fewest)[of] - number * LINE_SECTORS
+    low, high = np.maximum(begins, 0), np.minimum(begins + fewest[of], LINE_SECTORS)
+    sectors = np.where(high > low, (1 << high) - (1 << np.minimum(low, LINE_SECTORS)), 0)
     words = streams.words.copy()
     words[places] = with_field(words[places], SECTORS_SHIFT, SECTORS_MASK, sectors)
     kept = np.bincount(of[sectors > 0], minlength=len(asked.at))
     fewer = with_field(asked.words, LINES_SHIFT, LINES_MASK, kept)
-    passes = np.minimum(asked.passes, asked.ideal_passes)
+    is_atomic = asked.are_atomic(table)
+    passes = np.where(is_atomic, asked.passes, np.minimum(asked.passes, asked.ideal_passes))
     fewer = with_field(fewer, PASSES_SHIFT, PASSES_MASK, passes)
-    fewer = with_field(fewer, TAGS_SHIFT, TAGS_MASK, np.minimum(asked.tag_passes, 1))
+    tags = np.minimum(asked.tag_passes, np.where(is_atomic, kept, 1))
+    fewer = with_field(fewer, TAGS_SHIFT, TAGS_MASK, tags)
     words[asked.at[chosen]] = fewer[chosen]
     return _left_out(streams, words, places[sectors == 0])
 
@@ -198,9 +208,9 @@ def _first_sectors(streams: WarpStreams, asked: Requests, fewest: StreamWords) -
     offset = np.where(lines > 0, following >> OFFSET_SHIFT & OFFSET_MASK, 0)
     each = np.maximum(lines, 1) * LINE_BYTES / np.maximum(asked.lanes, 1)
     share = offset % each / each
-    unit = _KEPT_TOGETHER[np.minimum(fewest, _LINE_SECTORS)]
-    first = (share * lines * _LINE_SECTORS).astype(np.int64) // unit * unit
-    latest: StreamWords = lines * _LINE_SECTORS - fewest
+    unit = _KEPT_TOGETHER[np.minimum(fewest, LINE_SECTORS)]
+    first = (share * lines * LINE_SECTORS).astype(np.int64) // unit * unit
+    latest: StreamWords = lines * LINE_SECTORS - fewest
     return np.asarray(np.maximum(0, np.minimum(first, latest)), np.int64)
 
 

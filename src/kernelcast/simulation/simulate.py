@@ -121,7 +121,7 @@ def simulate(
         warp_cycles=float(clock["resident_cycles"]),
         shared_busy=float(clock["shared_busy"]),
         l1_busy=float(clock["l1_busy"]),
-        l2_busy=float(clock["l2_busy"]),
+        l2_busy=float(max(clock[f"l2_{part}busy"] for part in ("", "write_", "slices_"))),
         dram_busy=float(clock["dram_busy"]),
         l1_sectors=int(clock["l1_sectors"]),
         l1_hits=int(clock["l1_hits"]),
@@ -174,7 +174,7 @@ def _fetched(
         np.full((sms, caches, most), -1, np.int64),
         np.zeros((sms, caches), np.int64),
         np.full((sms, caches), -1, np.int64),
-        np.zeros((sms, 2)),
+        np.zeros((sms, 2 + int(one["schedulers"]))),
         asked,
     )
 

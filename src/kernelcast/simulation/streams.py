@@ -10,9 +10,9 @@ A word of the stream is one of three, told apart by its two lowest bits:
         bits 11-34  the instruction
         bits 35-40  lanes
         bits 41-47  passes: cycles in which the banks of shared memory, or the L1 cache's of the
-                    same kind, serve it; of an atomic, most lanes that go to one word
+                    same kind, serve it; of an atomic on global memory, turns of its sectors
         bits 48-50  the passes that it would take without conflicts
-        bits 51-56  passes in which the tags of its lines are looked up
+        bits 51-56  passes in which the tags of its lines are looked up; of such an atomic, rounds
         bits 57-59  the space that it leads to (`profiling.layout`)
     LINE      one line of 128 B of the request before
         bits 2-5    sectors of it that the request touches

@@ -1,0 +1,43 @@
+"""Which ready warp a scheduler issues from: in line, as an H100 does, or by age."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.straight_code import ALL_THERE, played, straight_code
+
+COUNT = 256
+WARPS = 16
+"""Four for each scheduler."""
+YOUNGEST, IN_LINE = 2, 3
+
+
+def mean_over_span(policy, **fields) -> float:
+    """Of the warps of an SM, their mean cycles over those of all."""
+    code = straight_code(COUNT, **fields)
+    found = played(code, {**ALL_THERE, "policy": policy}, warps=WARPS, most_events=1 << 14)
+    events = found.events
+    ends = [events["cycle"][events["warp"] == warp].max() for warp in range(WARPS)]
+    return float(sum(ends)) / WARPS / found.cycles
+
+
+def test_a_warp_that_never_yields_goes_on_until_it_ends():
+    one_by_one = (1 + 2 + 3 + 4) / 4 / 4
+    assert mean_over_span(IN_LINE) == pytest.approx(one_by_one, abs=0.03)
+
+
+def test_warps_that_yield_take_turns():
+    """As dependent instructions do, four cycles apart: all end together."""
+    assert mean_over_span(IN_LINE, yields=1, stall=4) > 0.98
+    assert mean_over_span(IN_LINE, yields=1, stall=2) > 0.98
+
+
+def test_by_age_alone_the_youngest_end_first_all_the_same():
+    assert mean_over_span(YOUNGEST, yields=1, stall=2) < 0.8
+
+
+def test_a_branch_that_is_taken_takes_longer_than_one_that_is_not():
+    code = straight_code(1, jumps=1, stall=5)
+    rounds = 20
+    for jump, each in ((0.0, 5), (10.0, 10)):
+        found = played(code, {**ALL_THERE, "jump_cycles": jump}, rounds=rounds)
+        assert found.cycles == pytest.approx(each * rounds, abs=12)

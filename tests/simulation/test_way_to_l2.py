@@ -1,0 +1,92 @@
+"""The way between SMs and L2 cache: bytes of streams, requests of lanes that lie apart, writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.simulation.programs import EXIT, Op, Setting, entering, played, program, request, streams
+
+from kernelcast.ir import OpClass, Space
+from kernelcast.machines.loader import load_machine
+from kernelcast.profiling.layout import GLOBAL
+from kernelcast.simulation.removals import NOTHING, Removal
+
+H100 = load_machine("h100-sxm")
+MANY = 64
+NEAR = {"l2_far_latency": H100.number("latency.l2")}
+SETTING = Setting(H100, changed=NEAR, rows={"dram": 0.0}, is_plain=True)
+
+
+def load(lines, sectors):
+    return OpClass.LOAD, lines, sectors
+
+
+def store(lines, sectors):
+    return OpClass.STORE, lines, sectors
+
+
+def atomic(lines, sectors):
+    return OpClass.ATOMIC, lines, sectors
+
+
+def cycles(setting, *accesses, removed=NOTHING):
+    """From one turn of a warp's accesses to the next, of so many that their rate counts alone."""
+
+    def of(times):
+        ops = [Op(op_class, space=Space.GLOBAL) for op_class, _, _ in accesses] * times
+        words, line = entering(0), 0
+        for at in range(len(ops)):
+            _, lines, sectors = accesses[at % len(accesses)]
+            words += request(at, GLOBAL, range(line, line + lines), sectors=(1 << sectors) - 1)
+            line += lines
+        return played(program([*ops, EXIT]), streams([[words]]), setting, removed).cycles
+
+    return (of(2 * MANY) - of(MANY)) / MANY
+
+
+def per_cycle(path):
+    """An SM's share of a rate of the chip, 64 of whose SMs are busy."""
+    return H100.number(path) / H100.number("clock.sm") / 64
+
+
+def test_lanes_with_a_line_each_take_the_slices_a_clock_each():
+    assert cycles(SETTING, load(32, 1)) == pytest.approx(
+        32 / per_cycle("l2.request_rate"), rel=0.01
+    )
+
+
+def test_whole_lines_move_at_the_bandwidth_of_streams():
+    assert cycles(SETTING, load(16, 4)) == pytest.approx(2048 / per_cycle("l2.bandwidth"), rel=0.01)
+
+
+def test_writes_have_a_way_of_their_own():
+    written = 2048 / per_cycle("l2.write_bandwidth")
+    assert cycles(SETTING, store(16, 4)) == pytest.approx(written, rel=0.01)
+    assert cycles(SETTING, load(16, 4), store(16, 4)) == pytest.approx(written, rel=0.02)
+
+
+def test_lanes_that_write_a_sector_of_a_line_each():
+    apart = 32 / per_cycle("l2.write_rate")
+    assert cycles(SETTING, store(32, 1)) == pytest.approx(apart, rel=0.02)
+
+
+def test_slices_look_up_what_is_read_and_what_is_changed():
+    """Half of what is changed passes both partitions."""
+    found = cycles(SETTING, load(32, 1), atomic(32, 1))
+    assert found == pytest.approx(80 / per_cycle("l2.request_rate"), rel=0.02)
+
+
+def test_without_the_bandwidth_of_l2_what_atomics_give_back_takes_its_slices_no_time():
+    takes, gives = (replace(SETTING, rows={**SETTING.rows, "gives_back": n}) for n in (0, 1))
+    removed = frozenset({Removal.L2_BANDWIDTH})
+    both = load(32, 1), atomic(32, 1)
+    assert cycles(gives, *both) > cycles(takes, *both)
+    free = cycles(takes, *both, removed=removed)
+    assert cycles(gives, *both, removed=removed) == free
+
+
+def test_without_their_numbers_bytes_share_one_way():
+    setting = SETTING.with_numbers(l2_write_first=0.0, l2_request_cycles=0.0)
+    both = cycles(setting, load(32, 1), store(16, 4))
+    assert both == pytest.approx((1024 + 2048) / per_cycle("l2.bandwidth"), rel=0.01)
