@@ -50,7 +50,7 @@ def test_json_holds_every_number_and_no_nan(run):
         (["latency-hiding", "--alpha", "many"], "not a list of numbers"),
         (["latency-hiding", "--warps", "0"], "outside 1 to 24 warps"),
         (["latency-hiding", "--warps", "65", "--gpu", "gtx-680"], "outside 1 to 64 warps"),
-        (["latency-hiding", "--gpu", "h100-sxm"], "no volkov.latency_base"),
+        (["latency-hiding", "--gpu", "b200"], "no volkov.latency_base"),
         (["latency-hiding", "--set", "dram.bandwidth=0"], "out of range"),
         (
             ["latency-hiding", "--observed", "simulation", "--alpha", "0.5"],

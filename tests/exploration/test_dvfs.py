@@ -107,7 +107,8 @@ def test_what_arithmetic_binds_follows_the_clock_but_for_starting(make_case):
 
 
 def test_what_the_memory_binds_follows_its_clock_alone(make_case):
-    case = from_dram(make_case, [LOAD])
+    # So many loads, none waiting for another, that neither blocks that begin nor latency bind.
+    case = from_dram(make_case, [{**LOAD, "writes": f"x{i}", "reads": ()} for i in range(8)])
     memory = H100.number("clock.memory")
     slow, own, both, halved = clock_curve(
         case, Volkov(), [OWN / 2, OWN], [memory, memory / 2]

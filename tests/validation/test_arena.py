@@ -150,7 +150,7 @@ def test_one_call_answers_like_many():
 
 def test_machines_and_points_that_cannot_be_judged():
     with pytest.raises(MissingNumberError, match=r"volkov\.latency_base"):
-        field(load_machine("h100-sxm"))
+        field(load_machine("b200"))
     with pytest.raises(InputError, match="no alpha"):
         field(load_machine("gtx-680"), ())
     with pytest.raises(InputError, match="occupancy"):

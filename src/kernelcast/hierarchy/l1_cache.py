@@ -36,15 +36,19 @@ def load_cycles(machine: Machine, access: AccessProfile) -> float | None:
     memory's), where the machine lacks a number or the access is no load from global memory.
     """
     tags, rate = machine.get("l1.tags"), machine.get("l1.bandwidth")
-    data = shared_pass_cycles(machine)
     bits = machine.numbers("l1.tag_bank_bits")
-    if tags is None or not bits or rate is None or data is None:
+    in_banks = bank_cycles(machine, access)
+    if tags is None or rate is None or in_banks is None:
+        return None
+    looked_up = access.tag_passes * (1 << len(bits)) / tags
+    return max(looked_up, in_banks, access.bytes / rate)
+
+
+def bank_cycles(machine: Machine, access: AccessProfile) -> float | None:
+    """Of those, the cycles of the banks that shared memory lies in, too; None as above."""
+    data = shared_pass_cycles(machine)
+    if data is None or not machine.numbers("l1.tag_bank_bits"):
         return None
     if access.space is not Space.GLOBAL or not access.is_load:
         return None
-    one_by_one = max(access.passes, access.lanes)
-    return max(
-        access.tag_passes * (1 << len(bits)) / tags,
-        min(access.passes * data, one_by_one),
-        access.bytes / rate,
-    )
+    return min(access.passes * data, max(access.passes, access.lanes))

@@ -31,10 +31,10 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
+from kernelcast.models.terms.beyond_l1 import BLOCK_BYTES
 from kernelcast.models.terms.interval_profile import IntervalProfile, interval_profile
 from kernelcast.models.terms.latency import l2_latency, load_latency
 from kernelcast.models.terms.memory_divergence import (
-    BLOCK_BYTES,
     CpiStack,
     QueueingSystem,
     Scheme,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -34,7 +34,13 @@ from kernelcast.models.terms.base import (
     in_seconds,
     launch_overhead,
 )
-from kernelcast.models.terms.latency import contention_law, load_latency, shares_of_waits
+from kernelcast.models.terms.dram import written_share
+from kernelcast.models.terms.latency import (
+    contention_law,
+    load_latency,
+    shares_of_waits,
+    slowest_loads,
+)
 from kernelcast.models.terms.latency_hiding import MemoryContention, contended_throughput
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.slowest_warp import warp_spread
@@ -154,7 +160,7 @@ class Volkov:
         "what caches replace but the least recently used line",
         "a limit on outstanding loads, instruction fetch and TLB misses",
         "how unlike the warps of a block are, beyond what the counts of all warps show",
-        "blocks of unequal work, and atomics but for those on the most frequent address",
+        "blocks of unequal work",
     )
 
     contention: bool = True
@@ -217,7 +223,8 @@ class Volkov:
         """The bounds of a case, before they become a time; raises as `predict` does."""
         by = f"model {self.name}"
         sheet = worksheet(case, estimate, by)
-        path = _path(case, estimate, contention_law(case.machine) if self.contention else None, by)
+        law = contention_law(case.machine, written_share(case)) if self.contention else None
+        path = _path(case, estimate, law, by)
         waves = Waves(
             blocks=case.launch.blocks,
             warps_per_block=case.launch.warps_per_block,
@@ -396,8 +403,10 @@ def _under_load(
     if law is None or not loads or not moved_per_warp:
         return MemoryContention(cycles, ())
     _, _, from_dram = shares_of_waits(case, estimate, together)
-    terms = tuple((loads * from_dram * b, c) for b, c in law.terms)
+    slowest = slowest_loads(case, estimate, "dram", together)
     per_warp_rate = moved_per_warp * case.machine.number("sm.count")
-    return MemoryContention(cycles, terms).in_units_of(
-        per_warp_rate * case.machine.number("clock.sm")
+    return (
+        replace(law, s=slowest.s, m=slowest.m)
+        .times(loads * from_dram, cycles)
+        .in_units_of(per_warp_rate * case.machine.number("clock.sm"))
     )

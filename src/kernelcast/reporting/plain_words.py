@@ -27,6 +27,7 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.ATOMICS: "atomic operations on the same addresses wait for each other",
     Bottleneck.BARRIERS: "warps wait for each other at barriers",
     Bottleneck.INSTRUCTION_FETCH: "instructions cannot be fetched any faster",
+    Bottleneck.BLOCK_LAUNCHES: "blocks end sooner than the chip begins new ones",
     Bottleneck.LAUNCH_OVERHEAD: "starting the kernel takes longer than running it",
     Bottleneck.TAIL: "the last wave of blocks leaves most of the chip idle",
 }

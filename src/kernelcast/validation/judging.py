@@ -19,6 +19,7 @@ from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.frontends.workloads import Workload
 from kernelcast.ir import Launch
+from kernelcast.ir.launch import CacheState
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.models.terms.parameters import model_label
@@ -87,10 +88,10 @@ def cases_of_kernel(name: str, cases: Sequence[Case]) -> Sequence[Case]:
     return [case for case in cases if case.launch.kernel.partition("<")[0] == kernel]
 
 
-def known_workload(kernel: str, launch: Launch) -> Workload:
-    """A launch of one of the kernels with known results."""
+def known_workload(kernel: str, launch: Launch, caches: CacheState = CacheState.COLD) -> Workload:
+    """A launch of one of the kernels with known results, and what it finds in the L2 cache."""
     source = kernel_named(kernel).source
-    return Workload(source, {}, (launch,), source.parent)
+    return Workload(source, {}, (launch,), source.parent, caches)
 
 
 def judge(

@@ -8,6 +8,7 @@ from tests.hierarchy.caches.streams import stream_of
 
 from kernelcast import api
 from kernelcast.execution.blocks import Span
+from kernelcast.hierarchy.caches.launch import Limits, StreamedLaunch, count_launch
 from kernelcast.hierarchy.caches.memory_system import (
     CacheShape,
     MemorySystem,
@@ -46,6 +47,24 @@ def test_the_middle_stands_for_what_is_left_out():
     assert grid.totals["requests"].sum() == 100
     assert grid.totals["first_reads"].sum() == 400
     assert (grid.spread, grid.filled) == (0, False)
+
+
+@pytest.mark.parametrize(("written", "read"), [(32, 32), (256, 256), (300, 400), (1000, 400)])
+def test_a_sector_that_was_filled_stays_whole_where_all_that_is_written_fits(
+    make_case, written, read
+):
+    """Every block writes parts of a line. The blocks of a span write others, those of the grid the
+    same again and again: as often as each sector, or as each block's, is filled."""
+    spans = (Span(0, 0, 2), Span(10, 11, 12), Span(98, 99, 100))
+    blocks = np.array([b for span in spans for b in range(span.start, span.end)])
+    streams = stream_of([[[(0, [(block % 8, 15, 15)])]] for block in blocks], of=100)
+    store = AccessRow(replace(LOAD.instruction, op_class=OpClass.STORE), Space.GLOBAL)
+    streams = replace(streams, blocks=blocks, rows=(store,), spans=spans)
+    access = {"op_class": OpClass.STORE, "space": Space.GLOBAL}
+    profile = make_case(api.machine("h100-sxm"), [access], blocks=100, threads=32).profile
+    limits = Limits(read=0.0, written=written, touched=written, estimated=0.0)
+    launch = StreamedLaunch(streams, frozenset(), SYSTEM)
+    assert count_launch(launch, profile, limits).dram_read_sectors == read
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Guard, OpClass, Register, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.terms.latency import load_latency, timing
+from kernelcast.models.terms.latency import contention_law, load_latency, timing
 from kernelcast.models.volkov import Volkov
 from kernelcast.profiling.profile import Footprint
 
@@ -47,12 +48,65 @@ def shared_by(make_case, machine, reuse: int):
 
 
 def test_loads_take_the_mean_of_the_levels_that_serve_them(make_case):
-    case = shared_by(make_case, load_machine("h100-sxm"), 4)
+    machine = load_machine("h100-sxm")
+    case = shared_by(make_case, machine, 4)
     cycles, notes = load_latency(case, Estimate.CENTRAL, 650)
-    assert cycles == pytest.approx(32 * 3 / 4 + 650 / 4)
+    assert cycles == pytest.approx(machine.number("latency.l1") * 3 / 4 + 650 / 4)
     assert any("mean latency" in note for note in notes)
     everything_from_dram, _ = load_latency(case, Estimate.HIGH, 650)
     assert everything_from_dram == 650
+
+
+def streaming(make_case, machine):
+    """All loads come from the DRAM."""
+    return make_case(machine, [LOAD], footprints=[Footprint("a", 1, True, False, *[REUSED] * 3)])
+
+
+def test_a_warp_waits_for_the_last_of_the_loads_that_it_has_in_flight(make_case, set_numbers):
+    """With s = 100 cycles: 100 / 2 more for two loads, 100 (1/2 + 1/3 + 1/4) for four."""
+    known = set_numbers(load_machine("h100-sxm"), {"latency.dram_spread": 100.0})
+    for together, cycles in ((1, 700), (2, 750), (4, 700 + 100 * 13 / 12)):
+        found, _ = load_latency(streaming(make_case, known), Estimate.CENTRAL, 700, together)
+        assert found == pytest.approx(cycles, abs=0.01)
+    unknown = set_numbers(known, {"latency.dram_spread": None})
+    found, _ = load_latency(streaming(make_case, unknown), Estimate.CENTRAL, 700, 4)
+    assert found == 700
+
+
+def test_of_loads_in_flight_those_that_caches_serve_do_not_count_among_those_of_the_dram(
+    make_case, set_numbers
+):
+    """Of eight loads, a quarter from the DRAM: every wait is for two of these."""
+    machine = set_numbers(load_machine("h100-sxm"), {"latency.dram_spread": 100.0})
+    found, _ = load_latency(shared_by(make_case, machine, 4), Estimate.CENTRAL, 650, 8)
+    assert found == pytest.approx(650 + 100 / 2, abs=0.01)
+
+
+LAW = {
+    "volkov.latency_base": 700.0,
+    "volkov.latency_slope": 60.0,
+    "volkov.latency_capacity": 3e12,
+    "dram.achieved_bandwidth": 3e12,
+    "dram.mixed_bandwidth": 2.5e12,
+    "dram.write_bandwidth": 3e12,
+    "dram.write_wait": 4e-7,
+}
+
+
+def test_loads_wait_for_writes_and_for_what_a_mixture_leaves_of_the_bandwidth(set_numbers):
+    """Copies at 1.25 TB/s: half of the bandwidth of the mixture, 5/24 of the time are writes."""
+    machine = set_numbers(load_machine("h100-sxm"), LAW)
+    law = contention_law(machine, written=0.5)
+    waited = 4e-7 * machine.number("clock.sm") * 5 / 24
+    assert float(law.latency(1.25e12)) == pytest.approx(700 + 60 + waited)
+    assert float(law.latency(2.5e12)) == math.inf
+    reads = contention_law(machine)
+    assert float(reads.latency(1.5e12)) == pytest.approx(700 + 60)
+
+
+def test_where_nobody_knows_how_long_loads_wait_for_writes_they_are_like_reads(set_numbers):
+    machine = set_numbers(load_machine("h100-sxm"), {**LAW, "dram.write_wait": None})
+    assert contention_law(machine, written=0.5) == contention_law(machine)
 
 
 def test_a_second_partition_of_the_l2_cache_takes_half_of_its_loads(make_case, set_numbers):
@@ -69,8 +123,9 @@ def test_a_cache_of_unknown_latency_answers_like_the_next_level(make_case, set_n
     assert any("latency.l1" in note for note in notes)
 
 
-def test_scattered_loads_take_longer_than_coalesced_ones(make_case):
-    machine = load_machine("h100-sxm")
+def test_scattered_loads_take_longer_than_coalesced_ones(make_case, set_numbers):
+    """By what the L1 cache takes for their sectors, where nobody has measured transactions."""
+    machine = set_numbers(load_machine("h100-sxm"), {"latency.transaction": None})
     coalesced, scattered = (
         timing(make_case(machine, [{**LOAD, "access": a}]), 500, "this test").latency[0]
         for a in ({}, {"sectors": 32})
@@ -81,7 +136,7 @@ def test_scattered_loads_take_longer_than_coalesced_ones(make_case):
 
 def test_issue_intervals_and_barriers(make_case):
     ops = [{"op_class": OpClass.FP32}, {"op_class": OpClass.BARRIER}]
-    for name, interval, barrier in (("8800-gtx", 2, 2), ("gtx-480", 6, 34), ("h100-sxm", 1, 1)):
+    for name, interval, barrier in (("8800-gtx", 2, 2), ("gtx-480", 6, 34), ("rtx-4090", 1, 1)):
         timed = timing(make_case(load_machine(name), ops), 0, "this test")
         assert timed.interval == (interval, barrier), name
 

@@ -101,6 +101,21 @@ def test_refined_law_of_g80():
     assert law.latency(71) == math.inf
 
 
+def test_under_load_the_last_of_several_loads_waits_longer():
+    """s = 30 and w = 40 together are spread by 50: of two loads, the last comes 25 after the mean.
+
+    Without load it is 15, which is part of a.
+    """
+    law = MemoryContention(700, ((40, 2.0),), s=30.0, m=0.5)
+    assert float(law.latency(0)) == 700
+    assert float(law.latency(1.0)) == pytest.approx(700 + 40 + 25 - 15)
+    writes = MemoryContention(700, (), d=20.0, s=30.0, m=0.5)
+    assert float(writes.latency(2.0)) == pytest.approx(700 + 40 + 25 - 15)
+    assert float(writes.in_units_of(2.0).latency(1.0)) == pytest.approx(700 + 40 + 25 - 15)
+    three = writes.times(3, 2400)
+    assert float(three.latency(2.0)) == pytest.approx(2400 + 3 * (40 + 25 - 15))
+
+
 @given(
     n=st.floats(0.1, 200),
     a=st.floats(1, 1e4),

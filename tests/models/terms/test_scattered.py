@@ -96,13 +96,13 @@ def test_streams_cost_their_bytes_and_nothing_is_said(make_case):
 def test_chips_that_nobody_measured(make_case, set_numbers):
     """As if no transaction were shorter than 128 B; their bytes where a file says nothing."""
     count = 32.0 * (8 << 10)
-    for name in ("k40c", "h100-sxm"):
+    for name in ("k40c", "gh200"):
         case = scattered(make_case, load_machine(name), count)
         (said,) = (a for a in Volkov().predict(case).assumptions if "128 B" in a)
         assert "apart" in said
         rate = case.machine.number("dram.achieved_bandwidth")
         assert dram_seconds(case) == pytest.approx(128 * count / rate)
-    unsaid = set_numbers(load_machine("h100-sxm"), {"dram.scattered_transaction": None})
+    unsaid = set_numbers(load_machine("gh200"), {"dram.scattered_transaction": None})
     case = scattered(make_case, unsaid, count)
     assert dram_seconds(case) == pytest.approx(32 * count / rate)
 

@@ -11,6 +11,7 @@ from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.models.terms.throughput import (
+    block_launch_cycles,
     issue_cycles_per_warp,
     worksheet,
 )
@@ -66,6 +67,22 @@ def test_table_3_4(table_3_2):
     assert 1 / busiest.cycles_per_warp == pytest.approx(0.00542, abs=1e-5)
 
 
+def test_shared_memory_and_the_l1_cache_take_turns_at_their_banks(make_case):
+    """The table of a checksum in shared memory, its bytes all over lines of global memory."""
+    table = {**SHARED, "times": 10, "access": {"passes": 20}}
+    words = {**LOAD, "times": 10, "access": {"passes": 40, "tag_passes": 10, "lines": 80}}
+    machine = load_machine("h100-sxm")
+    pass_cycles = 128 / machine.number("shared.bandwidth")
+    together = rows(make_case(machine, [table, words]))
+    assert together[Bottleneck.SHARED_BANDWIDTH] == pytest.approx(20 * pass_cycles)
+    assert together[Bottleneck.L1_BANDWIDTH] == pytest.approx(60 * pass_cycles)
+    # Tags are no bank of shared memory's.
+    looked_up = {**words, "access": {"passes": 10, "tag_passes": 60, "lines": 240}}
+    apart = rows(make_case(machine, [table, looked_up]))
+    assert apart[Bottleneck.L1_BANDWIDTH] == pytest.approx(60)
+    assert apart[Bottleneck.SHARED_BANDWIDTH] == pytest.approx(30 * pass_cycles)
+
+
 def test_issue_slots_of_table_3_4():
     """125 single issues, 5 dual ones and 15 reissues over 4 schedulers."""
     assert issue_cycles_per_warp(125, 5, 15, 4) == 36.25
@@ -115,6 +132,19 @@ def test_work_inside_an_sm_is_charged_to_the_fullest(make_case):
 
 def ptx(op_class: OpClass, *modifiers: str, space: Space | None = None) -> Instruction:
     return Instruction(0, "x", modifiers, (), op_class, space=space)
+
+
+def test_blocks_begin_one_after_the_other(make_case, set_numbers):
+    """0.6 ns a block, however few its warps: 262144 blocks take an H100 157 us at the least."""
+    machine = set_numbers(load_machine("h100-sxm"), {"launch.block_interval": 6e-10})
+    for warps in (1, 8):
+        case = make_case(machine, [{"op_class": OpClass.FP32}], blocks=1 << 18, threads=32 * warps)
+        assert block_launch_cycles(case) == pytest.approx(157.3e-6 * 1.98e9, rel=1e-3)
+        sheet = worksheet(case, Estimate.CENTRAL, "this test")
+        (use,) = (u for u in sheet.uses if u.resource is Bottleneck.BLOCK_LAUNCHES)
+        assert sheet.even_cycles(use) == pytest.approx(block_launch_cycles(case))
+    unknown = set_numbers(machine, {"launch.block_interval": None})
+    assert Bottleneck.BLOCK_LAUNCHES not in rows(make_case(unknown, [{"op_class": OpClass.FP32}]))
 
 
 def test_what_ptx_becomes_in_machine_code():

@@ -137,8 +137,8 @@ def _counts(
     def total(name: str) -> float:
         return sum(row[name] for _, row in found)
 
-    filled = 1.0 if system.fills_partial_sectors else 0.0
-    fills = filled * total("fills")
+    fills = _fills(total("fills"), grid, system, limits)
+    filled = fills / total("fills") if fills else 0.0
     fits = limits.touched <= system.l2_sectors
     reads = _first(total("first_reads"), limits.read, limits.estimated, grid, fits=fits)
     # Blocks before those counted have soiled what is written again and again.
@@ -181,6 +181,20 @@ def _access_counts(
         dirtied_sectors=row["dirtied"],
         visits=row["visits"] * (read + row["dirtied"]) / seen if seen else 0.0,
     )
+
+
+def _fills(counted: float, grid: SimulatedGrid, system: MemorySystem, limits: Limits) -> float:
+    """Sectors that were written in parts only and are read before they are written back.
+
+    What was read once is whole for as long as it stays in the L2 cache. Where that holds all that
+    the launch writes, it is so once: spans of blocks see their own writes alone. On an H100 8 M
+    stores to words all over 34 MB read 37 MB, not the 159 MB that the spans of such a launch count.
+    """
+    if not system.fills_partial_sectors:
+        return 0.0
+    if grid.is_whole or limits.written > system.l2_sectors:
+        return counted
+    return min(counted, limits.written)
 
 
 @dataclass(frozen=True, slots=True)

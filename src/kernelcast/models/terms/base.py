@@ -61,6 +61,7 @@ class Bottleneck(StrEnum):
     ATOMICS = "atomics"
     BARRIERS = "barriers"
     INSTRUCTION_FETCH = "instruction fetch"
+    BLOCK_LAUNCHES = "block launches"
     LAUNCH_OVERHEAD = "launch overhead"
     TAIL = "tail"
 

@@ -8,7 +8,7 @@ both are then those of every load alike.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.models.terms.base import Case, kept
-from kernelcast.models.terms.latency import InstructionTiming, l2_latency
-from kernelcast.models.terms.memory_divergence import BLOCK_BYTES
 from kernelcast.profiling.profile import AccessProfile, Floats
+
+BLOCK_BYTES = 128
+"""A line: BlockSize of the memory-divergence model. A read that misses takes a miss register."""
 
 _ESTIMATED = (
     "all loads miss in the L1 cache alike, and all requests in the LLC: no caches were simulated"
@@ -27,7 +28,7 @@ _ESTIMATED = (
 
 @dataclass(frozen=True)
 class RequestsBeyondL1:
-    """By instruction, of one execution by a warp: lines that are read and written.
+    """By instruction, of one execution by a warp: lines that are read and written, and sectors.
 
     `llc_misses` are those of both that miss in the LLC, and `blocks` what they move in units of
     `BLOCK_BYTES`: where an L1 cache takes sectors, less than a line each.
@@ -35,6 +36,8 @@ class RequestsBeyondL1:
 
     reads: Floats = field(repr=False)
     writes: Floats = field(repr=False)
+    sectors_read: Floats = field(repr=False)
+    sectors_written: Floats = field(repr=False)
     llc_misses: Floats = field(repr=False)
     blocks: Floats = field(repr=False)
     notes: tuple[str, ...]
@@ -48,7 +51,7 @@ class _Asked:
     is_read: bool
     lines: float
     llc_miss: float
-    sectors_per_line: float
+    sectors: float
 
 
 @kept
@@ -59,40 +62,21 @@ def requests_beyond_l1(case: Case) -> RequestsBeyondL1:
     rows = _by_instruction(case, asked)
     executed = np.maximum(case.profile.instruction_warps, 1.0)
     notes = (_ESTIMATED,) if counts is None and rows.any() else ()
-    reads, writes, llc_misses, blocks = rows / executed
-    return RequestsBeyondL1(reads, writes, llc_misses, blocks, notes)
-
-
-def with_own_latencies(case: Case, timed: InstructionTiming, memory: float) -> InstructionTiming:
-    """The timing with every load's own hits, where caches were simulated.
-
-    In `timed` all loads from global memory take `memory` cycles, the mean of all, and what divides
-    their lanes. A level whose latency is unknown answers like the next one.
-    """
-    if case.cache_counts is None:
-        return timed
-    dram = case.machine.get("latency.dram") or memory
-    l2 = l2_latency(case.machine) or dram
-    l1 = case.machine.get("latency.l1") or l2
-    latency = list(timed.latency)
-    for access in case.cache_counts.accesses:
-        served = access.l1.hits + access.l2.sectors
-        if access.op_class is OpClass.LOAD and access.space is Space.GLOBAL and served:
-            cycles = access.l1.hits * l1 + access.l2.hits * l2 + access.l2.misses * dram
-            beside_memory = max(0.0, latency[access.instruction] - memory)
-            latency[access.instruction] = cycles / served + beside_memory
-    return replace(timed, latency=tuple(latency))
+    reads, writes, sectors_read, sectors_written, llc_misses, blocks = rows / executed
+    return RequestsBeyondL1(reads, writes, sectors_read, sectors_written, llc_misses, blocks, notes)
 
 
 def _by_instruction(case: Case, asked: Iterable[_Asked]) -> Floats:
-    """Sums of reads, writes, misses in the LLC, and blocks."""
-    rows = np.zeros((4, len(case.kernel.instructions)))
+    """Sums in the order of the fields of `RequestsBeyondL1`."""
+    rows = np.zeros((6, len(case.kernel.instructions)))
     sector = case.machine.get("l1.sector") or SECTOR_BYTES
     for one in asked:
-        moved = max(sector, one.sectors_per_line * SECTOR_BYTES)
-        rows[:, one.instruction] += one.lines * np.array(
-            [one.is_read, not one.is_read, one.llc_miss, min(1.0, moved / BLOCK_BYTES)]
-        )
+        moved = max(sector * one.lines, one.sectors * SECTOR_BYTES)
+        which = 0 if one.is_read else 1
+        rows[which, one.instruction] += one.lines
+        rows[2 + which, one.instruction] += one.sectors
+        rows[4, one.instruction] += one.lines * one.llc_miss
+        rows[5, one.instruction] += min(one.lines, moved / BLOCK_BYTES)
     return rows
 
 
@@ -105,7 +89,7 @@ def _counted(access: AccessCounts) -> _Asked:
         is_read,
         lines,
         (access.l2.misses if is_read else access.dirtied_sectors) / asked if asked else 0.0,
-        asked / lines if lines else 0.0,
+        asked,
     )
 
 
@@ -122,5 +106,5 @@ def _estimated(case: Case) -> Iterable[_Asked]:
 
 
 def _estimate(access: AccessProfile, past_l1: float, past_llc: float) -> _Asked:
-    per_line = access.sectors / access.lines if access.lines else 0.0
-    return _Asked(access.instruction, access.is_load, past_l1 * access.lines, past_llc, per_line)
+    lines, sectors = past_l1 * access.lines, past_l1 * access.sectors
+    return _Asked(access.instruction, access.is_load, lines, past_llc, sectors)

@@ -49,7 +49,7 @@ def dram_time(case: Case, estimate: Estimate, needed_by: str) -> DramTime:
     """
     machine, moved = case.machine, case.traffic.dram.at(estimate)
     streamed, notes = dram_bandwidth(machine, needed_by)
-    share = _written_share(case)
+    share = written_share(case)
     mixed, mixed_note = _mixed_bandwidth(machine, streamed, share)
     apart, apart_note = _apart(case, estimate, mixed, needed_by)
     seconds = moved / mixed + apart
@@ -125,7 +125,16 @@ def _mixed_bandwidth(machine: Machine, streamed: float, written: float) -> tuple
     return 1 / seconds, note
 
 
-def _written_share(case: Case) -> float:
+def mixed_over_reads(machine: Machine, written: float) -> float:
+    """Bandwidth of a mixture of which the share `written` is written, over that of reads alone."""
+    reads = machine.get("dram.achieved_bandwidth")
+    if reads is None:
+        return 1.0
+    names = ("dram.mixed_bandwidth", "dram.write_bandwidth")
+    return 1 / (reads * mixed_seconds(written, reads, *(machine.get(name) for name in names)))
+
+
+def written_share(case: Case) -> float:
     """Of the bytes that move to and from the DRAM, those that are written."""
     counts = case.cache_counts
     if counts is not None:

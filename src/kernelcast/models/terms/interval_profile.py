@@ -18,12 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.models.terms.base import Case, kept
-from kernelcast.models.terms.beyond_l1 import (
-    RequestsBeyondL1,
-    requests_beyond_l1,
-    with_own_latencies,
-)
-from kernelcast.models.terms.latency import InstructionTiming, timing
+from kernelcast.models.terms.beyond_l1 import RequestsBeyondL1, requests_beyond_l1
+from kernelcast.models.terms.latency import InstructionTiming, timing, with_own_latencies
 from kernelcast.models.terms.memory_divergence import IntervalMisses, WarpIntervals
 from kernelcast.models.terms.single_warp import single_warp_issue
 from kernelcast.profiling.critical_path import IssueOrder

@@ -15,7 +15,7 @@ Arguments may be arrays that broadcast against each other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,24 +31,44 @@ class MemoryContention:
     """How the latency of memory grows with its throughput; `a` is the latency without load.
 
     `terms` are pairs (b, c): b in cycles, c the throughput at which that term becomes infinite, in
-    any unit; latencies are then asked for in the same unit.
+    any unit; latencies are then asked for in the same unit. `d` are cycles per unit of throughput.
+
+    Where a warp waits for the last of k loads, a holds m s, with `s` the standard deviation of one
+    load's latency and `m` = H(k) - 1 (`analysis.order_statistics`). Waits in a queue are as widely
+    spread as they are long, and variances add, so that under load
+
+        latency(T) = a + w + m (sqrt(s^2 + w^2) - s),    w = sum of b T / (c - T) + d T
     """
 
     a: float
     terms: tuple[tuple[float, float], ...]
+    d: float = 0.0
+    s: float = 0.0
+    m: float = 0.0
 
     def latency(self, throughput: ArrayLike) -> Floats:
-        """a + sum of b T / (c - T); infinite where T reaches a capacity."""
-        t = np.asarray(throughput, dtype=np.float64)
-        total = np.full_like(t, self.a)
+        """The latency at a throughput; infinite where that reaches a capacity."""
+        wait = self._wait(np.asarray(throughput, dtype=np.float64))
+        if not self.m:
+            return self.a + wait
+        return self.a + wait + self.m * (np.hypot(self.s, wait) - self.s)
+
+    def _wait(self, t: Floats) -> Floats:
+        total = self.d * t
         for b, c in self.terms:
             with np.errstate(divide="ignore"):
                 total = total + np.where(t < c, b * t / np.where(t < c, c - t, 1.0), np.inf)
         return total
 
+    def times(self, count: float, cycles: float) -> MemoryContention:
+        """What takes `cycles` without load and waits for `count` such latencies in a row."""
+        terms = tuple((count * b, c) for b, c in self.terms)
+        return MemoryContention(cycles, terms, count * self.d, count * self.s, self.m)
+
     def in_units_of(self, unit: float) -> MemoryContention:
         """The same law for throughputs counted in `unit`s of the present one."""
-        return MemoryContention(self.a, tuple((b, c / unit) for b, c in self.terms))
+        terms = tuple((b, c / unit) for b, c in self.terms)
+        return replace(self, terms=terms, d=self.d * unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,6 @@ from kernelcast.models.terms.multithreading import (
 from kernelcast.models.terms.work import Numbers, ratio
 from kernelcast.profiling.profile import Floats
 
-BLOCK_BYTES = 128
-"""BlockSize: a line, of which a read that misses in the L1 cache takes a miss register."""
-
 _INTERVALS_AT_ONCE = 1 << 15
 """Intervals times chips that are solved together, so that arrays stay in a CPU's caches."""
 

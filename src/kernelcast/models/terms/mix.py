@@ -140,7 +140,7 @@ def mix_contention(machine: Machine, mix: Mix) -> MemoryContention | None:
     moved = _transactions(machine, mix)[1]
     per_rate = moved * machine.number("sm.count") * machine.number("clock.sm")
     extra = _slow_instruction(machine, mix)[0] - machine.number("latency.dram", _NEEDED_BY)
-    return MemoryContention(law.a + extra, law.terms).in_units_of(per_rate)
+    return law.times(1, law.a + extra).in_units_of(per_rate)
 
 
 def mix_work(

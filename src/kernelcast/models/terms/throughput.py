@@ -3,61 +3,36 @@
 Volkov 2016, section 3.6: each resource is used exclusively, so its cycles add over instructions,
 and the busiest one bounds the throughput. Rates come from the machine, counts from the profile;
 where the machine lacks a rate the row is left out and named.
-
-Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the pipes of Nsight
-Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
-and integer multiplication, with a pipe of its own for the remaining integer arithmetic
-(`sm.integer_pipe`). Conversions share the special-function units.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kernelcast.hierarchy.l1_cache import load_cycles, shared_pass_cycles
+from kernelcast.hierarchy.atomics import in_turn_cycles
+from kernelcast.hierarchy.l1_cache import bank_cycles, load_cycles, shared_pass_cycles
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
-from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
+from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.dual_issue import second_of_pairs
-from kernelcast.models.terms.tensor_work import half_multiply_adds
+from kernelcast.models.terms.held_issue import held_slots_per_warp
+from kernelcast.models.terms.l2 import l2_seconds
+from kernelcast.models.terms.pipes import pipe_cycles
 
-_INTEGER = (
-    OpClass.INT,
-    OpClass.LOGIC,
-    OpClass.SHIFT,
-    OpClass.BITFIELD,
-    OpClass.COMPARE,
+_ATOMICS_NOTE = (
+    "atomics on one address follow each other, and of newer chips those on one slice of the L2 "
+    "cache, one in a clock, or as measured"
 )
-CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
-"""What CUDA cores execute where integer arithmetic has no pipe of its own."""
-
-_OWN_PIPES = {
-    Bottleneck.FP64: (OpClass.FP64,),
-    Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
-    Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
-}
-_SHARED_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP32: CUDA_CORE_CLASSES,
-    **_OWN_PIPES,
-}
-_SEPARATE_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL),
-    Bottleneck.INT: _INTEGER,
-    **_OWN_PIPES,
-}
-_ATOMICS_NOTE = "atomics on one address follow each other, one in a clock, or as measured"
 _INSTRUCTION_BYTES = 16
 """Of machine code that can be executed here."""
 _SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
-_ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
-"""Atomics hand their addresses over like stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +115,12 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     ):
         uses += rows
         left_out += missing
+    uses = _with_common_banks(case, uses)
     left_out += _fetching(case)
     # DRAM always counts, atomics where there are some.
     dram, notes = _dram(case, estimate, sms, needed_by)
     uses.append(dram)
+    uses += _block_launches(case, sms)
     if (atomics := _atomics(case, sms, needed_by)) is not None:
         uses.append(atomics)
         notes = (*notes, _ATOMICS_NOTE)
@@ -205,8 +182,23 @@ def _dram(
     return use, time.notes
 
 
+def block_launch_cycles(case: Case) -> float:
+    """SM cycles in which the chip begins all blocks, one after the other, whatever their size.
+
+    0 where nobody has measured `launch.block_interval`.
+    """
+    interval = case.machine.get("launch.block_interval") or 0.0
+    clock = case.machine.number("clock.sm", "the time of beginning blocks")
+    return interval * clock * case.launch.blocks
+
+
+def _block_launches(case: Case, sms: int) -> list[ResourceUse]:
+    cycles = block_launch_cycles(case) * sms / (case.launch.blocks * case.launch.warps_per_block)
+    return [ResourceUse(Bottleneck.BLOCK_LAUNCHES, cycles, True)] if cycles else []
+
+
 def _atomics(case: Case, sms: int, needed_by: str) -> ResourceUse | None:
-    """Atomics on the word that most go to, one after the other in the L2 cache."""
+    """Atomics that follow each other in the L2 cache."""
     cycles = in_turn(case, needed_by)
     if not cycles:
         return None
@@ -214,89 +206,18 @@ def _atomics(case: Case, sms: int, needed_by: str) -> ResourceUse | None:
 
 
 def in_turn(case: Case, needed_by: str) -> float:
-    """Cycles of all atomics on the word that most go to; 0 where there are none, or nobody knows.
-
-    Where nobody has measured a time, each takes `atomics.same_address_cycles`. Of PTX the assembler
-    may merge those of a warp.
-    """
-    machine, profile = case.machine, case.profile
-    is_final = is_machine_code(case.kernel)
-    count = profile.same_address_atomics if is_final else profile.merged_atomics
-    cycles = machine.get("atomics.same_address_cycles")
-    if cycles is None or not count:
-        return 0.0
-    seconds = machine.get("atomics.same_address")
-    return count * (cycles if seconds is None else seconds * machine.number("clock.sm", needed_by))
+    """Cycles of atomics that follow each other; of PTX the assembler may merge those of a warp."""
+    profile = case.profile
+    atomics = profile.atomics if is_machine_code(case.kernel) else profile.merged_atomics
+    return in_turn_cycles(atomics, case.machine, needed_by)
 
 
 _Rows = tuple[list[ResourceUse], list[str]]
 
 
 def _pipes(case: Case, counts: Mapping[OpClass, float]) -> _Rows:
-    machine = case.machine
-    pipes = _SEPARATE_PIPES if machine.get("sm.integer_pipe") != 0 else _SHARED_PIPES
-    uses, left_out = [], []
-    for resource, classes in pipes.items():
-        cycles = 0.0
-        for op_class in classes:
-            count = counts.get(op_class, 0.0)
-            rate = machine.get(f"throughput.{_ADDRESS_RATE.get(op_class, op_class)}")
-            if count and rate is None:
-                left_out.append(f"{op_class} instructions on the {resource}: no throughput")
-            elif count and rate is not None:
-                cycles += count * WARP_LANES / rate
-        if cycles:
-            uses.append(ResourceUse(resource, cycles))
-    uses = _with_wide_conversions(case, uses)
-    if counts.get(OpClass.TENSOR):
-        tensor, missing = _tensor(case)
-        uses += tensor
-        left_out += missing
-    return uses, left_out
-
-
-def _with_wide_conversions(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]:
-    """The pipes' cycles, conversions from and to 64-bit types at their own rate.
-
-    Where that is the rate of double precision, the same few units do both.
-    """
-    own, other = (case.machine.get(f"throughput.{name}") for name in ("convert64", "convert"))
-    wide = _wide_conversions_per_warp(case)
-    if not wide or own is None or other is None:
-        return uses
-    is_fp64 = own == case.machine.get("throughput.fp64")
-    cycles = {use.resource: use.cycles_per_warp for use in uses}
-    cycles[Bottleneck.SFU] -= wide * WARP_LANES / other
-    pipe = Bottleneck.FP64 if is_fp64 else Bottleneck.SFU
-    cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
-    return [ResourceUse(resource, spent) for resource, spent in cycles.items() if spent > 0]
-
-
-@kept
-def _wide_conversions_per_warp(case: Case) -> float:
-    return sum(
-        float(times) / case.profile.warps
-        for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True)
-        if assembled_class(i, case.kernel) is OpClass.CONVERT and i.traits.converts_wide
-    )
-
-
-@kept
-def _tensor(case: Case) -> _Rows:
-    """Matrix products; a fragment's moves through registers ask nothing of the tensor cores."""
-    rate = case.machine.get("throughput.tensor")
-    if rate is None:
-        return [], ["tensor instructions: no throughput.tensor"]
-    work, unknown = 0.0, set()
-    for i, times in zip(case.kernel.instructions, case.profile.instruction_warps, strict=True):
-        if i.op_class is OpClass.TENSOR and times:
-            one = half_multiply_adds(i)
-            if one is None:
-                unknown.add(i.opcode)
-            else:
-                work += one * float(times) / case.profile.warps
-    missing = [f"{name} instructions: their work is not known" for name in sorted(unknown)]
-    return ([ResourceUse(Bottleneck.TENSOR, work / rate)] if work else []), missing
+    cycles, left_out = pipe_cycles(case, counts)
+    return [ResourceUse(pipe, spent) for pipe, spent in cycles.items()], left_out
 
 
 def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> _Rows:
@@ -304,6 +225,7 @@ def _issue(case: Case, counts: Mapping[OpClass, float], needed_by: str) -> _Rows
     pairs = _pairs_per_warp(case)
     alone = sum(counts.values()) - 2 * pairs
     repeated = _reissued_per_warp(case) + _further_slots_per_warp(case, counts)
+    repeated += held_slots_per_warp(case)
     cycles = issue_cycles_per_warp(alone, pairs, repeated, rate)
     return [ResourceUse(Bottleneck.ISSUE, cycles)], []
 
@@ -363,17 +285,20 @@ def _reissued_per_warp(case: Case) -> float:
 @kept
 def _shared(case: Case) -> _Rows:
     half_warps = serves_half_warps(case.machine)
-    passes = sum(
-        a.passes_half_warp if half_warps else a.passes
-        for a in case.profile.accesses
-        if a.space is Space.SHARED
-    )
-    if not passes:
+    passes, lanes = 0.0, 0.0
+    for a in case.profile.accesses:
+        if a.space is Space.SHARED and a.op_class is OpClass.ATOMIC:
+            lanes += a.passes
+        elif a.space is Space.SHARED:
+            passes += a.passes_half_warp if half_warps else a.passes
+    if not passes + lanes:
         return [], []
     cycles = shared_pass_cycles(case.machine)
     if cycles is None:
         return [], ["shared memory: no shared.bandwidth, shared.banks or shared.bank_width"]
-    return [ResourceUse(Bottleneck.SHARED_BANDWIDTH, passes / case.profile.warps * cycles)], []
+    each = case.machine.get("atomics.shared_lane_cycles") or cycles
+    total = passes * cycles + lanes * each
+    return [ResourceUse(Bottleneck.SHARED_BANDWIDTH, total / case.profile.warps)], []
 
 
 def _l1(case: Case, estimate: Estimate) -> _Rows:
@@ -400,15 +325,39 @@ def _load_cycles(case: Case) -> tuple[float, float]:
     return sum(cycles for cycles, _ in known), sum(sectors for _, sectors in known)
 
 
+def _with_common_banks(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]:
+    """Shared memory and the data of the L1 cache lie in the same banks: what both take adds up.
+
+    It is the time of the one that takes more. So does every stage alone where it takes longer.
+    """
+    cycles = {use.resource: use.cycles_per_warp for use in uses}
+    in_l1, in_shared = _bank_cycles(case), cycles.get(Bottleneck.SHARED_BANDWIDTH, 0.0)
+    if not in_l1 or not in_shared:
+        return uses
+    longer = Bottleneck.L1_BANDWIDTH if in_l1 > in_shared else Bottleneck.SHARED_BANDWIDTH
+    together = in_l1 + in_shared
+    return [
+        replace(u, cycles_per_warp=max(u.cycles_per_warp, together)) if u.resource is longer else u
+        for u in uses
+    ]
+
+
+@kept
+def _bank_cycles(case: Case) -> float:
+    """Cycles per warp of loads from global memory in the banks of shared memory."""
+    taken = (bank_cycles(case.machine, a) or 0.0 for a in case.profile.accesses)
+    return sum(taken) / case.profile.warps
+
+
 def _l2(case: Case, estimate: Estimate, sms: int) -> _Rows:
     moved = case.traffic.l2.at(estimate)
     if not moved or not caches_memory(case.machine):
         return [], []
-    rate, clock = case.machine.get("l2.bandwidth"), case.machine.get("clock.sm")
-    if rate is None or clock is None:
+    seconds, clock = l2_seconds(case, estimate), case.machine.get("clock.sm")
+    if seconds is None or clock is None:
         return [], ["L2 cache: no l2.bandwidth"]
-    per_sm = rate / clock / sms
-    return [ResourceUse(Bottleneck.L2_BANDWIDTH, moved / case.profile.warps / per_sm, True)], []
+    per_warp = seconds * clock * sms / case.profile.warps
+    return [ResourceUse(Bottleneck.L2_BANDWIDTH, per_warp, True)], []
 
 
 def _assembly_notes(case: Case) -> tuple[str, ...]:

@@ -1,0 +1,57 @@
+"""What requests take of the L2 cache and of the ways to it and from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.machines.machine import Machine
+from kernelcast.profiling.layout import LINE_SECTORS
+
+
+class L2Times(NamedTuple):
+    """Seconds of all slices, or of the way to them or from them.
+
+    For a sector that is read; for the first one of a line that is written, and for the others; for
+    a request that reads; and for one that writes. `is_shared` says whether what is written takes
+    its turn among what is read.
+    """
+
+    read: float
+    first_written: float
+    written: float
+    reading: float
+    writing: float
+    is_shared: bool
+
+    @property
+    def returning(self) -> float:
+        """Of a line of which an atomic gives back what was there before."""
+        return self.writing - self.reading
+
+    @property
+    def of_line(self) -> float:
+        """Of a whole line that is written."""
+        return self.first_written + (LINE_SECTORS - 1) * self.written
+
+
+def l2_times(machine: Machine) -> L2Times | None:
+    """What requests take of a machine's L2 cache, None where nobody knows its bandwidth."""
+    read, written, requests, apart = (
+        machine.get(f"l2.{name}")
+        for name in ("bandwidth", "write_bandwidth", "request_rate", "write_rate")
+    )
+    if read is None:
+        return None
+    each = SECTOR_BYTES / (written or read)
+    first = 1 / apart if apart and written else each
+    partitions = machine.get("l2.partitions") or 1.0
+    request = 1 / requests if requests else 0.0
+    return L2Times(
+        SECTOR_BYTES / read,
+        first,
+        max(0.0, (LINE_SECTORS * each - first) / (LINE_SECTORS - 1)),
+        request,
+        request * (2 - 1 / partitions),
+        written is None,
+    )
