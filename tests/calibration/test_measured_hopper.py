@@ -20,7 +20,8 @@ def calibration(gpu: str) -> Calibration:
 
 
 def values(gpu: str) -> dict[str, float]:
-    return {f.path: float(f.quantity.value) for f in calibration(gpu).findings}
+    found = ((f.path, f.quantity.value) for f in calibration(gpu).findings)
+    return {path: value for path, value in found if not isinstance(value, tuple)}
 
 
 def gaps(gpu: str) -> dict[str, str]:

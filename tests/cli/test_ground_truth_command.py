@@ -62,8 +62,8 @@ def test_predictions_are_put_beside_what_was_measured(run, raw):
 
 
 def test_json_holds_every_launch_and_the_cache_that_was_asked_for(run, raw):
-    options = ("--gpu", "h100-sxm", "--only", "stream_scale", "--model", "roofline", "--json")
-    options += ("--set", "launch.overhead=3e-6")  # an empty launch took 1e-6
+    options = ["--gpu", "h100-sxm", "--only", "stream_scale", "--model", "roofline", "--json"]
+    options += ["--set", "launch.overhead=3e-6"]  # an empty launch took 1e-6
     times = {}
     for cache in ("cold", "warm"):
         done = run("validate", "ground-truth", raw, *options, "--l2", cache)

@@ -24,7 +24,8 @@ def setting(changed, rows=FROM_DRAM):
 
 def round_cycles(rounds_of, given):
     """From one round to the next of loads that are all waited for, by the lines of each load."""
-    ops, words = [], entering(0)
+    ops: list[Op] = []
+    words = entering(0)
     for lines_of_loads in rounds_of:
         for lines in lines_of_loads:
             is_first = lines is lines_of_loads[0]
@@ -82,7 +83,8 @@ def test_loads_wait_for_what_the_dram_writes():
     """For the share of the time that it does: here about a third."""
 
     def cycles(wait):
-        ops, words = [], entering(0)
+        ops: list[Op] = []
+        words = entering(0)
         for at in range(ROUNDS):
             for op_class, waits in ((OpClass.STORE, ()), (OpClass.LOAD, (0,))):
                 words += request(len(ops), GLOBAL, [at * CHUNK_LINES * 7 + len(ops) % 2 * 40])

@@ -59,7 +59,8 @@ def test_loads_take_the_mean_of_the_levels_that_serve_them(make_case):
 
 def streaming(make_case, machine):
     """All loads come from the DRAM."""
-    return make_case(machine, [LOAD], footprints=[Footprint("a", 1, True, False, *[REUSED] * 3)])
+    read = Footprint("a", 1, True, False, REUSED, REUSED, REUSED)
+    return make_case(machine, [LOAD], footprints=[read])
 
 
 def test_a_warp_waits_for_the_last_of_the_loads_that_it_has_in_flight(make_case, set_numbers):
@@ -97,10 +98,12 @@ def test_loads_wait_for_writes_and_for_what_a_mixture_leaves_of_the_bandwidth(se
     """Copies at 1.25 TB/s: half of the bandwidth of the mixture, 5/24 of the time are writes."""
     machine = set_numbers(load_machine("h100-sxm"), LAW)
     law = contention_law(machine, written=0.5)
+    assert law
     waited = 4e-7 * machine.number("clock.sm") * 5 / 24
     assert float(law.latency(1.25e12)) == pytest.approx(700 + 60 + waited)
     assert float(law.latency(2.5e12)) == math.inf
     reads = contention_law(machine)
+    assert reads
     assert float(reads.latency(1.5e12)) == pytest.approx(700 + 60)
 
 

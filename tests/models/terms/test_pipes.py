@@ -92,8 +92,10 @@ def test_an_upper_half_of_a_product_takes_twice_as_long(make_case):
     ],
 )
 def test_a_product_of_one_warp_takes_longer_than_its_work(product, cycles):
-    assert 4 * product_cycles(load_machine("h100-sxm"), product) == pytest.approx(cycles, rel=0.03)
+    of_pipe = product_cycles(load_machine("h100-sxm"), product)
+    assert of_pipe
+    assert 4 * of_pipe == pytest.approx(cycles, rel=0.03)
 
 
 def test_a_machine_that_tells_no_rate_of_one_warp_takes_the_work():
-    assert 4 * product_cycles(load_machine("a100-sxm-40gb"), MatrixProduct(16, 8, 16, 16)) == 8
+    assert product_cycles(load_machine("a100-sxm-40gb"), MatrixProduct(16, 8, 16, 16)) == 2
