@@ -240,3 +240,20 @@ def test_schedulers_even_out_where_blocks_replace_each_other():
 def test_a_machine_without_dram_latency_serves_kernels_that_do_not_load(make_case, set_numbers):
     machine = set_numbers(load_machine("h100-sxm"), {"latency.dram": None})
     assert Volkov().predict(make_case(machine, [ADD])).time_s > 0
+
+
+@given(WAVES)
+def test_the_parts_of_a_launch_are_its_time(waves):
+    assert waves.tail_cycles >= 0
+    assert waves.uneven_cycles >= 0
+    parts = waves.steady_cycles + waves.tail_cycles + waves.uneven_cycles
+    assert parts == pytest.approx(waves.cycles)
+
+
+@pytest.mark.parametrize("times", [1, 10, 1000])
+@pytest.mark.parametrize("blocks", [1, 8, 1000])
+def test_what_binds_is_the_largest_part(make_case, times, blocks):
+    case = make_case(load_machine("gtx-680"), [{**ADD, "times": times}], blocks=blocks, threads=96)
+    p = Volkov().predict(case)
+    largest = max(p.breakdown, key=lambda part: part.cycles)
+    assert largest.name.removeprefix("exposed ") == p.bottleneck

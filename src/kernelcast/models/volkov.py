@@ -43,7 +43,7 @@ from kernelcast.models.terms.latency import (
 )
 from kernelcast.models.terms.latency_hiding import MemoryContention, contended_throughput
 from kernelcast.models.terms.single_warp import single_warp
-from kernelcast.models.terms.slowest_warp import warp_spread
+from kernelcast.models.terms.slowest_warp import WarpSpread, warp_spread
 from kernelcast.models.terms.throughput import Worksheet, worksheet
 from kernelcast.profiling.critical_path import WarpTime
 
@@ -116,15 +116,28 @@ class Waves:
     @cached_property
     def cycles(self) -> float:
         """The launch in whole waves and a last one."""
+        return self._cycles(has_even_schedulers=False)
+
+    @property
+    def tail_cycles(self) -> float:
+        """What whole waves and a last one take longer than warps that are spread evenly."""
+        return self._cycles(has_even_schedulers=True) - self.steady_cycles
+
+    @property
+    def uneven_cycles(self) -> float:
+        """What schedulers with more warps than others add to that."""
+        return self.cycles - self._cycles(has_even_schedulers=True)
+
+    def _cycles(self, *, has_even_schedulers: bool) -> float:
         whole, rest = divmod(self.blocks, self.sms * self.blocks_per_sm)
         warps = float(self.blocks_per_sm * self.warps_per_block)
         # A block alone on its SM leaves as it came; several even out while they are replaced.
-        alone = warps if self.blocks_per_sm == 1 else 0.0
+        alone = warps if self.blocks_per_sm == 1 and not has_even_schedulers else 0.0
         total = whole * max(self._wave_cycles(warps, warps), self._uneven(alone)) if whole else 0.0
         if rest:
             most = -(-rest // self.sms) * self.warps_per_block
             last = self._wave_cycles(rest * self.warps_per_block / self.sms, most)
-            total += max(last, self._uneven(most))
+            total += max(last, 0.0 if has_even_schedulers else self._uneven(most))
         return max(total, self.steady_cycles)
 
     def _uneven(self, warps: float) -> float:
@@ -178,11 +191,11 @@ class Volkov:
         view = self.view(case)
         waves, sheet = view.waves, view.sheet
         start, warning = launch_overhead(case)
-        exposed = waves.steady_cycles - waves.throughput_cycles
         parts = (
-            Part(str(sheet.busiest.resource), waves.throughput_cycles),
-            *(Part(f"exposed {w}", exposed * share) for w, share in view.path.shares.items()),
-            Part(str(Bottleneck.TAIL), waves.cycles - waves.steady_cycles),
+            *(
+                Part(f"exposed {at}" if is_exposed else str(at), cycles)
+                for at, is_exposed, cycles in view.time_spent()
+            ),
             start,
         )
         cycles = sum(part.cycles for part in parts)
@@ -248,12 +261,12 @@ class Volkov:
 class Path:
     """The latency bound, what it is spent on in shares of it, and the loads waited for.
 
-    `barrier_cycles` are those that a mean warp waits for slower ones of its block.
+    `wait_cycles` are those that a mean warp waits for slower ones of its block.
     """
 
     latency: MemoryContention
     shares: Mapping[Bottleneck, float]
-    barrier_cycles: float
+    wait_cycles: float
     loads: float
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -272,16 +285,22 @@ class CaseEstimate:
         """The latency that a single warp mostly waits for."""
         return max(self.path.shares, key=lambda waits: self.path.shares[waits])
 
-    def bottleneck(self, start_cycles: float) -> Bottleneck:
-        """The mode of section 3.5, unless starting or the last wave takes longer than the rest."""
+    def time_spent(self) -> list[tuple[Bottleneck, bool, float]]:
+        """What the time after the start is spent on, whether as exposed latency, and its cycles."""
         waves = self.waves
-        if start_cycles > waves.cycles:
-            return Bottleneck.LAUNCH_OVERHEAD
-        if waves.cycles > 2 * waves.steady_cycles:
-            return Bottleneck.TAIL
-        if waves.resident_warps < waves.needed_warps:
-            return self.waits_for
-        return self.sheet.busiest.resource
+        exposed = waves.steady_cycles - waves.throughput_cycles
+        return [
+            (self.sheet.busiest.resource, False, waves.throughput_cycles),
+            *((waits, True, exposed * share) for waits, share in self.path.shares.items()),
+            (Bottleneck.TAIL, False, waves.tail_cycles),
+            (Bottleneck.UNEQUAL_WORK, False, waves.uneven_cycles),
+        ]
+
+    def bottleneck(self, start_cycles: float) -> Bottleneck:
+        """What takes the largest share of the time."""
+        spent = [(cycles, at) for at, _, cycles in self.time_spent()]
+        cycles, bottleneck = max(spent, key=lambda each: each[0])
+        return Bottleneck.LAUNCH_OVERHEAD if start_cycles > cycles else bottleneck
 
     def bounds(self) -> tuple[Part, ...]:
         """Every resource alone, its work spread evenly, and latency alone."""
@@ -297,7 +316,7 @@ class CaseEstimate:
         x = waves.throughput(waves.resident_warps)
         return {
             "latency bound, cycles": waves.latency.a,
-            "waiting for slower warps of the block, cycles": self.path.barrier_cycles,
+            "waiting for slower warps of the block, cycles": self.path.wait_cycles,
             "latency under load, cycles": float(waves.latency.latency(x)),
             "loads waited for in a row": self.path.loads,
             "resident warps per SM": waves.resident_warps,
@@ -338,8 +357,8 @@ def _path(case: Case, estimate: Estimate, law: MemoryContention | None, by: str)
     waiting = (SLOWER_WARPS,) if spread.wait_cycles > _NOTED * cycles else ()
     return Path(
         latency=_under_load(case, estimate, cycles, loads, law, together),
-        shares=_shares(cycles, in_memory, spread.wait_cycles),
-        barrier_cycles=spread.wait_cycles,
+        shares=_shares(cycles, in_memory, spread),
+        wait_cycles=spread.wait_cycles,
         loads=loads,
         notes=(*notes, *timed.notes, *waiting),
         warnings=missing,
@@ -364,14 +383,12 @@ def _loads_per_wait(case: Case, walked: WarpTime) -> float:
     return max(1.0, loads / waits) if waits else 1.0
 
 
-def _shares(cycles: float, in_memory: float, at_barriers: float) -> dict[Bottleneck, float]:
+def _shares(cycles: float, in_memory: float, spread: WarpSpread) -> dict[Bottleneck, float]:
     """What the latency bound is spent on; replacing a block counts as arithmetic."""
-    memory, barriers = (c / cycles if cycles else 0.0 for c in (in_memory, at_barriers))
-    return {
-        Bottleneck.MEMORY_LATENCY: memory,
-        Bottleneck.BARRIERS: barriers,
-        Bottleneck.ARITHMETIC_LATENCY: max(0.0, 1 - memory - barriers),
-    }
+    slower = Bottleneck.BARRIERS if spread.has_barriers else Bottleneck.SLOWER_WARPS
+    waits = {Bottleneck.MEMORY_LATENCY: in_memory, slower: spread.wait_cycles}
+    shares = {name: wait / cycles if cycles else 0.0 for name, wait in waits.items()}
+    return {**shares, Bottleneck.ARITHMETIC_LATENCY: max(0.0, 1 - sum(shares.values()))}
 
 
 def _unloaded_latency(

@@ -26,6 +26,8 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.NOC_BANDWIDTH: "the network between SMs and L2 cannot carry its bytes any faster",
     Bottleneck.ATOMICS: "atomic operations on the same addresses wait for each other",
     Bottleneck.BARRIERS: "warps wait for each other at barriers",
+    Bottleneck.SLOWER_WARPS: "blocks stay as long as the slowest of their warps",
+    Bottleneck.UNEQUAL_WORK: "some schedulers get more warps than others, which wait for them",
     Bottleneck.INSTRUCTION_FETCH: "instructions cannot be fetched any faster",
     Bottleneck.BLOCK_LAUNCHES: "blocks end sooner than the chip begins new ones",
     Bottleneck.LAUNCH_OVERHEAD: "starting the kernel takes longer than running it",

@@ -218,6 +218,23 @@ def test_waiting_for_slower_warps_can_be_what_binds(make_case):
     assert Volkov(contention=False).view(case).waits_for is Bottleneck.BARRIERS
 
 
+def test_without_a_barrier_nobody_is_said_to_wait_at_one(make_case):
+    """The same warps, of which one of 32 works, leave the listing's kernel without its barrier."""
+    with_barrier = listing_3_3(make_case, longer=False)
+    alone = [
+        replace(i, op_class=OpClass.INT) if i.op_class is OpClass.BARRIER else i
+        for i in with_barrier.kernel.instructions
+    ]
+    kernel = replace(with_barrier.kernel, instructions=tuple(alone))
+    profile = replace(with_barrier.profile, kernel=kernel)
+    case = replace(with_barrier, kernel=kernel, profile=profile)
+    p = Volkov(contention=False).predict(case)
+    parts = {part.name: part.cycles for part in p.breakdown}
+    assert parts["exposed slower warps"] > 0
+    assert "exposed barriers" not in parts
+    assert p.bottleneck is not Bottleneck.BARRIERS
+
+
 def test_warps_that_are_alike_are_not_said_to_wait(make_case):
     add = {"op_class": OpClass.FP32, "writes": "x", "reads": ("x",), "times": 100}
     p = Volkov().predict(make_case(load_machine("gtx-480"), [add]))

@@ -60,6 +60,8 @@ class Bottleneck(StrEnum):
     NOC_BANDWIDTH = "noc bandwidth"
     ATOMICS = "atomics"
     BARRIERS = "barriers"
+    SLOWER_WARPS = "slower warps"
+    UNEQUAL_WORK = "unequal work"
     INSTRUCTION_FETCH = "instruction fetch"
     BLOCK_LAUNCHES = "block launches"
     LAUNCH_OVERHEAD = "launch overhead"

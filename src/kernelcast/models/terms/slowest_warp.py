@@ -38,10 +38,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class WarpSpread:
-    """Cycles that a mean warp takes alone, and that it waits for slower ones of its block."""
+    """Cycles that a mean warp takes alone, and that it waits for slower ones of its block.
+
+    `has_barriers` says that it waits for them at barriers; else it does at the end of the block.
+    """
 
     mean_cycles: float
     wait_cycles: float
+    has_barriers: bool
 
 
 @kept
@@ -52,10 +56,13 @@ def warp_spread(case: Case, memory: float, needed_by: str) -> WarpSpread:
     entries = _entries(case)
     cycles = _block_cycles(kernel, alone.timed, alone.walked, entries.own)
     mean = float(np.sum(entries.entered * cycles))
-    slowest = slowest_cycles(kernel, entries.entered, cycles, case.launch.warps_per_block)
+    warps = case.launch.warps_per_block
+    slowest = slowest_cycles(kernel, entries.entered, cycles, warps)
+    _, synchronised = _nesting(kernel)
     return WarpSpread(
         mean_cycles=max(0.0, alone.walked.cycles + mean - float(np.sum(entries.own * cycles))),
         wait_cycles=max(0.0, slowest - mean),
+        has_barriers=any(synchronised),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -179,6 +180,7 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
     """One prediction in the published form, with as many costly lines, or with all for None."""
     p, case = prediction, prediction.case
     sample = case.profile.sample
+    low_s, high_s = _range(p)
     most = len(case.profile.lines) if lines is None else lines
     return Result(
         kernel=case.kernel.label or case.kernel.name,
@@ -188,8 +190,8 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
         isa=case.kernel.isa,
         time_s=p.time_s,
         cycles=p.cycles,
-        low_s=p.low_s,
-        high_s=p.high_s,
+        low_s=low_s,
+        high_s=high_s,
         bottleneck=p.bottleneck,
         breakdown=[_term(p, part) for part in p.breakdown],
         bounds=_bounds(p.bounds),
@@ -213,6 +215,20 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
         wasteful_accesses=wasteful_accesses(case.profile),
         divergence=divergence(case.profile),
     )
+
+
+def _range(prediction: Prediction) -> tuple[float | None, float | None]:
+    """From the least to the most time: what the model leaves open and the standard error of the
+    executed sample, independent of each other. A simulation of the sample knows its own."""
+    low_s, high_s = prediction.low_s, prediction.high_s
+    spread = prediction.case.profile.sample.spread
+    if prediction.simulated is not None or spread is None or not math.isfinite(spread):
+        return low_s, high_s
+    time_s = prediction.time_s
+    error_s = spread * time_s
+    low_s = time_s - math.hypot(time_s - (time_s if low_s is None else low_s), error_s)
+    high_s = time_s + math.hypot((time_s if high_s is None else high_s) - time_s, error_s)
+    return max(0.0, low_s), high_s
 
 
 def launch_title(case: Case) -> str:

@@ -23,9 +23,17 @@ def answer(result: Result) -> Text:
     """The question answered in one line: kernel, launch, GPU, time, what binds it."""
     text = Text(f"{result.title} on {result.gpu}: ")
     text.append(seconds(result.time_s), style="bold")
-    text.append(", bound by ")
+    text.append(f"{_between(result)}, bound by ")
     text.append(str(result.bottleneck), style="bold yellow")
     return text
+
+
+def _between(result: Result) -> str:
+    """The range of the time, where its ends differ as they are shown."""
+    if result.low_s is None or result.high_s is None:
+        return ""
+    low, high = seconds(result.low_s), seconds(result.high_s)
+    return f" ({low} to {high})" if low != high else ""
 
 
 def render_result(result: Result) -> RenderableType:
@@ -45,11 +53,7 @@ def render_result(result: Result) -> RenderableType:
 
 def _meaning(result: Result) -> Text:
     words = result.meaning
-    text = f"{words[0].upper()}{words[1:]}. By the {result.model_label} model"
-    low, high = result.low_s, result.high_s
-    if low is not None and high is not None and high > low:
-        text += f"; between {seconds(low)} and {seconds(high)}"
-    return Text(text + ".")
+    return Text(f"{words[0].upper()}{words[1:]}. By the {result.model_label} model.")
 
 
 def _breakdown(result: Result) -> RenderableType:
