@@ -320,9 +320,19 @@ _MEMORY = {
     ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),
-    "pcie.bandwidth": _real("byte/s", "large copies from the host", 1e6, 1e13),
+    "launch.context": _real("s", "to create the context, once in a program", 1e-9, 100),
+    "pcie.bandwidth": _real(
+        "byte/s", "large copies from the host, by PCIe or NVLink-C2C", 1e6, 1e13
+    ),
     "pcie.bandwidth_to_host": _real("byte/s", "large copies to the host", 1e6, 1e13),
     "pcie.latency": _real("s", "copy of a few bytes from the host", 1e-9, 1),
+    "pcie.latency_to_host": _real("s", "copy of a few bytes to the host", 1e-9, 1),
+    "pcie.pageable_bandwidth": _real("byte/s", "the same of memory not pinned", 1e6, 1e13),
+    "pcie.pageable_bandwidth_to_host": _real("byte/s", "the same to the host", 1e6, 1e13),
+    "pcie.pageable_latency": _real("s", "a few bytes of memory not pinned", 1e-9, 1),
+    "pcie.pageable_latency_to_host": _real("s", "the same to the host", 1e-9, 1),
+    "pcie.ramp_bandwidth": _real("byte/s", "a in: copies have min(peak, a + b size)", 1, 1e13),
+    "pcie.ramp_slope": _real("1/s", "b in: copies have min(peak, a + b size)", 1e-3, 1e12),
 }
 
 _MODELS = {
