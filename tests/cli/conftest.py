@@ -49,9 +49,13 @@ def shown(monkeypatch) -> list[msgspec.Struct]:
     documents: list[msgspec.Struct] = []
     show = Output.show
 
-    def spy(self: Output, document: msgspec.Struct) -> None:
+    def spy(
+        self: Output,
+        document: msgspec.Struct,
+        in_depth: Callable[[], msgspec.Struct] | None = None,
+    ) -> None:
         documents.append(document)
-        show(self, document)
+        show(self, document, in_depth)
         again = msgspec.convert(as_json(document), type(document))
         assert as_text(again, brief=self.quiet) == as_text(document, brief=self.quiet)
 

@@ -59,6 +59,7 @@ def command(
     from kernelcast.cli.studies import forecasts, study
     from kernelcast.reporting.documents.compare import compare_document
     from kernelcast.reporting.documents.predict import predict_document
+    from kernelcast.reporting.documents.report import report_document
 
     if len(files) > 2:
         raise InputError(f"{len(files)} files", hint="compare takes one or two")
@@ -68,7 +69,8 @@ def command(
         found = forecasts(
             study(files[0], gpus, source, launch, sampling, output, caches), models, output
         )
-        output.show(predict_document(found))
+        together = predict_document(found)
+        output.show(together, lambda: report_document(found, together))
         return
     gpus.machine()
     versions = {
@@ -77,4 +79,6 @@ def command(
     }
     if len(versions) < 2:
         raise InputError("the same file twice", where=files[0], hint="give two versions")
-    output.show(compare_document(versions))
+    document = compare_document(versions)
+    every = [one for each in versions.values() for one in each]
+    output.show(document, lambda: report_document(every, document))

@@ -61,6 +61,7 @@ def command(
     from kernelcast.cli.studies import forecasts, study, write_timeline
     from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
+    from kernelcast.reporting.documents.report import page_of
     from kernelcast.traces.recognise import is_trace
 
     gpus.machine()
@@ -80,4 +81,5 @@ def command(
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output, caches)[at].profile
-    output.show(explain_document(found, ptx))
+    document = explain_document(found, ptx)
+    output.show(document, lambda: page_of([document]))

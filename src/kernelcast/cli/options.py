@@ -399,9 +399,20 @@ class Output:
     as_json: bool
     quiet: bool
     debug: bool
+    page: str | None = None
 
-    def show(self, document: Struct) -> None:
-        """Print the answer, as JSON where asked for, else as text."""
+    def show(self, document: Struct, in_depth: Callable[[], Struct] | None = None) -> None:
+        """Print the answer, as JSON where asked for, else as text.
+
+        Where a page is asked for, it is written first: of the document that `in_depth` makes, if
+        the command says more on a page.
+        """
+        if self.page is not None:
+            from kernelcast.files import write_whole
+            from kernelcast.reporting.html import page
+
+            markup = page(in_depth() if in_depth else document)
+            write_whole(Path(self.page), markup.encode())
         if self.as_json:
             import json
 
@@ -430,8 +441,11 @@ output_options = _gathered(
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     click.option("--quiet", is_flag=True, help="The answer alone: no detail, no remarks."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+    click.option(
+        "--html", "page", metavar="FILE", type=click.Path(), help="Write the answer as a page, too."
+    ),
 )
-"""`--json --quiet --debug`, as `output: Output`; every command takes it."""
+"""`--json --quiet --debug --html`, as `output: Output`; every command takes it."""
 
 
 configurations_option = click.option(

@@ -51,7 +51,9 @@ def command(
     """
     from kernelcast.cli.studies import forecasts, study, write_timeline
     from kernelcast.reporting.documents.predict import predict_document
+    from kernelcast.reporting.documents.report import report_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
     write_timeline(timeline, found)
-    output.show(predict_document(found))
+    document = predict_document(found)
+    output.show(document, lambda: report_document(found, document))

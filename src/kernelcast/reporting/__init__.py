@@ -1,4 +1,4 @@
-"""Answers as typed documents (`documents`), and the forms that show them: text, JSON, charts.
+"""Answers as typed documents (`documents`), and the forms of them: text, JSON, pages, charts.
 
 The builders of documents compute all that is shown; views read a document and nothing else.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ _CHARACTER = 8
 _CLASSES = 6
 
 # Colours after Okabe & Ito, "Color Universal Design", 2008, without black and yellow.
-_STYLE = """
+STYLE = """
 svg { font: 13px system-ui, sans-serif }
 .ground { fill: #ffffff } text { fill: #1f2328 } .title { font-weight: 600; font-size: 15px }
 .axis { stroke: #1f2328 } .grid { stroke: #d8dee4 }
@@ -34,6 +34,7 @@ svg { font: 13px system-ui, sans-serif }
 .mark { stroke: #9198a1 } .c0 { stroke: #4aa3df } .c1 { stroke: #ff8a3d } .c2 { stroke: #2ec99a }
 }
 """
+"""Of charts; in a page, where it belongs below their figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,29 @@ def svg(charts: Sequence[Chart]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'width="{_WIDTH}" height="{height}" role="img">',
         f"<title>{_escape('; '.join(chart.title for chart in charts))}</title>",
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
     ]
     for at, chart in enumerate(charts):
         parts += [f'<g transform="translate(0 {at * _HEIGHT})">', *_chart(chart), "</g>"]
     return "\n".join([*parts, "</svg>", ""])
+
+
+def inline_svg(title: str, width: int, height: int, parts: Iterable[str]) -> str:
+    """A picture of a page that has `STYLE`; it shrinks with the page."""
+    return "\n".join(
+        [
+            f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+            f'aria-label="{html.escape(title)}">',
+            *parts,
+            "</svg>",
+        ]
+    )
+
+
+def inline_chart(chart: Chart) -> str:
+    """A chart as a picture of a page."""
+    return inline_svg(chart.title, _WIDTH, _HEIGHT, _chart(chart))
 
 
 def write_svg(path: Path, charts: Sequence[Chart]) -> None:
@@ -143,7 +161,7 @@ def ticks(highest: float) -> list[float]:
 def _chart(chart: Chart) -> list[str]:
     axes = _Axes.of(chart)
     return [
-        _text(_LEFT, 26, chart.title, "start", "title"),
+        label(_LEFT, 26, chart.title, "start", "title"),
         *_grid(chart, axes),
         *_lines(chart, axes),
         *_legend(chart),
@@ -155,18 +173,18 @@ def _grid(chart: Chart, axes: _Axes) -> list[str]:
     parts = []
     for value in ticks(axes.top):
         y = axes.y(value)
-        parts.append(_segment("grid", _LEFT, y, right, y))
-        parts.append(_text(_LEFT - 8, y + 4, f"{value:g}", "end"))
+        parts.append(segment("grid", _LEFT, y, right, y))
+        parts.append(label(_LEFT - 8, y + 4, f"{value:g}", "end"))
     for value in axes.x_ticks:
         x = axes.x(value)
-        parts.append(_segment("grid", x, _TOP, x, bottom))
-        parts.append(_text(x, bottom + 18, f"{value:g}", "middle"))
+        parts.append(segment("grid", x, _TOP, x, bottom))
+        parts.append(label(x, bottom + 18, f"{value:g}", "middle"))
     middle_x, middle_y = (_LEFT + right) / 2, (_TOP + bottom) / 2
     return [
         *parts,
-        _segment("axis", _LEFT, bottom, right, bottom),
-        _segment("axis", _LEFT, _TOP, _LEFT, bottom),
-        _text(middle_x, _HEIGHT - 12, chart.x_label, "middle"),
+        segment("axis", _LEFT, bottom, right, bottom),
+        segment("axis", _LEFT, _TOP, _LEFT, bottom),
+        label(middle_x, _HEIGHT - 12, chart.x_label, "middle"),
         f'<text transform="translate(18 {middle_y:.1f}) rotate(-90)" text-anchor="middle">'
         f"{_escape(chart.y_label)}</text>",
     ]
@@ -174,7 +192,7 @@ def _grid(chart: Chart, axes: _Axes) -> list[str]:
 
 def _lines(chart: Chart, axes: _Axes) -> list[str]:
     bottom = _HEIGHT - _BOTTOM
-    parts = [_segment("mark", axes.x(m.x), _TOP, axes.x(m.x), bottom) for m in chart.marks]
+    parts = [segment("mark", axes.x(m.x), _TOP, axes.x(m.x), bottom) for m in chart.marks]
     for at, line in enumerate(chart.lines):
         points = " ".join(f"{axes.x(x):.1f},{axes.y(y):.1f}" for x, y in line.points)
         parts.append(f'<polyline class="{_line_class(at, line)}" points="{points}"/>')
@@ -182,7 +200,7 @@ def _lines(chart: Chart, axes: _Axes) -> list[str]:
     for at, mark in enumerate(chart.marks):
         # Numbers of two marks that are close lean away from each other.
         anchor = "start" if mark.x == rightmost else "end"
-        parts.append(_text(axes.x(mark.x), _TOP - 4, str(at + 1), anchor))
+        parts.append(label(axes.x(mark.x), _TOP - 4, str(at + 1), anchor))
     return parts
 
 
@@ -190,11 +208,11 @@ def _legend(chart: Chart) -> list[str]:
     x, y = _WIDTH - _RIGHT + 16, _TOP + 6
     parts = []
     for at, line in enumerate(chart.lines):
-        parts.append(_segment(_line_class(at, line), x, y, x + 24, y))
-        parts.append(_text(x + 32, y + 4, line.label, "start"))
+        parts.append(segment(_line_class(at, line), x, y, x + 24, y))
+        parts.append(label(x + 32, y + 4, line.label, "start"))
         y += _LEGEND_STEP
     for at, mark in enumerate(chart.marks):
-        parts.append(_text(x, y + 4, f"{at + 1}  {mark.label}", "start"))
+        parts.append(label(x, y + 4, f"{at + 1}  {mark.label}", "start"))
         y += _LEGEND_STEP
     return parts
 
@@ -205,10 +223,12 @@ def _line_class(at: int, line: Polyline) -> str:
     return f"line c{at % _CLASSES}" + (" dashed" if dashed else "")
 
 
-def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
+def segment(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    """A straight line of a class of `STYLE`."""
     return f'<path class="{name}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
 
 
-def _text(x: float, y: float, text: str, anchor: str, name: str = "") -> str:
+def label(x: float, y: float, text: str, anchor: str, name: str = "") -> str:
+    """Text that starts, ends or has its middle at `x`; it is escaped."""
     named = f' class="{name}"' if name else ""
     return f'<text{named} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(text)}</text>'

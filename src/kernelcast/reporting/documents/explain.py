@@ -7,15 +7,24 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from kernelcast.errors import MissingNumberError
+from kernelcast.exploration.occupancy_curve import occupancy_curve
 from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.ir import Instruction, Location, OpClass, Space
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.models.terms.base import Prediction
+from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
 from kernelcast.reporting.documents.caches import CachePart, cache_part
+from kernelcast.reporting.documents.costs import instruction_costs
+from kernelcast.reporting.documents.memory_chart import SpacePart, spaces
+from kernelcast.reporting.documents.next_steps import next_steps
+from kernelcast.reporting.documents.occupancy_curve import CurveResult, curve_result
 from kernelcast.reporting.documents.result import CountPart, Result, result
+from kernelcast.reporting.documents.roofline import RooflinePart, roofline_part
 from kernelcast.reporting.documents.simulated import SimulatedPart, simulated_part, stalls_of
+from kernelcast.reporting.documents.sources import SourceFile, source_files
+from kernelcast.reporting.documents.speed_of_light import SpeedPart, speed_of_light
 
 _UNLIKE_RATIO = 1.25
 _UNLIKE_SHARE = 0.01
@@ -23,7 +32,7 @@ _UNLIKE_SHARE = 0.01
 
 
 class LinePart(Struct, frozen=True):
-    """What the instructions of one source line cost.
+    """What the instructions of one source line cost; `cost` is a share, see the document's `heat`.
 
     `stalls` is what warps did that were about to issue them, as shares of what all warps did all
     the time; null where the model does not simulate warps.
@@ -39,6 +48,7 @@ class LinePart(Struct, frozen=True):
     shared_ideal_passes: NotNegative
     caches: CachePart | None
     stalls: dict[str, Share] | None
+    cost: Share
 
 
 class PatternPart(Struct, frozen=True):
@@ -52,7 +62,7 @@ class PatternPart(Struct, frozen=True):
 
 class InstructionPart(Struct, frozen=True):
     """How often one instruction was executed, `lanes` the mean share of lanes active in it;
-    `stalls` is as of a line."""
+    `stalls` and `cost` are as of a line."""
 
     index: Natural
     text: str
@@ -66,6 +76,7 @@ class InstructionPart(Struct, frozen=True):
     access: PatternPart | None
     caches: CachePart | None
     stalls: dict[str, Share] | None
+    cost: Share
 
 
 class UnlikePart(Struct, frozen=True):
@@ -81,7 +92,10 @@ class ExplainDocument(Struct, frozen=True):
 
     `ptx_counts` are those of the same launch as PTX, null where PTX was executed anyway, and
     `unlike_ptx` the classes, after the sum of all, in which the two differ. `simulated` is null
-    where the model does not simulate warps.
+    where the model does not simulate warps. `heat` names what the `cost` of lines and instructions
+    is a share of: what warps spend waiting where they are simulated, else what binds. `roofline`
+    and `curve`, the throughput over occupancy by the volkov model, are null where the machine lacks
+    a number for them.
     """
 
     schema: Literal["kernelcast/explain/1"]
@@ -91,31 +105,67 @@ class ExplainDocument(Struct, frozen=True):
     instructions: list[InstructionPart]
     unlike_ptx: list[UnlikePart] | None
     simulated: SimulatedPart | None
+    heat: str
+    what_to_do: list[str]
+    speed_of_light: list[SpeedPart]
+    roofline: RooflinePart | None
+    spaces: list[SpacePart]
+    curve: CurveResult | None
+    sources: list[SourceFile]
 
 
 def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:
     """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
-    profile, counts = prediction.case.profile, prediction.case.cache_counts
-    found = prediction.simulated
+    case = prediction.case
+    profile, counts, found = case.profile, case.cache_counts, prediction.simulated
+    # A generic access may lead to several spaces: the one it leads to most often stands for it.
+    accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
     at_line: dict[Location | None, list[int]] = defaultdict(list)
     for i in profile.kernel.instructions:
         at_line[i.location].append(i.index)
-    # A generic access may lead to several spaces: the one it leads to most often stands for it.
-    accesses = {a.instruction: a for a in sorted(profile.accesses, key=lambda a: a.requests)}
+    heat, costs = instruction_costs(prediction)
+    told, curve = result(prediction, lines=None), _curve(case)
     return ExplainDocument(
         schema="kernelcast/explain/1",
-        result=result(prediction, lines=None),
+        result=told,
         ptx_counts=_counts(ptx) if ptx else None,
         lines=[
-            _line(line, counts, stalls_of(found, at_line[line.location])) for line in profile.lines
+            _line(
+                line,
+                counts,
+                stalls_of(found, at_line[line.location]),
+                sum(costs[i] for i in at_line[line.location]),
+            )
+            for line in profile.lines
         ],
         instructions=[
-            _instruction(profile, i, accesses.get(i.index), counts, stalls_of(found, [i.index]))
+            _instruction(
+                profile,
+                i,
+                accesses.get(i.index),
+                counts,
+                stalls_of(found, [i.index]),
+                costs[i.index],
+            )
             for i in profile.kernel.instructions
         ],
         unlike_ptx=_unlike(profile, ptx) if ptx else None,
-        simulated=simulated_part(prediction.case, found) if found else None,
+        simulated=simulated_part(case, found) if found else None,
+        heat=heat,
+        what_to_do=next_steps(told, curve),
+        speed_of_light=speed_of_light(prediction),
+        roofline=roofline_part(prediction),
+        spaces=spaces(case),
+        curve=curve,
+        sources=source_files(profile.kernel),
     )
+
+
+def _curve(case: Case) -> CurveResult | None:
+    try:
+        return curve_result(occupancy_curve(case))
+    except MissingNumberError:
+        return None
 
 
 def _counts(profile: Profile) -> dict[str, CountPart]:
@@ -123,7 +173,10 @@ def _counts(profile: Profile) -> dict[str, CountPart]:
 
 
 def _line(
-    line: LineProfile, counts: CacheCounts | None, stalls: dict[str, float] | None
+    line: LineProfile,
+    counts: CacheCounts | None,
+    stalls: dict[str, float] | None,
+    cost: float,
 ) -> LinePart:
     return LinePart(
         file=line.location.file,
@@ -136,6 +189,7 @@ def _line(
         shared_ideal_passes=line.shared_ideal_passes,
         caches=cache_part(counts, lambda access: access.location == line.location),
         stalls=stalls,
+        cost=min(1.0, cost),
     )
 
 
@@ -145,6 +199,7 @@ def _instruction(
     access: AccessProfile | None,
     counts: CacheCounts | None,
     stalls: dict[str, float] | None,
+    cost: float,
 ) -> InstructionPart:
     i, place = instruction, instruction.location
     warps = float(profile.instruction_warps[i.index])
@@ -162,6 +217,7 @@ def _instruction(
         access=_pattern(access) if access else None,
         caches=cache_part(counts, lambda one: one.instruction == i.index) if access else None,
         stalls=stalls,
+        cost=cost,
     )
 
 

@@ -14,7 +14,7 @@ from kernelcast.profiling.profile import LineProfile, Profile
 from kernelcast.reporting.documents.base import NotNegative, Positive, Share
 from kernelcast.reporting.documents.caches import CachePart, cache_part
 
-_MEMORY_BOUND = frozenset(
+MEMORY_BOUND = frozenset(
     {
         Bottleneck.DRAM_BANDWIDTH,
         Bottleneck.L2_BANDWIDTH,
@@ -82,7 +82,7 @@ def ranked_lines(profile: Profile, bottleneck: Bottleneck) -> list[LineProfile]:
     def cost(line: LineProfile) -> tuple[float, float]:
         if bottleneck is Bottleneck.SHARED_BANDWIDTH:
             return line.shared_passes, line.instructions.warp
-        if bottleneck in _MEMORY_BOUND:
+        if bottleneck in MEMORY_BOUND:
             return line.sectors, line.instructions.warp
         return line.instructions.warp, line.sectors
 

@@ -1,0 +1,93 @@
+"""What to do about what binds a launch: first what is seen in it, else what usually helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from kernelcast.reporting.documents.accesses import WastefulAccess
+from kernelcast.reporting.documents.occupancy_curve import CurveResult
+from kernelcast.reporting.documents.result import Result
+from kernelcast.reporting.figures import digits
+
+_MOST = 3
+_BEYOND_SM = frozenset(
+    {
+        "dram bandwidth",
+        "l2 bandwidth",
+        "l1 bandwidth",
+        "noc bandwidth",
+        "memory latency",
+        "miss registers",
+        "lsu pipe",
+    }
+)
+_LATENCIES = frozenset({"memory latency", "arithmetic latency"})
+
+USUAL: Mapping[str, str] = {
+    "dram bandwidth": "move fewer bytes: narrower types, one pass over the data, or tiles that "
+    "stay in a cache",
+    "l2 bandwidth": "reuse what an SM has read: tiles in shared memory or in registers",
+    "l1 bandwidth": "keep values in registers and read several of them with one wide load",
+    "shared-memory bandwidth": "read shared memory with wider loads, and each value less often: "
+    "keep more of a tile in registers",
+    "fp32 pipe": "fewer operations, packed half precision, or tensor cores where it is a product "
+    "of matrices",
+    "fp64 pipe": "use single precision where the result allows it",
+    "int pipe": "take address arithmetic out of the innermost loop: unroll it, step pointers, and "
+    "divide by powers of two",
+    "sfu pipe": "replace roots, exponents and divisions, or compute them once",
+    "tensor pipe": "a narrower format or structured sparsity: the tensor cores are full",
+    "lsu pipe": "fewer and wider accesses: vectors of two or four elements in one instruction",
+    "issue slots": "fewer instructions for the same work: unroll, use wider accesses, and let each "
+    "thread compute several results",
+    "memory latency": "more in flight: more warps per SM, or several independent loads in each "
+    "thread",
+    "arithmetic latency": "more independent work: several accumulators in each thread, or more "
+    "warps per SM",
+    "miss registers": "fewer lines per request: let neighbouring lanes read neighbouring addresses",
+    "noc bandwidth": "let blocks that share data run on one SM, or reuse it in shared memory",
+    "atomics": "add up in registers or shared memory first, and make one atomic for a warp or "
+    "block",
+    "barriers": "smaller blocks or fewer barriers, with equal work between them for all warps",
+    "slower warps": "give the warps of a block equal work, or use smaller blocks",
+    "unequal work": "a number of warps per block that is a multiple of the schedulers of an SM",
+    "instruction fetch": "a smaller loop body: unroll less",
+    "block launches": "fewer blocks with more work each",
+    "launch overhead": "more work in a launch: merge kernels, or launch them as a graph",
+    "tail": "a grid that is a multiple of what all SMs hold at once, or smaller blocks",
+}
+"""By bottleneck: what usually makes a launch bound by it faster. Reads on from "What to do: "."""
+
+
+def next_steps(result: Result, curve: CurveResult | None) -> list[str]:
+    """Up to three clauses, the most telling first: lines that waste what binds, and the warps that
+    are missing where latency binds; what usually helps where neither is seen."""
+    bottleneck = str(result.bottleneck)
+    found = [_repair(access) for access in result.wasteful_accesses if _binds(access, bottleneck)]
+    if bottleneck in _LATENCIES and curve is not None and not curve.enough:
+        found += curve.advice[:1]
+    return found[:_MOST] or [USUAL[bottleneck]]
+
+
+def _binds(access: WastefulAccess, bottleneck: str) -> bool:
+    units: dict[Literal["sectors", "passes"], frozenset[str]] = {
+        "sectors": _BEYOND_SM,
+        "passes": frozenset({"shared-memory bandwidth"}),
+    }
+    return bottleneck in units[access.unit]
+
+
+def _repair(access: WastefulAccess) -> str:
+    where = f"{Path(access.file).name}:{access.line}: " if access.file is not None else ""
+    if access.unit == "passes":
+        return (
+            f"{where}the lanes of a warp meet in banks, {digits(access.times_fewest)}-fold: pad "
+            "the rows of the array, or permute its columns"
+        )
+    return (
+        f"{where}{digits(access.per_request)} sectors per request where "
+        f"{digits(access.fewest_per_request)} would do: let neighbouring lanes access neighbouring "
+        "addresses"
+    )
