@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -29,7 +29,7 @@ from kernelcast.reporting.html.words import view_markup
 from kernelcast.reporting.layout import bullets, columns, facts, section, spaced
 
 EVIL = "</code></script><script>alert(1)</script><img src=x onerror=alert(2)>\" ' & <<<"
-VOID = {"meta", "link", "br", "img", "circle", "rect", "path", "polyline"}
+VOID = {"meta", "link", "br", "img"}
 
 
 class Reader(HTMLParser):
@@ -53,7 +53,8 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.texts.append(data)
+        if "style" not in self.open:
+            self.texts.append(data)
 
 
 def read(markup: str) -> Reader:
@@ -65,8 +66,7 @@ def read(markup: str) -> Reader:
 
 
 def words_of(markup: str) -> str:
-    body = markup[markup.index("<body") :]
-    return re.sub(r"\s+", " ", " ".join(read(body).texts))
+    return re.sub(r"\s+", " ", " ".join(read(markup).texts))
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_headings_do_not_skip_a_level(prediction, elsewhere):
         levels = [int(t[1]) for t in tags if re.fullmatch(r"h\d", t)]
         assert levels[0] == 1
         assert levels.count(1) == 1
-        assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+        assert all(b - a <= 1 for a, b in pairwise(levels))
         assert {"header", "nav", "main", "footer"} <= set(tags)
 
 
@@ -220,8 +220,6 @@ def test_costs_are_shares(prediction):
 
 
 def test_the_roofline_of_a_saxpy(prediction):
-    found = explain_document(prediction).roofline
-    assert found is None  # its profile counts neither operations ...
     flops = replace(prediction.case.profile, flops={"fp32": 2.0 * (1 << 20)})
     case = replace(prediction.case, profile=flops)
     found = explain_document(replace(prediction, case=case)).roofline
@@ -236,13 +234,9 @@ def test_something_can_be_done_about_every_bottleneck():
     assert set(map(str, Bottleneck)) <= set(USUAL)
 
 
-def explained_cases() -> Iterator[str]:
-    yield from ("dram bandwidth", "shared-memory bandwidth", "memory latency")
-
-
-@pytest.mark.parametrize("bottleneck", explained_cases())
+@pytest.mark.parametrize("bottleneck", Bottleneck)
 def test_what_to_do_is_never_empty(prediction, bottleneck):
-    found = explain_document(replace(prediction, bottleneck=Bottleneck(bottleneck)))
+    found = explain_document(replace(prediction, bottleneck=bottleneck))
     assert found.what_to_do
 
 
