@@ -22,7 +22,7 @@ from kernelcast.reporting.documents.next_steps import USUAL
 from kernelcast.reporting.documents.predict import predict_document
 from kernelcast.reporting.documents.report import ReportDocument, page_of, report_document
 from kernelcast.reporting.documents.result import result
-from kernelcast.reporting.documents.sources import SourceFile, TextLine
+from kernelcast.reporting.documents.sources import ShownFile, TextLine
 from kernelcast.reporting.figures import grouped, percent, seconds
 from kernelcast.reporting.html import page
 from kernelcast.reporting.html.words import view_markup
@@ -111,7 +111,7 @@ def test_nothing_is_loaded_and_nothing_runs(document):
 def with_source(document: ReportDocument, text: str) -> ReportDocument:
     (explained,) = document.explained
     place = explained.lines[0]
-    source = SourceFile(place.file, text, True, [TextLine(place.line, text)])
+    source = ShownFile(place.file, text, True, [TextLine(place.line, text)])
     told = msgspec.structs.replace(
         explained.result, title=text, kernel=text, assumptions=[text], warnings=[text]
     )
@@ -245,7 +245,7 @@ def test_a_large_kernel_makes_a_page_below_a_megabyte(document):
     place, one = explained.lines[0], explained.instructions[0]
     lines = [msgspec.structs.replace(place, line=n) for n in range(1, 501)]
     text = "    float value = input[blockIdx.x * blockDim.x + threadIdx.x] * scale;"
-    source = SourceFile(place.file, "k.cu", True, [TextLine(n, text) for n in range(1, 501)])
+    source = ShownFile(place.file, "k.cu", True, [TextLine(n, text) for n in range(1, 501)])
     instructions = [
         msgspec.structs.replace(
             one, index=n, line=n % 500 + 1, text="LDG.E.CONSTANT R12, desc[UR4][R2.64+0x200]"

@@ -23,7 +23,7 @@ from kernelcast.reporting.documents.occupancy_curve import CurveResult, curve_re
 from kernelcast.reporting.documents.result import CountPart, Result, result
 from kernelcast.reporting.documents.roofline import RooflinePart, roofline_part
 from kernelcast.reporting.documents.simulated import SimulatedPart, simulated_part, stalls_of
-from kernelcast.reporting.documents.sources import SourceFile, source_files
+from kernelcast.reporting.documents.sources import ShownFile, source_files
 from kernelcast.reporting.documents.speed_of_light import SpeedPart, speed_of_light
 
 _UNLIKE_RATIO = 1.25
@@ -111,7 +111,7 @@ class ExplainDocument(Struct, frozen=True):
     roofline: RooflinePart | None
     spaces: list[SpacePart]
     curve: CurveResult | None
-    sources: list[SourceFile]
+    sources: list[ShownFile]
 
 
 def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:

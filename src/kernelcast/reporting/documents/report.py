@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from kernelcast.models.terms.base import Prediction
-from kernelcast.reporting.documents.base import json_schema
 from kernelcast.reporting.documents.compare import CompareDocument
 from kernelcast.reporting.documents.explain import ExplainDocument, explain_document
 from kernelcast.reporting.documents.predict import PredictDocument
@@ -46,8 +45,3 @@ def page_of(
         versions=answer if isinstance(answer, CompareDocument) else None,
         explained=explained,
     )
-
-
-def report_schema() -> dict[str, Any]:
-    """The JSON Schema of what a page shows."""
-    return json_schema(ReportDocument, _SCHEMA, "a page of kernelcast")

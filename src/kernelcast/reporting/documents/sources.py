@@ -22,7 +22,7 @@ class TextLine(Struct, frozen=True):
     text: str
 
 
-class SourceFile(Struct, frozen=True):
+class ShownFile(Struct, frozen=True):
     """A file of which the kernel has instructions, with the lines around them in rising order.
 
     `is_at_hand` says that it could be read; else the lines have no text.
@@ -34,7 +34,7 @@ class SourceFile(Struct, frozen=True):
     lines: list[TextLine]
 
 
-def source_files(kernel: Kernel) -> list[SourceFile]:
+def source_files(kernel: Kernel) -> list[ShownFile]:
     """The files that instructions come from, in the order of their first one."""
     used: dict[str, set[int]] = {}
     for instruction in kernel.instructions:
@@ -44,16 +44,16 @@ def source_files(kernel: Kernel) -> list[SourceFile]:
     return [_file(file, lines) for file, lines in used.items()]
 
 
-def _file(file: str, used: Iterable[int]) -> SourceFile:
+def _file(file: str, used: Iterable[int]) -> ShownFile:
     text = linecache.getlines(file)
     name = Path(file).name
     if not text:
-        return SourceFile(file, name, False, [TextLine(line, "") for line in sorted(used)])
+        return ShownFile(file, name, False, [TextLine(line, "") for line in sorted(used)])
     # A line that the file does not have comes from another version of it: it is shown, empty.
     shown = set(used)
     for line in used:
         shown.update(range(max(1, line - _AROUND), min(len(text), line + _AROUND) + 1))
-    return SourceFile(
+    return ShownFile(
         file,
         name,
         True,

@@ -19,7 +19,7 @@ _MARGIN = 4.0
 
 def roofline_picture(part: RooflinePart) -> str:
     """Roofs, and the launch below them."""
-    axes = _Axes.of(part)
+    axes = _LogAxes.of(part)
     title = f"Roofline: {_rate(part, part.per_s)}; " + "; ".join(
         f"{digits(v.intensity)} {part.unit}/byte at {v.name}" for v in part.levels
     )
@@ -28,7 +28,7 @@ def roofline_picture(part: RooflinePart) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axes:
+class _LogAxes:
     """From intensity and operations per second to coordinates."""
 
     left: float
@@ -37,13 +37,13 @@ class _Axes:
     high: float
 
     @staticmethod
-    def of(part: RooflinePart) -> _Axes:
+    def of(part: RooflinePart) -> _LogAxes:
         peak = max(c.per_s for c in part.ceilings)
         ridges = [peak / level.bytes_per_s for level in part.levels]
         xs = [*(level.intensity for level in part.levels), *ridges]
         left, right = min(xs) / _MARGIN, max(xs) * _MARGIN
         low = min(part.per_s, *(c.per_s for c in part.ceilings)) / _MARGIN**2
-        return _Axes(left, right, low, peak * _MARGIN)
+        return _LogAxes(left, right, low, peak * _MARGIN)
 
     def x(self, value: float) -> float:
         share = math.log(value / self.left) / math.log(self.right / self.left)
@@ -59,7 +59,7 @@ def _decades(low: float, high: float) -> Iterator[float]:
         yield 10.0**power
 
 
-def _grid(part: RooflinePart, axes: _Axes) -> Iterator[str]:
+def _grid(part: RooflinePart, axes: _LogAxes) -> Iterator[str]:
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     for value in _decades(axes.left, axes.right):
         x = axes.x(value)
@@ -78,7 +78,7 @@ def _grid(part: RooflinePart, axes: _Axes) -> Iterator[str]:
     )
 
 
-def _roofs(part: RooflinePart, axes: _Axes) -> Iterator[str]:
+def _roofs(part: RooflinePart, axes: _LogAxes) -> Iterator[str]:
     peak = max(c.per_s for c in part.ceilings)
     fastest = max(level.bytes_per_s for level in part.levels)
     for at, level in enumerate(part.levels):
@@ -96,7 +96,7 @@ def _roofs(part: RooflinePart, axes: _Axes) -> Iterator[str]:
         yield segment("line c3", axes.x(ceiling.per_s / fastest), y, axes.x(axes.right), y)
 
 
-def _points(part: RooflinePart, axes: _Axes) -> Iterator[str]:
+def _points(part: RooflinePart, axes: _LogAxes) -> Iterator[str]:
     y = axes.y(part.per_s)
     for at, level in enumerate(part.levels):
         # Points of levels that move the same bytes lie on one another: the first is the largest.

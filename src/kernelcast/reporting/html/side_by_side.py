@@ -34,7 +34,7 @@ class FileRows:
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionRow:
+class ListingRow:
     """An instruction; `of_line` names its source line, and is empty where nobody says it."""
 
     key: str
@@ -48,7 +48,7 @@ class Listing:
     """Both sides, and the names of the lines that have rows on both."""
 
     files: tuple[FileRows, ...]
-    instructions: tuple[InstructionRow, ...]
+    instructions: tuple[ListingRow, ...]
     joined: tuple[str, ...]
 
 
@@ -69,7 +69,7 @@ def listing(document: ExplainDocument, prefix: str) -> Listing:
         if of_line:
             first.setdefault(of_line, key)
         place = f"{names[i.file or '']}:{i.line}" if is_placed else ""
-        rows.append(InstructionRow(key, of_line, place, i))
+        rows.append(ListingRow(key, of_line, place, i))
     costs: dict[tuple[str, int], LinePart] = {(c.file, c.line): c for c in document.lines}
     files = []
     for source in document.sources:
