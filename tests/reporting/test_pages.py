@@ -104,6 +104,7 @@ def test_nothing_is_loaded_and_nothing_runs(document):
             target = attributes.get(name)
             assert target is None or target.startswith("#") or (tag, target) == ("link", "data:,")
     (policy,) = [a["content"] for t, a in reader.tags if a.get("http-equiv")]
+    assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert "url(" not in page(document)
 
