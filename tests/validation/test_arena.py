@@ -100,7 +100,7 @@ def test_cusp_of_a_model_without_bound_is_judged_by_its_ends():
 
 def test_all_scores_of_five_gpus():
     scores = judge(MACHINES)
-    assert len(scores) == 5 * 10
+    assert len(scores) == 5 * 12
     for s in scores:
         smallest, largest = s.extremes
         assert s.contestant.endswith("bandwidth") or 0 < smallest <= largest < 11

@@ -340,6 +340,25 @@ _MODELS = {
     "mwp_cwp.departure_uncoalesced": _latency("Departure_del_uncoal: between its transactions"),
     "mwp_cwp.departure_coalesced": _latency("Departure_del_coal: between coalesced accesses"),
     "mwp_cwp.issue_cycles": _latency("Issue_cycles: to issue one instruction to a warp"),
+    **{
+        f"resios.{kind}.{name}": rule
+        for kind in (
+            *("add", "mul", "madd", "div", "logic"),
+            *("fadd", "fmadd", "fmul", "fdiv", "sqrt"),
+        )
+        for name, rule in (
+            ("latency", _latency(f"latency_i of {kind} in Table 3.1")),
+            ("throughput", _throughput(f"throughput_i of {kind} in Table 3.1")),
+            ("warps", _count("warps", f"max_i of {kind} in Table 3.1: enough for its peak")),
+        )
+    },
+    "resios.memory_latency": _latency("latency of global memory in equation 4.6"),
+    "resios.memory_warps": _count("warps", "max_p of global memory in equation 4.6"),
+    "resios.memory_bandwidth": _real("byte/s", "BW of all SMs in equation 4.8", 1e6, 1e16),
+    "resios.shared_latency": _latency("latency of shared memory in equation 4.6"),
+    "resios.shared_warps": _count("warps", "max_p of shared memory in equation 4.6"),
+    "resios.bank_bandwidth": _real("byte/cycle", "BW of a bank in equation 4.9", 0.1, 1e4),
+    "resios.compute_factor": _real("1", "c in: c L warps hide a latency L", 0.01, 1e3),
     "volkov.latency_base": _latency("a in: latency = a + b T/(c - T), T the memory throughput"),
     "volkov.latency_slope": _latency("b in: latency = a + b T/(c - T)"),
     "volkov.latency_capacity": _real("byte/s", "c in: latency = a + b T/(c - T)", 1e6, 1e16),

@@ -28,6 +28,7 @@ from kernelcast.models.baghsorkhi import Baghsorkhi
 from kernelcast.models.cuda_guide import CudaGuide
 from kernelcast.models.gpumech import GpuMech
 from kernelcast.models.mwp_cwp import MwpCwpInputs, solve
+from kernelcast.models.resios import Resios
 from kernelcast.models.sim import Sim
 from kernelcast.models.terms.latency_hiding import contended_throughput, warp_throughput
 from kernelcast.models.terms.mix import COALESCED_BYTES, Mix, mix_contention, mix_work
@@ -215,6 +216,8 @@ def contestants(on: Field) -> tuple[Contestant, ...]:
         Contestant("gpumech", GpuMech().warp_throughput),
         Contestant("gpumech greedy", GpuMech(policy="greedy-then-oldest").warp_throughput),
         Contestant("gpumech bandwidth", GpuMech(bandwidth=True).warp_throughput),
+        Contestant("resios", Resios().warp_throughput),
+        Contestant("resios printed", Resios(law="printed").warp_throughput),
         Contestant("cuda-guide", CudaGuide().warp_throughput),
     )
 
