@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.arguments import parse_argument, parse_arguments, parse_array
-from kernelcast.ir import ELEMENT_BYTES, Array, Fill
+from kernelcast.ir import ELEMENT_BYTES, ArgumentList, Array, Fill, Structure
 
 NAMES = {"n": 6, "m": 4}
 
@@ -44,7 +44,13 @@ def test_every_fill_is_understood(text: str, fill: Fill) -> None:
         ("f32[-n]", "-6, not a positive integer"),
         ("f32[1 << 45]", "bytes"),
         ("f32[n", "not an array"),
-        ("[n]", "not an array"),
+        ("[n", "is not closed"),
+        ("[n] n", "unexpected 'n'"),
+        ("[n] * 0", "0 times a list"),
+        ("{n}", "is not a field"),
+        ("{n=1", "is not closed"),
+        ("{n=1, n=2}", "given twice"),
+        ("{n=1} * 2", "unexpected"),
         ("f32[n][m]", "not a fill"),
         ("f32[n] random", "takes 1 numbers, not 0"),
         ("f32[n] ones(1)", "takes 0 numbers, not 1"),
@@ -84,7 +90,7 @@ def test_earlier_arguments_serve_later_ones() -> None:
 
 
 def test_what_is_neither_number_nor_text_is_refused() -> None:
-    for value in ([1], {"a": 1}, None):
+    for value in ([None], {"a": None}, None):
         with pytest.raises(InputError, match="is no argument"):
             parse_argument(value, {}, where="x")
 
@@ -106,3 +112,40 @@ def test_no_text_gives_anything_but_an_argument_or_an_input_error(text: str) -> 
     except InputError:
         return
     assert isinstance(value, int | float | Array)
+
+
+def test_a_struct_is_fields_by_name() -> None:
+    found = parse_argument("{p = f32[k] arange, k=n + 1, q={x=1, y=[m, 2]}}", NAMES, where="s")
+    assert found == Structure(
+        (
+            ("p", Array("f32", (7,), Fill("arange"))),
+            ("k", 7),
+            ("q", Structure((("x", 1), ("y", ArgumentList((4, 2)))))),
+        )
+    )
+
+
+def test_lists_repeat_and_quotes_hold_commas() -> None:
+    found = parse_argument("""[f32[n] file("a,b].npy")] * m""", NAMES, where="a")
+    assert found == ArgumentList((Array("f32", (6,), Fill("file", path="a,b].npy")),) * 4)
+
+
+def test_an_array_may_be_that_of_another_argument() -> None:
+    found = parse_argument("f32[n] arange of s.p", NAMES, where="x")
+    assert found == Array("f32", (6,), Fill("arange"), of="s.p")
+
+
+@given(
+    st.recursive(
+        st.integers(-9, 9) | st.just(Array("f32", (3,), Fill("random", (1,)))),
+        lambda inner: (
+            st.lists(inner, min_size=1, max_size=3).map(lambda items: ArgumentList(tuple(items)))
+            | st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(
+                lambda fields: Structure(tuple(fields.items()))
+            )
+        ),
+        max_leaves=6,
+    )
+)
+def test_what_is_printed_reads_back(value) -> None:
+    assert parse_argument(str(value), {}, where="x") == value

@@ -307,12 +307,15 @@ class LaunchOptions:
     block: str | None = None
     smem: str | None = None
     args: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
 
     def flags(self, kernel: str) -> LaunchFlags:
         """The same for the library."""
         from kernelcast.frontends.workloads import LaunchFlags
 
-        return LaunchFlags(kernel, self.grid, self.block, self.smem, self.args)
+        return LaunchFlags(
+            kernel, self.grid, self.block, self.smem, self.args, symbols=self.symbols
+        )
 
 
 caches_option = click.option(
@@ -345,10 +348,20 @@ launch_options = _gathered(
         "args",
         metavar="NAME=VALUE",
         multiple=True,
-        help="A kernel argument, in order: n=1024, 'A=f32[n,n] random(1)'. Repeatable.",
+        help="A kernel argument, in order: n=1024, 'A=f32[n,n] random(1)', 's={p=f32[n], n=1024}'. "
+        "An array is TYPE[dims] and how it starts: zeros (else), ones, arange, random(seed), "
+        "randint(lo, hi, seed), permutation(seed) or file('x.npy'). Repeatable.",
+    ),
+    click.option(
+        "--symbol",
+        "symbols",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="The value of a __constant__ or __device__ variable: 'table=f32[256] arange'. "
+        "Repeatable.",
     ),
 )
-"""`--grid --block --smem --arg`, as `launch: LaunchOptions`."""
+"""`--grid --block --smem --arg --symbol`, as `launch: LaunchOptions`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import contextlib
 import mmap
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +27,22 @@ from kernelcast.execution.address_map import (
     PARAM_WINDOW,
     SHARED_WINDOW,
 )
-from kernelcast.execution.arguments import (
-    is_by_value,
-    match_arguments,
-    pack_parameters,
-    pack_scalar,
-)
+from kernelcast.execution.arguments import match_arguments, pack_parameters, signature
 from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
-from kernelcast.ir import Array, Kernel, Launch, Parameter, Space, TensorMap, Variable
+from kernelcast.execution.packing import packed
+from kernelcast.execution.symbols import chosen_symbols, packed_symbol
+from kernelcast.ir import (
+    Argument,
+    ArgumentList,
+    Array,
+    Kernel,
+    Launch,
+    Parameter,
+    Space,
+    Structure,
+    Variable,
+    arrays_in,
+)
 
 _RESERVED_BYTES = 1 << 40
 """Room for the arrays of later launches; where the system refuses it, a launch's own need."""
@@ -125,26 +133,26 @@ class Memory:
         matched = match_arguments(kernel, launch)
         variables = [v for v in kernel.variables if v.space in (Space.GLOBAL, Space.CONST)]
         need = sum(GUARD_BYTES + v.size_bytes for v in variables)
-        arrays = [a.array if isinstance(a, TensorMap) else a for _, _, a in matched]
-        need += sum(GUARD_BYTES + a.size_bytes for a in arrays if isinstance(a, Array))
+        symbols_given = chosen_symbols(kernel, launch)
+        given = [(label, value) for _, label, value in matched]
+        given += [(variable.name, value) for variable, value in symbols_given]
+        need += sum(_needed_bytes(label, value) for label, value in given)
         reservation = earlier._reservation if earlier else _Reservation.open(need)
 
-        regions: list[Region] = []
-        packed: list[tuple[Parameter, bytes]] = []
-        for parameter, label, value in matched:
-            if isinstance(value, TensorMap):
-                region = reservation.place_array(value.of or label, value.array, base_dir, is_read)
-                regions.append(region)
-                packed.append((parameter, value.layout(region.address).pack()))
-            elif not isinstance(value, Array):
-                packed.append((parameter, pack_scalar(parameter, value)))
-            elif is_by_value(parameter):
-                packed.append((parameter, _filled(value, base_dir)))
-            else:
-                region = reservation.place_array(label, value, base_dir, is_read)
-                regions.append(region)
-                packed.append((parameter, region.address.to_bytes(8, "little")))
+        placing = _PlacedArguments(reservation, base_dir, is_read)
+        where = signature(kernel)
+        values = tuple(
+            (p, packed(p, value, label, placing, where=where, name=f"argument {label}"))
+            for p, label, value in matched
+        )
         placed = {v.name: reservation.place_variable(v) for v in variables}
+        contents = {
+            variable.name: (value, packed_symbol(variable, value, placing))
+            for variable, value in symbols_given
+        }
+        for name, (value, data) in contents.items():
+            if name in placed:
+                reservation.set_variable(placed[name], value, data)
 
         shared, static_bytes = _offsets(
             [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
@@ -161,8 +169,8 @@ class Memory:
         }
         return cls(
             reservation,
-            tuple(sorted({*regions, *placed.values()}, key=lambda r: r.address)),
-            _parameter_block(kernel, launch, tuple(packed), symbols, local_bytes),
+            tuple(sorted({*placing.regions, *placed.values()}, key=lambda r: r.address)),
+            _parameter_block(kernel, launch, values, symbols, local_bytes, contents),
             symbols,
             dynamic_at + launch.smem_bytes,
             local_bytes,
@@ -177,8 +185,9 @@ class Memory:
         """The array of every parameter that points to one, by the parameter's offset."""
         found = {}
         for parameter in kernel.parameters:
-            if parameter.size_bytes == _POINTER_BYTES:
-                start = parameter.offset_bytes
+            first = _aligned(parameter.offset_bytes, _POINTER_BYTES)
+            end = parameter.offset_bytes + parameter.size_bytes
+            for start in range(first, end - _POINTER_BYTES + 1, _POINTER_BYTES):
                 address = int(self.parameters[start : start + _POINTER_BYTES].view(np.uint64)[0])
                 region = self.region_at(address)
                 if region is not None and region.address == address and region.is_argument:
@@ -227,6 +236,7 @@ class _Reservation:
         self._bytes = np.frombuffer(mapping, np.uint8)
         self._next = GLOBAL_BASE
         self._placed: dict[tuple[str, bool], Region] = {}
+        self._given: dict[str, Argument] = {}
         self.host_delta = int(self._bytes.ctypes.data) - GLOBAL_BASE
 
     @classmethod
@@ -285,6 +295,20 @@ class _Reservation:
         self.view(region.address, initial.size)[:] = initial
         return region
 
+    def place_data(self, label: str, data: bytes) -> Region:
+        """Bytes that are an argument, in place of those of an earlier launch."""
+        known = self._placed.get((label, True))
+        if known is None or known.size_bytes != len(data):
+            known = self._place(label, len(data), "b8", True, True)
+        self.view(known.address, known.size_bytes)[:] = np.frombuffer(data, np.uint8)
+        return known
+
+    def set_variable(self, region: Region, value: Argument, data: bytes) -> None:
+        """Give a variable a value, unless it was given the same before."""
+        if self._given.get(region.label) != value:
+            self._given[region.label] = value
+            self.view(region.address, len(data))[:] = np.frombuffer(data, np.uint8)
+
     def _place(
         self, label: str, size_bytes: int, type_name: str, writable: bool, is_argument: bool
     ) -> Region:
@@ -306,6 +330,7 @@ def _parameter_block(
     values: tuple[tuple[Parameter, bytes], ...],
     symbols: Mapping[str, int],
     local_bytes: int,
+    contents: Mapping[str, tuple[Argument, bytes]],
 ) -> NDArray[np.uint8]:
     """The parameters, and in machine code what the driver and the code itself put beside them."""
     block = pack_parameters(kernel, values)
@@ -323,6 +348,9 @@ def _parameter_block(
     for word in kernel.constants.launch_words:
         size, value = words[word.name]
         parts.append((word.offset_bytes, (value + word.addend).to_bytes(size, "little")))
+    for variable in kernel.constants.variables:
+        if variable.name in contents:
+            parts.append((variable.offset_bytes, contents[variable.name][1]))
     for pointer in kernel.constants.addresses:
         address = symbols[pointer.variable] + pointer.addend
         parts.append((pointer.offset_bytes, address.to_bytes(8, "little")))
@@ -331,10 +359,47 @@ def _parameter_block(
     return block
 
 
-def _filled(array: Array, base_dir: Path | None) -> bytes:
-    elements = np.zeros(array.elements, ELEMENT_TYPES[array.type])
-    fill_array(elements, array, base_dir)
-    return elements.tobytes()
+@dataclass
+class _PlacedArguments:
+    """Places what arguments point to; `regions` are those of this launch."""
+
+    reservation: _Reservation
+    base_dir: Path | None
+    is_read: bool
+    regions: list[Region] = field(default_factory=list)
+
+    def array(self, label: str, array: Array) -> int:
+        """The address of an array, which starts filled."""
+        region = self.reservation.place_array(label, array, self.base_dir, self.is_read)
+        self.regions.append(region)
+        return region.address
+
+    def data(self, label: str, data: bytes) -> int:
+        """The address of bytes."""
+        region = self.reservation.place_data(label, data)
+        self.regions.append(region)
+        return region.address
+
+    def inline(self, array: Array) -> bytes:
+        """The bytes of an array that stands in place of a value."""
+        elements = np.zeros(array.elements, ELEMENT_TYPES[array.type])
+        fill_array(elements, array, self.base_dir)
+        return elements.tobytes()
+
+
+def _needed_bytes(label: str, value: Argument) -> int:
+    """Addresses that an argument may take, guards included; what holds pointers is small."""
+    arrays = [array for _, array in arrays_in(label, value)]
+    return sum(GUARD_BYTES + array.size_bytes for array in arrays) + _places(value) * GUARD_BYTES
+
+
+def _places(value: Argument) -> int:
+    """Structs and lists that may be put into memory."""
+    if isinstance(value, Structure):
+        return 1 + sum(_places(v) for _, v in value.fields)
+    if isinstance(value, ArgumentList):
+        return 1 + sum(map(_places, value.items))
+    return 0
 
 
 def _offsets(variables: Sequence[Variable]) -> tuple[dict[str, int], int]:

@@ -28,7 +28,7 @@ from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
 from kernelcast.hierarchy.caches.memory_system import missing_numbers
 from kernelcast.hierarchy.rules import access_rules
-from kernelcast.ir import CacheState, Kernel, Launch, TensorMap
+from kernelcast.ir import CacheState, Kernel, Launch, arrays_in
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
@@ -180,9 +180,9 @@ def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) 
         for array in case.profile.footprints
         if array.written and not case.profile.sample.is_exact
     }
+    given = {**launch.args, **launch.symbols}
     named = dict.fromkeys(
-        value.of or label if isinstance(value, TensorMap) else label
-        for label, value in launch.args.items()
+        name for label, value in given.items() for name, _ in arrays_in(label, value)
     )
     if not (stale := [label for label in named if label in partial]):
         return kernel

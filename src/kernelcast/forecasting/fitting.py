@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelcast.errors import LaunchError
+from kernelcast.execution.symbols import unset_variables
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine
@@ -18,6 +19,10 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
     of its grid is predicted all the same, with a warning: old chips take only small grids.
     """
     occupancy_of_launch(chip, kernel.resources, launch)
+    for name in unset_variables(kernel, launch):
+        kernel = warned(
+            kernel, f"{name} is read and holds zeros: give its value with --symbol '{name}=...'"
+        )
     try:
         check_launch(chip, launch)
     except LaunchError as error:

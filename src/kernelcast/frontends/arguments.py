@@ -1,4 +1,8 @@
-"""Arguments as they are written: `"n // 2"`, `2.5`, `"f32[n, m] random(1)"`, and tensor maps."""
+"""Arguments as they are written: `"n // 2"`, `2.5`, `"f32[n, m] random(1)"`, and tensor maps.
+
+Structs are fields by name, `{p=f32[n], n=1024}`, or a table of TOML; `[f32[n], f32[m]]`, or a list
+of TOML, are values one behind the other, and `[f32[n]] * 8` eight alike.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,14 @@ from collections.abc import Mapping
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
 from kernelcast.frontends.tensor_maps import BOX, parse_tensor_map
-from kernelcast.ir import ELEMENT_BYTES, Argument, Array, Fill, TensorMap
+from kernelcast.ir import (
+    ELEMENT_BYTES,
+    Argument,
+    ArgumentList,
+    Array,
+    Fill,
+    Structure,
+)
 
 _MAX_ARRAY_BYTES = 1 << 40
 """More than any device has; a larger array is a mistake."""
@@ -26,6 +37,12 @@ _FILLS: Mapping[str, tuple[str, ...]] = {
 _ARRAY = re.compile(r"\s*(\w+)\s*\[([^\[\]]*)\](.*)", re.DOTALL)
 _FILL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _QUOTED = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)')\s*""")
+_OF = re.compile(r"(?<![\w\"'(])of\s+([A-Za-z_][\w.\[\]]*)\s*$")
+"""The name of the argument that an array is the same as."""
+_FIELD = re.compile(r"[A-Za-z_]\w*(?:@\d+(?::\w+)?)?|@\d+(?::\w+)?")
+_MAX_LIST = 1 << 16
+_STRUCT_EXAMPLE = "write a struct as {name=value, ...}, for example {p=f32[n], n=1024}"
+_LIST_EXAMPLE = "write a list as [value, ...], for example [f32[n], f32[n]] or [f32[n]] * 8"
 _EXAMPLE = 'write it as TYPE[dims] fill, for example "f32[n] random(1)"'
 
 
@@ -42,21 +59,34 @@ def parse_arguments(
     for label, value in written.items():
         known = {**scalars, **names}
         values[label] = parsed = parse_argument(value, known, where=f"{where}: {label}")
-        if not isinstance(parsed, Array | TensorMap):
+        if isinstance(parsed, int | float):
             scalars[label] = parsed
     return values
 
 
 def parse_argument(written: object, names: Mapping[str, Number], *, where: str) -> Argument:
-    """The value of one argument: a number, an expression, an array or a tensor map."""
+    """The value of one argument: a number, an expression, an array, a struct, a list or a tensor
+    map."""
     if isinstance(written, bool | int | float):
         return int(written) if isinstance(written, bool) else written
+    if isinstance(written, Mapping):
+        return _structure(written, names, where)
+    if isinstance(written, list | tuple):
+        items = enumerate(written)
+        return ArgumentList(
+            tuple(parse_argument(v, names, where=f"{where}[{at}]") for at, v in items)
+        )
     if not isinstance(written, str):
         raise InputError(
             f"{written!r} is no argument",
             where=where,
-            hint="give a number, an expression or an array",
+            hint="give a number, an expression, an array, a struct or a list",
         )
+    begin = written.lstrip()[:1]
+    if begin == "{":
+        return _structure(_split_fields(written, where=where), names, where)
+    if begin == "[":
+        return _list(written, names, where)
     if box := BOX.search(written):
         array = parse_array(written[: box.start()], names, where=where)
         return parse_tensor_map(array, written[box.start() :], names, where=where)
@@ -65,18 +95,113 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
     return evaluate(written, names, where=where)
 
 
+def _split_fields(text: str, *, where: str) -> dict[str, str]:
+    """`{name=value, ...}` as a table. Raises InputError."""
+    inside, rest = _inside(text, where)
+    if rest:
+        raise InputError(f"unexpected {rest!r}", where=where, hint=_STRUCT_EXAMPLE)
+    fields: dict[str, str] = {}
+    for part in _parts(inside):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value or _FIELD.fullmatch(name) is None:
+            raise InputError(f"{part!r} is not a field", where=where, hint=_STRUCT_EXAMPLE)
+        if name in fields:
+            raise InputError(f"field {name} is given twice", where=where)
+        fields[name] = value
+    return fields
+
+
+def _structure(written: Mapping[str, object], names: Mapping[str, Number], where: str) -> Structure:
+    """Fields by name; expressions in them may use the numbers among them."""
+    known = dict(names)
+    values: dict[str, Argument] = {}
+    # Numbers first, so that an array may be as long as a field behind it says.
+    for is_number in (True, False):
+        for name, value in written.items():
+            text = str(name)
+            if _FIELD.fullmatch(text) is None:
+                raise InputError(f"{text!r} is not a field", where=where, hint=_STRUCT_EXAMPLE)
+            if _is_number(value) is is_number:
+                values[text] = parsed = parse_argument(value, known, where=f"{where}.{text}")
+                if isinstance(parsed, int | float):
+                    known.setdefault(text.partition("@")[0], parsed)
+    return Structure(tuple((str(name), values[str(name)]) for name in written))
+
+
+def _is_number(written: object) -> bool:
+    """Whether what is written is a number or an expression."""
+    if isinstance(written, str):
+        return not {"[", "{"} & set(written)
+    return isinstance(written, bool | int | float)
+
+
+def _list(text: str, names: Mapping[str, Number], where: str) -> ArgumentList:
+    """`[a, b]`, or `[a, b] * count`."""
+    inside, rest = _inside(text, where)
+    count: Number = 1
+    if rest:
+        if not rest.startswith("*"):
+            raise InputError(f"unexpected {rest!r}", where=where, hint=_LIST_EXAMPLE)
+        count = evaluate(rest[1:], names, where=where)
+    if not isinstance(count, int) or not 1 <= count <= _MAX_LIST:
+        raise InputError(
+            f"{count!r} times a list", where=where, hint=f"give 1 to {_MAX_LIST} times"
+        )
+    items = [
+        parse_argument(part, names, where=f"{where}[{at}]")
+        for at, part in enumerate(_parts(inside))
+    ]
+    return ArgumentList(tuple(items * count))
+
+
+def _inside(text: str, where: str) -> tuple[str, str]:
+    """What stands in the bracket that a text begins with, and what follows it."""
+    text = text.strip()
+    depth, quote = 0, ""
+    for at, character in enumerate(text):
+        quote, depth = _after(character, quote, depth)
+        if depth == 0 and not quote:
+            return text[1:at], text[at + 1 :].strip()
+    raise InputError(f"{text!r} is not closed", where=where, hint=_STRUCT_EXAMPLE)
+
+
+def _parts(text: str) -> list[str]:
+    """A text split at the commas outside of brackets and quotes."""
+    parts = [""]
+    depth, quote = 0, ""
+    for character in text:
+        quote, depth = _after(character, quote, depth)
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts] if text.strip() else []
+
+
+def _after(character: str, quote: str, depth: int) -> tuple[str, int]:
+    """The quote that is open, and how many brackets are, behind a character."""
+    if quote:
+        return ("" if character == quote else quote), depth
+    if character in "'\"":
+        return character, depth
+    return "", depth + (character in "([{") - (character in ")]}")
+
+
 def parse_array(text: str, names: Mapping[str, Number], *, where: str) -> Array:
     """`TYPE[dims] fill` over `names`."""
     match = _ARRAY.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is not an array", where=where, hint=_EXAMPLE)
     type_, dims, fill = match.groups()
+    of = _OF.search(fill)
+    fill = fill[: of.start()] if of else fill
     if type_ not in ELEMENT_BYTES:
         raise NotFoundError("array type", type_, ELEMENT_BYTES, where=where)
     array = Array(
         type=type_,
         shape=tuple(_length(dim, names, where) for dim in split_expressions(dims)),
         fill=_fill(fill, names, where) if fill.strip() else Fill(),
+        of=of[1] if of else "",
     )
     if array.size_bytes > _MAX_ARRAY_BYTES:
         raise InputError(

@@ -28,6 +28,7 @@ class CubinData:
         self.variables = tuple(self._global_variables())
         self._known = frozenset(v.name for v in self.variables)
         self._of_module = [self._bank(n, f".nv.constant{n}") for n in _BANKS_OF_MODULE]
+        self.constants = tuple(self._constant_variables())
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -42,6 +43,7 @@ class CubinData:
             data={n: data for bank in banks for n, data in bank.data.items()},
             addresses=tuple(a for bank in banks for a in bank.addresses),
             functions=tuple(f for bank in banks for f in bank.functions),
+            variables=self.constants,
         )
 
     def _global_variables(self) -> Iterator[Variable]:
@@ -58,6 +60,17 @@ class CubinData:
                     start, size = symbol["st_value"], symbol["st_size"]
                     initial = content[start : start + size]
                     yield Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial)
+
+    def _constant_variables(self) -> Iterator[tuple[int, int, Variable]]:
+        """The `__constant__` variables of the module, each with its bank and its offset there."""
+        for number in _BANKS_OF_MODULE:
+            index = self._elf.get_section_index(f".nv.constant{number}")
+            for symbol in self._symbols if index is not None else ():
+                is_object = symbol["st_info"]["type"] in _OBJECTS
+                if is_object and symbol["st_shndx"] == index and symbol["st_size"]:
+                    size = symbol["st_size"]
+                    variable = Variable(symbol.name, Space.CONST, size, _ALIGN_BYTES)
+                    yield number, symbol["st_value"], variable
 
     def _bank(self, number: int, section_name: str) -> CodeBanks | None:
         """One bank; None where there is no such section."""

@@ -12,6 +12,7 @@ from kernelcast.frontends.declarations import DeclaredKernel, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.published import compile_published
+from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
@@ -32,6 +33,7 @@ class CompiledSource:
     cubin: Cubin
     declared: tuple[DeclaredKernel, ...]
     labels: dict[str, str]
+    types: SourceTypes
     notes: tuple[str, ...] = ()
 
     @property
@@ -52,7 +54,7 @@ class CompiledSource:
             spilled_bytes=_spilled_bytes(self.compilation.log).get(mangled, 0),
         )
         labelled = replace(code, label=self.labels[mangled], resources=resources)
-        return label_kernel(labelled, self.declared)
+        return label_kernel(labelled, self.declared, self.types)
 
     def machine_kernel(self, mangled: str, cache: Cache | None = None) -> Kernel:
         """The same kernel as machine code."""
@@ -97,7 +99,9 @@ def compile_source(
     module = parse_ptx(compilation.ptx, f"PTX of {name}")
     labels = {mangled: source_name(mangled) for mangled in cubin.kernels}
     labels |= {mangled: asked for asked, mangled in compilation.lowered_names.items()}
-    return CompiledSource(name, compilation, module, cubin, found.declared, labels, found.notes)
+    return CompiledSource(
+        name, compilation, module, cubin, found.declared, labels, found.types, found.notes
+    )
 
 
 def _spilled_bytes(log: str) -> dict[str, int]:

@@ -6,53 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.source.element_types import ELEMENT_TYPES
 from kernelcast.frontends.source.parameters import (
     WrittenParameter,
     read_parameters,
     template_parameters,
 )
 from kernelcast.frontends.source.preprocess import SourceView, source_view
+from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.top_level import SourceDeclaration, read_declarations, walk
-from kernelcast.ir import Kernel, Parameter
-
-ELEMENT_TYPES: Mapping[str, str] = {
-    "bool": "u8",
-    "char": "s8",
-    "signed char": "s8",
-    "unsigned char": "u8",
-    "short": "s16",
-    "unsigned short": "u16",
-    "int": "s32",
-    "signed": "s32",
-    "unsigned": "u32",
-    "unsigned int": "u32",
-    "long": "s64",
-    "long int": "s64",
-    "unsigned long": "u64",
-    "long long": "s64",
-    "long long int": "s64",
-    "unsigned long long": "u64",
-    "unsigned long long int": "u64",
-    "size_t": "u64",
-    "ptrdiff_t": "s64",
-    **{f"int{bits}_t": f"s{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}_t": f"u{bits}" for bits in (8, 16, 32, 64)},
-    "half": "f16",
-    "__half": "f16",
-    "__nv_bfloat16": "bf16",
-    "float": "f32",
-    "double": "f64",
-}
-"""Array element type of every arithmetic C++ type."""
+from kernelcast.ir import Kernel, Parameter, PointerType, StructType, ValueType, Variable
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParameter:
-    """A parameter as written: `const float* x` has type `float`, and is a pointer."""
+    """A parameter as written: `const float* x` has type `float` and one star: `pointers`."""
 
     name: str
     type: str
-    is_pointer: bool
+    pointers: int = 0
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it is a pointer."""
+        return self.pointers > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +65,21 @@ def kernels_among(
     )
 
 
-def label_kernel(kernel: Kernel, declared: tuple[DeclaredKernel, ...]) -> Kernel:
-    """The kernel with the names and element types of its parameters, where the source shows them.
+def label_kernel(
+    kernel: Kernel, declared: tuple[DeclaredKernel, ...], types: SourceTypes | None = None
+) -> Kernel:
+    """The kernel with the names and types of its parameters and variables, where the source shows
+    them.
 
     `kernel.label` must be the source's name, such as `tiled<16>`.
     """
+    types = types or SourceTypes((), ())
+    variables = dict(types.variables())
+    kernel = replace(
+        kernel,
+        variables=tuple(_typed_variable(v, variables) for v in kernel.variables),
+        module_variables=tuple(_typed_variable(v, variables) for v in kernel.module_variables),
+    )
     base, _, arguments = kernel.label.partition("<")
     base = base.rpartition("::")[2]
     fitting = [
@@ -100,9 +88,9 @@ def label_kernel(kernel: Kernel, declared: tuple[DeclaredKernel, ...]) -> Kernel
     if len({d.parameters for d in fitting}) != 1:
         return kernel
     given = split_list(arguments.removesuffix(">"))
-    types = dict(zip(fitting[0].template, given, strict=False))
+    arguments_of = dict(zip(fitting[0].template, given, strict=False))
     labelled = tuple(
-        _label(parameter, declaration, types)
+        _label(parameter, declaration, arguments_of, types)
         for parameter, declaration in zip(kernel.parameters, fitting[0].parameters, strict=True)
     )
     return replace(kernel, parameters=labelled)
@@ -122,21 +110,46 @@ def split_list(text: str) -> list[str]:
 
 
 def _label(
-    parameter: Parameter, declared: DeclaredParameter, types: Mapping[str, str]
+    parameter: Parameter,
+    declared: DeclaredParameter,
+    arguments: Mapping[str, str],
+    types: SourceTypes,
 ) -> Parameter:
-    type_ = types.get(declared.type, declared.type)
+    type_ = arguments.get(declared.type, declared.type)
     pointee = ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
+    found = types.type_of(declared.type, declared.pointers, arguments)
+    if isinstance(found, PointerType):
+        found = found.to
+    elif not isinstance(found, StructType) or not _fits(found, parameter.size_bytes):
+        found = None
     return replace(
         parameter,
         label=declared.name or parameter.label,
         is_pointer=parameter.is_pointer or declared.is_pointer,
         pointee=pointee,
+        value_type=found,
     )
+
+
+def _fits(found: ValueType, size_bytes: int) -> bool:
+    """Whether the compiler has the size that the source's declaration gives."""
+    return found.size_bytes == size_bytes
+
+
+def _typed_variable(variable: Variable, types: Mapping[str, ValueType | None]) -> Variable:
+    """The variable with its type, where the source shows one of its size."""
+    name = source_name(variable.name)
+    bare = name.rpartition("::")[2]
+    fitting = [name] if name in types else [n for n in types if n.rpartition("::")[2] == bare]
+    found = types[fitting[0]] if len(fitting) == 1 else None
+    if found is None or not _fits(found, variable.size_bytes):
+        return variable
+    return replace(variable, value_type=found)
 
 
 def _declared(parameter: WrittenParameter) -> DeclaredParameter:
     bare = parameter.type.rstrip("*")
-    return DeclaredParameter(parameter.name, bare, bare != parameter.type)
+    return DeclaredParameter(parameter.name, bare, len(parameter.type) - len(bare))
 
 
 def _nowhere(header: str, is_quoted: bool, folder: Path) -> None:

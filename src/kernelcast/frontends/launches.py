@@ -9,10 +9,22 @@ from pathlib import Path
 from kernelcast.errors import InputError, LaunchError
 from kernelcast.frontends.arguments import parse_arguments
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
-from kernelcast.ir import Argument, Array, Dim3, Fill, Launch, TensorMap
+from kernelcast.ir import (
+    Argument,
+    ArgumentList,
+    Array,
+    Dim3,
+    Fill,
+    Launch,
+    Structure,
+    TensorMap,
+)
 
 _MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
 _MAX_BLOCK: Dim3 = (1024, 1024, 64)
+_SYMBOL = "--symbol"
+_EXAMPLES = {"--arg": "n=1 << 20", _SYMBOL: "table=f32[256] arange"}
+
 _MAX_THREADS_PER_BLOCK = 1024
 """Limits common to all compute capabilities from 3.0 on (CUDA C++ Programming Guide, technical
 specifications per compute capability); older chips have narrower ones of their own."""
@@ -28,6 +40,7 @@ def make_launch(
     repeat: object = 1,
     kernel: str = "",
     where: str = "",
+    symbols: Mapping[str, object] | None = None,
 ) -> Launch:
     """A launch of values, expressions over `names` and lists of them.
 
@@ -41,6 +54,7 @@ def make_launch(
         smem_bytes=_integer(smem, names, 0, where=f"{at}smem"),
         kernel=kernel,
         repeat=_integer(repeat, names, 1, where=f"{at}repeat"),
+        symbols=parse_arguments(symbols or {}, names, where=f"{at}symbols"),
     )
     if launch.threads_per_block > _MAX_THREADS_PER_BLOCK:
         raise LaunchError(
@@ -58,8 +72,10 @@ def launch_from_flags(
     args: Sequence[str] = (),
     names: Mapping[str, Number] | None = None,
     kernel: str = "",
+    symbols: Sequence[str] = (),
 ) -> Launch:
-    """A launch of command-line flags; `args` are `NAME=VALUE`, in the kernel's order."""
+    """A launch of command-line flags; `args` are `NAME=VALUE`, in the kernel's order, and `symbols`
+    `NAME=VALUE` of variables of the device."""
     launch = make_launch(
         grid=grid,
         block=block,
@@ -67,22 +83,27 @@ def launch_from_flags(
         args=split_assignments(args),
         names=names or {},
         kernel=kernel,
+        symbols=split_assignments(symbols, _SYMBOL),
     )
     here = Path.cwd()
-    return replace(launch, args={k: anchor(v, here) for k, v in launch.args.items()})
+    return replace(
+        launch,
+        args={k: anchor(v, here) for k, v in launch.args.items()},
+        symbols={k: anchor(v, here) for k, v in launch.symbols.items()},
+    )
 
 
-def split_assignments(texts: Sequence[str]) -> dict[str, str]:
-    """`NAME=VALUE` texts as a table."""
+def split_assignments(texts: Sequence[str], flag: str = "--arg") -> dict[str, str]:
+    """`NAME=VALUE` texts of a flag as a table; variables may be named with their scope."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not name.isidentifier() or not value:
-            raise InputError(
-                f"{text!r} is not NAME=VALUE", where="--arg", hint='for example --arg "n=1 << 20"'
-            )
+        parts = name.removeprefix("::").split("::") if flag == _SYMBOL else [name]
+        if not equals or not all(map(str.isidentifier, parts)) or not value:
+            hint = f'for example {flag} "{_EXAMPLES[flag]}"'
+            raise InputError(f"{text!r} is not NAME=VALUE", where=flag, hint=hint)
         if name in found:
-            raise InputError(f"{name} is given twice", where="--arg")
+            raise InputError(f"{name} is given twice", where=flag)
         found[name] = value
     return found
 
@@ -93,10 +114,13 @@ def anchor(value: Argument, directory: Path) -> Argument:
         array = anchor(value.array, directory)
         assert isinstance(array, Array)
         return replace(value, array=array)
+    if isinstance(value, Structure):
+        return Structure(tuple((name, anchor(v, directory)) for name, v in value.fields))
+    if isinstance(value, ArgumentList):
+        return ArgumentList(tuple(anchor(v, directory) for v in value.items))
     if not isinstance(value, Array) or value.fill.kind != "file":
         return value
-    fill = Fill("file", path=str(directory / value.fill.path))
-    return Array(value.type, value.shape, fill)
+    return replace(value, fill=Fill("file", path=str(directory / value.fill.path)))
 
 
 def _extent(written: object, names: Mapping[str, Number], limits: Dim3, *, where: str) -> Dim3:

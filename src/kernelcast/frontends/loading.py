@@ -17,7 +17,7 @@ from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
-from kernelcast.ir import Kernel
+from kernelcast.ir import Kernel, Variable
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
 
@@ -81,6 +81,11 @@ class LoadedModule:
         return self._finished(self._make_machine(mangled))
 
     def _finished(self, kernel: Kernel) -> Kernel:
+        kernel = replace(
+            kernel,
+            variables=tuple(map(_labelled, kernel.variables)),
+            module_variables=tuple(map(_labelled, kernel.module_variables)),
+        )
         if self.registers is None:
             return kernel
         given = replace(kernel.resources, registers=self.registers, source="given by the user")
@@ -327,6 +332,11 @@ def _load_cubin(data: bytes, name: str, cache: Cache | None = None) -> LoadedMod
         _make=make,
         _make_machine=make_machine,
     )
+
+
+def _labelled(variable: Variable) -> Variable:
+    """A variable with its name in the source."""
+    return replace(variable, label=source_name(variable.name))
 
 
 def _without_spaces(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelcast.frontends.cubin import Cubin
-from kernelcast.ir import Kernel, Parameter, Space
+from kernelcast.ir import Kernel, Parameter, Space, Variable
 from kernelcast.isas.sass import SassModule, parse_sass
 from kernelcast.isas.sass.kernel import sass_kernel
 from kernelcast.isas.sass.linking import linked
@@ -36,6 +36,8 @@ def machine_kernel(
     return replace(
         kernel,
         parameters=_described(kernel.parameters, described.parameters),
+        variables=_typed(kernel.variables, described),
+        module_variables=_typed(kernel.module_variables, described),
         resources=described.resources,
         label=described.label,
         source=described.source,
@@ -64,6 +66,12 @@ def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:
     variables = {v.name for v in shell.variables if v.space is Space.GLOBAL}
     code = linked(mangled, module, cubin.banks[mangled], variables)
     return sass_kernel(code.function, shell, code.banks)
+
+
+def _typed(variables: tuple[Variable, ...], described: Kernel) -> tuple[Variable, ...]:
+    """Variables with the types that another source has."""
+    types = {v.name: v.value_type for v in described.module_variables}
+    return tuple(replace(v, value_type=types.get(v.name, v.value_type)) for v in variables)
 
 
 def _described(

@@ -22,6 +22,7 @@ from kernelcast.frontends.source.device_source import (
 )
 from kernelcast.frontends.source.dialect import has_designators
 from kernelcast.frontends.source.source_launches import SourceLaunch, source_launches
+from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import error_places
@@ -53,6 +54,7 @@ class PublishedSource:
     compilation: Compilation
     declared: tuple[DeclaredKernel, ...]
     launches: tuple[SourceLaunch, ...]
+    types: SourceTypes
     notes: tuple[str, ...] = ()
 
 
@@ -83,7 +85,8 @@ def compile_published(
     device = device_source(view, declarations, folders, _names_in((*asked, *launched)))
     attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
     notes = tuple(f"{path} was found near the source" for path in dict.fromkeys(device.nearby))
-    return PublishedSource(_compiled(attempt), declared, launches, notes)
+    types = SourceTypes(view.words, declarations)
+    return PublishedSource(_compiled(attempt), declared, launches, types, notes)
 
 
 @dataclass(frozen=True)

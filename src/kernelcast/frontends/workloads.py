@@ -3,6 +3,7 @@
     n = "1 << 20"                      # names, in order; expressions over earlier names
     source = "saxpy.cu"                # workload files only
     caches = "warm"                    # what launches find in the L2 cache; else cold
+    symbols = { table = "f32[256]" }   # variables of the device; a launch may have its own, too
     [[launch]]
     kernel = "saxpy"
     grid = "cdiv(n, 256)"
@@ -17,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,9 @@ from kernelcast.frontends.source.skeleton import BLANK, ready_command
 from kernelcast.frontends.source.source_launches import launches_of
 from kernelcast.ir import CacheState, Launch
 
-_LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args")
+_LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args", "symbols")
 
-_KEYS = ("launch", "source", "caches")
+_KEYS = ("launch", "source", "caches", "symbols")
 _BLOCK = re.compile(r"/\*\s*kernelcast\b(.*?)\*/", re.DOTALL)
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 
@@ -48,9 +49,10 @@ _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\
 class LaunchFlags:
     """What the command line says of a launch; None and empty where it says nothing.
 
-    `args` are `NAME=VALUE`. Over a written launch, a flag replaces what is written: an argument
-    replaces the name of that name, else the argument. `parameters` are names that hold before all
-    others and keep their value where the file writes another.
+    `args` are `NAME=VALUE`, and so are `symbols`, values of variables of the device. Over a written
+    launch, a flag replaces what is written: an argument replaces the name of that name, else the
+    argument. `parameters` are names that hold before all others and keep their value where the file
+    writes another.
     """
 
     kernel: str = ""
@@ -59,6 +61,7 @@ class LaunchFlags:
     smem: str | None = None
     args: tuple[str, ...] = ()
     parameters: Mapping[str, Number] = field(default_factory=dict)
+    symbols: tuple[str, ...] = ()
 
 
 NO_FLAGS = LaunchFlags()
@@ -130,6 +133,7 @@ def parse_workload(
         raise InputError("source stands in workload files only", where=written.line("source"))
     launches = _chosen(launches, flags.kernel, file)
     caches = _caches(document, written)
+    _give_symbols(launches, document, flags, written)
     from_flags = _override(table, launches, flags, file)
     names = _names(table, written, from_flags, flags.parameters)
     if not launches:
@@ -145,6 +149,7 @@ class _LaunchTable:
     number: int
     values: dict[str, Any]
     from_flags: set[str] = field(default_factory=set)
+    symbols_from_flags: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -261,6 +266,29 @@ def _override(
     return replaced
 
 
+def _give_symbols(
+    launches: Sequence[_LaunchTable],
+    document: Mapping[str, Any],
+    flags: LaunchFlags,
+    written: _Written,
+) -> None:
+    """Put the variables of the whole workload, and of the flags, beside those of each launch."""
+    shared = _symbols(document, written.line("symbols"))
+    from_flags = split_assignments(flags.symbols, "--symbol")
+    for table in launches:
+        own = _symbols(table.values, written.line("symbols", table.number))
+        table.values["symbols"] = {**shared, **own, **from_flags}
+        table.symbols_from_flags |= set(from_flags)
+
+
+def _symbols(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    symbols = table.get("symbols", {})
+    if not isinstance(symbols, dict):
+        hint = 'write symbols = { table = "f32[256] arange" }'
+        raise InputError("symbols is not a table", where=where, hint=hint)
+    return symbols
+
+
 def _arguments(table: _LaunchTable, where: str) -> Mapping[str, Any]:
     arguments = table.values.get("args", {})
     if not isinstance(arguments, dict):
@@ -319,10 +347,15 @@ def _launch(
         names=names,
         kernel=kernel,
         where=where,
+        symbols=values.get("symbols", {}),
     )
     here = Path.cwd()
     args = {k: anchor(v, here) if k in table.from_flags else v for k, v in launch.args.items()}
-    return replace(launch, args=args)
+    symbols = {
+        k: anchor(v, here) if k in table.symbols_from_flags else v
+        for k, v in launch.symbols.items()
+    }
+    return replace(launch, args=args, symbols=symbols)
 
 
 def _no_launch(source: Path, flags: LaunchFlags) -> str:
@@ -352,6 +385,6 @@ def _from_flags(
             "the file says no launch", where=str(source), hint=_no_launch(source, flags)
         )
     launch = launch_from_flags(
-        flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel
+        flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel, flags.symbols
     )
     return Workload(source, names, (launch,), base_dir or source.parent)

@@ -21,6 +21,7 @@ from kernelcast.ir.instruction import (
 )
 from kernelcast.ir.kernel import (
     AddressWord,
+    BankVariable,
     BasicBlock,
     ConstantBanks,
     Kernel,
@@ -32,21 +33,35 @@ from kernelcast.ir.kernel import (
 from kernelcast.ir.launch import (
     ELEMENT_BYTES,
     Argument,
+    ArgumentList,
     Array,
     CacheState,
     Dim3,
     Fill,
     Launch,
+    Structure,
     TensorMap,
+    arrays_in,
+    field_label,
 )
 from kernelcast.ir.op_class import OpClass, Space
+from kernelcast.ir.value_types import (
+    PointerType,
+    ScalarType,
+    SequenceType,
+    StructField,
+    StructType,
+    ValueType,
+)
 
 __all__ = [
     "ELEMENT_BYTES",
     "Address",
     "AddressWord",
     "Argument",
+    "ArgumentList",
     "Array",
+    "BankVariable",
     "BasicBlock",
     "BlockRef",
     "CacheHint",
@@ -67,14 +82,23 @@ __all__ = [
     "OpClass",
     "Operand",
     "Parameter",
+    "PointerType",
     "Register",
     "Resources",
+    "ScalarType",
+    "SequenceType",
     "Space",
     "SpecialRegister",
+    "StructField",
+    "StructType",
+    "Structure",
     "Symbol",
     "TensorMap",
     "Text",
     "Traits",
+    "ValueType",
     "Variable",
     "Vector",
+    "arrays_in",
+    "field_label",
 ]

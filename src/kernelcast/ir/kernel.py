@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from kernelcast.ir.instruction import Instruction
 from kernelcast.ir.op_class import Space
+from kernelcast.ir.value_types import ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Parameter:
     """A kernel parameter.
 
     `type` is the ISA's (`u32`, `f32`, `b8` for an aggregate of `size_bytes`); `label` is the name
-    in the source where the front end knows it, else the ISA's own.
+    in the source where the front end knows it, else the ISA's own. `value_type` is its type, or of
+    a pointer that of what it leads to, where the source shows it.
     """
 
     name: str
@@ -38,17 +40,29 @@ class Parameter:
     label: str = ""
     is_pointer: bool = False
     pointee: str = ""  # element type where the source shows it, for example "f32"
+    value_type: ValueType | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the module or kernel in a state space; shared ones of size 0 are dynamic."""
+    """A variable of the module or kernel in a state space; shared ones of size 0 are dynamic.
+
+    `value_type` is its type where the source shows it, else a number's where the ISA does, and
+    `label` the name in the source, with its scope.
+    """
 
     name: str
     space: Space
     size_bytes: int
     align_bytes: int
     initial: bytes = b""
+    value_type: ValueType | None = field(default=None, repr=False, compare=False)
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What a user calls it."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +105,29 @@ class AddressWord:
     addend: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class BankVariable:
+    """A variable in the constant banks, at its offset in the parameter block."""
+
+    name: str
+    offset_bytes: int
+    size_bytes: int
+
+
 @dataclass(frozen=True)
 class ConstantBanks:
     """What the parameter block of machine code holds besides the parameters.
 
     It is as long as `size_bytes`: constant bank 0, with the parameters at their offsets, and
-    behind it the other banks. `data` pairs offsets with bytes that the code brings along.
+    behind it the other banks. `data` pairs offsets with bytes that the code brings along;
+    `variables` are those of the module that lie in them.
     """
 
     size_bytes: int
     data: tuple[tuple[int, bytes], ...] = ()
     launch_words: tuple[LaunchWord, ...] = ()
     addresses: tuple[AddressWord, ...] = ()
+    variables: tuple[BankVariable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +142,8 @@ class Kernel:
     instructions, its steps, which carry its index. A step of
     opcode `unknown` stands for a result that nobody can compute yet. `constants` is what its
     parameter block holds besides the parameters, `cluster_blocks` how many blocks a cluster has
-    that the code asks for.
+    that the code asks for. `module_variables` are all of its module in global and constant memory,
+    by name, those that it does not use too.
     """
 
     name: str
@@ -135,6 +161,7 @@ class Kernel:
     meanings: tuple[tuple[Instruction, ...], ...] = field(default=(), repr=False)
     constants: ConstantBanks | None = field(default=None, repr=False)
     cluster_blocks: int = 1
+    module_variables: tuple[Variable, ...] = field(default=(), repr=False)
 
     def __hash__(self) -> int:
         """Of what tells most kernels apart: they are long, and looked up before every run."""

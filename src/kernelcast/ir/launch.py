@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
+from kernelcast.errors import LaunchError
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.ir.tensor_map import TensorLayout
 
@@ -40,11 +42,15 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A device array: element type, shape and how it starts. Its values are made at execution."""
+    """A device array: element type, shape and how it starts. Its values are made at execution.
+
+    Where it is an argument that another one shares, it is `of` that other one's name.
+    """
 
     type: str
     shape: tuple[int, ...]
     fill: Fill = Fill()
+    of: str = ""
 
     @property
     def elements(self) -> int:
@@ -57,7 +63,8 @@ class Array:
         return self.elements * ELEMENT_BYTES[self.type]
 
     def __str__(self) -> str:
-        return f"{self.type}[{','.join(map(str, self.shape))}] {self.fill}"
+        text = f"{self.type}[{','.join(map(str, self.shape))}] {self.fill}"
+        return f"{text} of {self.of}" if self.of else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +121,49 @@ class CacheState(StrEnum):
     """Nothing; and what the launch leaves in it stays there until it is over."""
 
 
-Argument = int | float | Array | TensorMap
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The fields of a struct by name: `{p=f32[8], n=8}`.
+
+    Where nobody knows the struct, a name says where its field lies and what it is: `n@8:s32`.
+    """
+
+    fields: tuple[tuple[str, Argument], ...]
+
+    def __str__(self) -> str:
+        return f"{{{', '.join(f'{name}={value}' for name, value in self.fields)}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentList:
+    """Values one behind the other: `[f32[8], f32[8]]`."""
+
+    items: tuple[Argument, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+Argument = int | float | Array | TensorMap | Structure | ArgumentList
+
+
+def arrays_in(label: str, argument: Argument) -> Iterator[tuple[str, Array]]:
+    """The arrays that an argument points to, each with the name of its memory."""
+    if isinstance(argument, TensorMap):
+        yield argument.of or label, argument.array
+    elif isinstance(argument, Array):
+        yield argument.of or label, argument
+    elif isinstance(argument, Structure):
+        for name, value in argument.fields:
+            yield from arrays_in(field_label(label, name), value)
+    elif isinstance(argument, ArgumentList):
+        for at, value in enumerate(argument.items):
+            yield from arrays_in(f"{label}[{at}]", value)
+
+
+def field_label(label: str, name: str) -> str:
+    """What a field is called: `s.p` of `p` or `p@8` in `s`."""
+    return f"{label}.{name.partition('@')[0] or name}"
 
 
 @dataclass(frozen=True)
@@ -122,8 +171,10 @@ class Launch:
     """One launch of one kernel.
 
     `grid` and `block` may be given as a number or with fewer than three extents. `args` maps
-    labels to values in the kernel's order of parameters. `kernel` may be empty where the file
-    holds one kernel only; template kernels are named by expression (`tiled<16>`).
+    labels to values in the kernel's order of parameters; a mapping of fields stands for a struct,
+    a list for values one behind the other. `kernel` may be empty where the file holds one kernel
+    only; template kernels are named by expression (`tiled<16>`). `symbols` are values of the
+    module's variables.
     """
 
     grid: Dim3
@@ -132,6 +183,7 @@ class Launch:
     smem_bytes: int = 0
     kernel: str = ""
     repeat: int = 1
+    symbols: Mapping[str, Argument] = field(default_factory=dict)
 
     if TYPE_CHECKING:
         # What is given is not what is kept, which the fields cannot say.
@@ -139,15 +191,19 @@ class Launch:
             self,
             grid: int | tuple[int, ...],
             block: int | tuple[int, ...],
-            args: Mapping[str, Argument] = ...,
+            args: Mapping[str, GivenArgument] = ...,
             smem_bytes: int = 0,
             kernel: str = "",
             repeat: int = 1,
+            symbols: Mapping[str, GivenArgument] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", _three(self.grid))
         object.__setattr__(self, "block", _three(self.block))
+        for name in ("args", "symbols"):
+            values = {label: _argument(v, label) for label, v in getattr(self, name).items()}
+            object.__setattr__(self, name, values)
 
     @property
     def blocks(self) -> int:
@@ -175,6 +231,29 @@ class Launch:
 
         smem = f", {self.smem_bytes} B dynamic shared memory" if self.smem_bytes else ""
         return f"{self.kernel or 'kernel'}<<<{dims(self.grid)}, {dims(self.block)}>>>{smem}"
+
+
+GivenArgument = Argument | Mapping[str, "GivenArgument"] | Sequence["GivenArgument"]
+"""What may be given for an argument."""
+
+
+def _argument(given: object, label: str) -> Argument:
+    """An argument as a launch keeps it. LaunchError for what is none."""
+    if isinstance(given, Mapping):
+        return Structure(tuple((str(k), _argument(v, f"{label}.{k}")) for k, v in given.items()))
+    if isinstance(given, list | tuple):
+        items = enumerate(given)
+        return ArgumentList(tuple(_argument(v, f"{label}[{at}]") for at, v in items))
+    if isinstance(given, Real):
+        return int(given) if isinstance(given, Integral) else float(given)
+    if isinstance(given, Array | TensorMap | Structure | ArgumentList):
+        return given
+    kind = type(given)
+    raise LaunchError(
+        f"{label} is a {kind.__module__}.{kind.__qualname__}, which is no argument",
+        hint='give a number, an array such as kernelcast.f32(1024, fill="random(1)"), or one that '
+        "numpy.save has written, as fill='file(\"x.npy\")'",
+    )
 
 
 def _three(extents: int | tuple[int, ...]) -> Dim3:

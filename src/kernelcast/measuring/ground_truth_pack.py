@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import CompileError
-from kernelcast.execution.arguments import match_arguments, pack_scalar
+from kernelcast.execution.arguments import match_arguments
 from kernelcast.execution.fills import ELEMENT_TYPES
+from kernelcast.execution.scalars import pack_scalar
 from kernelcast.frontends import check_launch
 from kernelcast.frontends.cuda import CompiledSource, compile_source
-from kernelcast.ir import Array, Launch, TensorMap
+from kernelcast.ir import Array, Launch
 from kernelcast.measuring.harness.ground_truth import TYPE_CODES, exact_bytes
 from kernelcast.measuring.harness.ground_truth_arrays import FOLDER, SUPPORT
 from kernelcast.measuring.starts import start_of
@@ -160,7 +161,7 @@ class TableBuilder:
             if isinstance(value, Array):
                 argument["start"] = self.start(value)
             else:
-                assert not isinstance(value, TensorMap)
+                assert isinstance(value, int | float)
                 argument["hex"] = pack_scalar(parameter, value).hex()
             arguments.append(argument)
         shape = {"grid": launch.grid, "block": launch.block, "smem_bytes": launch.smem_bytes}

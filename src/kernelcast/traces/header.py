@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -67,6 +68,36 @@ class StoredInstruction(Struct, omit_defaults=True):
     control: IssueControl | None = None
 
 
+class StoredParameter(Struct, omit_defaults=True):
+    """The fields of `ir.Parameter`, but for what only its value needs."""
+
+    name: str
+    type: str
+    size_bytes: int
+    offset_bytes: int
+    label: str = ""
+    is_pointer: bool = False
+    pointee: str = ""
+
+    @classmethod
+    def of(cls, parameter: Parameter) -> Self:
+        """The parameter to be kept."""
+        return cls(*(getattr(parameter, name) for name in cls.__struct_fields__))
+
+    def parameter(self) -> Parameter:
+        """The parameter that was kept."""
+        return Parameter(*(getattr(self, name) for name in self.__struct_fields__))
+
+
+class StoredVariable(Struct):
+    """A variable and its place, without what it holds."""
+
+    name: str
+    space: Space
+    size_bytes: int
+    align_bytes: int
+
+
 class StoredKernel(Struct, omit_defaults=True):
     """A kernel; `files` are the source files that its instructions' `file` counts from 0."""
 
@@ -75,8 +106,8 @@ class StoredKernel(Struct, omit_defaults=True):
     target: str
     instructions: tuple[StoredInstruction, ...]
     blocks: tuple[BasicBlock, ...]
-    parameters: tuple[Parameter, ...] = ()
-    variables: tuple[Variable, ...] = ()
+    parameters: tuple[StoredParameter, ...] = ()
+    variables: tuple[StoredVariable, ...] = ()
     resources: Resources = Resources()
     files: tuple[str, ...] = ()
     label: str = ""
@@ -136,9 +167,9 @@ def _stored_kernel(kernel: Kernel) -> StoredKernel:
         target=kernel.target,
         instructions=tuple(_stored_instruction(i, files) for i in kernel.instructions),
         blocks=kernel.blocks,
-        parameters=kernel.parameters,
+        parameters=tuple(map(StoredParameter.of, kernel.parameters)),
         variables=tuple(
-            Variable(v.name, v.space, v.size_bytes, v.align_bytes) for v in kernel.variables
+            StoredVariable(v.name, v.space, v.size_bytes, v.align_bytes) for v in kernel.variables
         ),
         resources=kernel.resources,
         files=tuple(files),
@@ -176,13 +207,15 @@ def _kernel(stored: StoredKernel) -> Kernel:
         name=stored.name,
         isa=stored.isa,
         target=stored.target,
-        parameters=stored.parameters,
+        parameters=tuple(p.parameter() for p in stored.parameters),
         instructions=tuple(
             _instruction(index, i, stored.files, stored.isa)
             for index, i in enumerate(stored.instructions)
         ),
         blocks=stored.blocks,
-        variables=stored.variables,
+        variables=tuple(
+            Variable(v.name, v.space, v.size_bytes, v.align_bytes) for v in stored.variables
+        ),
         resources=stored.resources,
         label=stored.label,
         source=stored.source,

@@ -7,11 +7,25 @@ from typing import Self
 
 from msgspec import Struct
 
-from kernelcast.ir import Argument, Array, Dim3, Fill, Launch, TensorMap
+from kernelcast.ir import (
+    Argument,
+    ArgumentList,
+    Array,
+    Dim3,
+    Fill,
+    Launch,
+    Structure,
+    TensorMap,
+)
+
+_STRUCT, _LIST = "{}", "[]"
 
 
 class StoredArray(Struct, omit_defaults=True):
-    """An array argument; with a `box` the tensor map of one, as `ir.TensorMap` has it."""
+    """An array argument; with a `box` the tensor map of one, as `ir.TensorMap` has it.
+
+    Of the type `{}` a struct, of `[]` a list: `items` are its values, by `names` those of fields.
+    """
 
     type: str
     shape: tuple[int, ...]
@@ -20,6 +34,8 @@ class StoredArray(Struct, omit_defaults=True):
     order: tuple[int, ...] = ()
     swizzle_bytes: int = 0
     of: str = ""
+    names: tuple[str, ...] = ()
+    items: tuple[int | float | StoredArray, ...] = ()
 
 
 class StoredLaunch(Struct):
@@ -31,6 +47,7 @@ class StoredLaunch(Struct):
     smem_bytes: int
     kernel: str
     repeat: int
+    symbols: Mapping[str, int | float | StoredArray] = {}
 
     @classmethod
     def of(cls, launch: Launch) -> Self:
@@ -42,12 +59,16 @@ class StoredLaunch(Struct):
             smem_bytes=launch.smem_bytes,
             kernel=launch.kernel,
             repeat=launch.repeat,
+            symbols={label: _stored(value) for label, value in launch.symbols.items()},
         )
 
     def launch(self) -> Launch:
         """The launch that was kept."""
         args = {label: _argument(value) for label, value in self.args.items()}
-        return Launch(self.grid, self.block, args, self.smem_bytes, self.kernel, self.repeat)
+        symbols = {label: _argument(value) for label, value in self.symbols.items()}
+        return Launch(
+            self.grid, self.block, args, self.smem_bytes, self.kernel, self.repeat, symbols
+        )
 
 
 def _stored(value: Argument) -> int | float | StoredArray:
@@ -63,14 +84,25 @@ def _stored(value: Argument) -> int | float | StoredArray:
             value.of,
         )
     if isinstance(value, Array):
-        return StoredArray(value.type, value.shape, value.fill)
+        return StoredArray(value.type, value.shape, value.fill, of=value.of)
+    if isinstance(value, Structure):
+        names = tuple(name for name, _ in value.fields)
+        items = tuple(_stored(field) for _, field in value.fields)
+        return StoredArray(_STRUCT, (), Fill(), names=names, items=items)
+    if isinstance(value, ArgumentList):
+        return StoredArray(_LIST, (), Fill(), items=tuple(map(_stored, value.items)))
     return value
 
 
 def _argument(value: int | float | StoredArray) -> Argument:
     if not isinstance(value, StoredArray):
         return value
-    array = Array(value.type, value.shape, value.fill)
+    items = tuple(map(_argument, value.items))
+    if value.type == _STRUCT:
+        return Structure(tuple(zip(value.names, items, strict=True)))
+    if value.type == _LIST:
+        return ArgumentList(items)
+    array = Array(value.type, value.shape, value.fill, "" if value.box else value.of)
     if not value.box:
         return array
     return TensorMap(array, value.box, value.order, value.swizzle_bytes, value.of)

@@ -109,7 +109,7 @@ class CallGraph:
             key=lambda d: d.begin,
         )
         self._starts = [function.begin for function in self.functions]
-        self._values = _constants(words, found)
+        self._values = constants(words, found)
         self._by_name: dict[str, list[SourceDeclaration]] = {}
         for function in self.functions:
             self._by_name.setdefault(function.names[0], []).append(function)
@@ -266,7 +266,7 @@ def _as_words(text: str) -> Lexemes:
     )
 
 
-def _constants(words: Sequence[Lexeme], found: Sequence[SourceDeclaration]) -> dict[str, Lexemes]:
+def constants(words: Sequence[Lexeme], found: Sequence[SourceDeclaration]) -> dict[str, Lexemes]:
     """Words of the values of constants and enumerators outside of functions."""
     values: dict[str, Lexemes] = {}
     for each in found:

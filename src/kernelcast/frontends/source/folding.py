@@ -111,7 +111,7 @@ class NameScope:
     function: Callable[[str], tuple[tuple[str, ...], Tree] | None]
 
 
-_TAKEN = frozenset({"source", "caches", "launch"})
+_TAKEN = frozenset({"source", "caches", "launch", "symbols"})
 """Names that mean something else at the top of a workload."""
 
 

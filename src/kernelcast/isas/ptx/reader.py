@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from kernelcast.analysis.spin_loops import cut_at_reconvergence
 from kernelcast.errors import InputError, NotFoundError, UnsupportedError
-from kernelcast.ir import Instruction, Kernel, OpClass, Resources, Space, Variable
+from kernelcast.ir import (
+    ELEMENT_BYTES,
+    Instruction,
+    Kernel,
+    OpClass,
+    Resources,
+    ScalarType,
+    Space,
+    Variable,
+)
 from kernelcast.isas.ptx.call_frames import lower_frames
 from kernelcast.isas.ptx.declarations import Declaration, align_up
 from kernelcast.isas.ptx.inlining import flatten
@@ -105,6 +114,11 @@ def _kernel(module: Module, function: PtxFunction, source: str) -> Kernel:
         blocks=code.blocks,
         meanings=code.meanings,
         variables=variables,
+        module_variables=tuple(
+            _variable(d)
+            for d in module.variables.values()
+            if d.space in (Space.GLOBAL, Space.CONST) and not d.is_extern
+        ),
         resources=Resources(
             static_shared_bytes=_total_bytes(variables, Space.SHARED),
             local_bytes=_total_bytes(variables, Space.LOCAL),
@@ -126,13 +140,13 @@ def _reached_variables(module: Module, symbols: dict[str, str]) -> list[Variable
         if name in module.functions:
             raise UnsupportedError(f"the address of function {name} is not supported", where=where)
     return [
-        _variable(declaration, symbols[name])
+        _reached_variable(declaration, symbols[name])
         for name, declaration in module.variables.items()
         if name in symbols
     ]
 
 
-def _variable(declaration: Declaration, where: str) -> Variable:
+def _reached_variable(declaration: Declaration, where: str) -> Variable:
     name = declaration.name
     if declaration.initial is None:
         raise UnsupportedError(f"variable {name} starts with addresses", where=where)
@@ -140,12 +154,18 @@ def _variable(declaration: Declaration, where: str) -> Variable:
         raise UnsupportedError(f"variable {name} is defined in another module", where=where)
     if declaration.space not in (Space.GLOBAL, Space.CONST, Space.SHARED):
         raise UnsupportedError(f"variable {name} in space {declaration.space}", where=where)
+    return _variable(declaration)
+
+
+def _variable(declaration: Declaration) -> Variable:
+    is_number = not declaration.is_array and declaration.type in ELEMENT_BYTES
     return Variable(
-        name=name,
+        name=declaration.name,
         space=Space(declaration.space),
         size_bytes=declaration.size_bytes,
         align_bytes=declaration.align_bytes,
-        initial=declaration.initial,
+        initial=declaration.initial or b"",
+        value_type=ScalarType(declaration.type) if is_number else None,
     )
 
 

@@ -91,6 +91,10 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         blocks=tuple(blocks),
         meanings=tuple(meanings),
         constants=block.constants,
+        module_variables=(
+            *(v for v in shell.variables if v.space is Space.GLOBAL),
+            *(variable for _, _, variable in banks.variables),
+        ),
     )
     return cut_at_reconvergence(kernel)
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelcast.ir import AddressWord, ConstantBanks, LaunchWord, Parameter
+from kernelcast.ir import (
+    AddressWord,
+    BankVariable,
+    ConstantBanks,
+    LaunchWord,
+    Parameter,
+    Variable,
+)
 
 _BANK_ALIGN_BYTES = 256
 _ONE = (1).to_bytes(4, "little")
@@ -77,13 +84,15 @@ class CodeBanks:
     """The constant banks that a binary brings along: literals and jump tables of the kernel (2),
     `__constant__` variables (3), and addresses of variables (4).
 
-    `addresses` holds bank, offset, variable and addend of every address to be filled in, and
-    `functions` bank, offset and name where the address of a function belongs.
+    `addresses` holds bank, offset, variable and addend of every address to be filled in,
+    `functions` bank, offset and name where the address of a function belongs, and `variables` bank
+    and offset of every variable.
     """
 
     data: Mapping[int, bytes]
     addresses: tuple[tuple[int, int, str, int], ...] = ()
     functions: tuple[tuple[int, int, str], ...] = ()
+    variables: tuple[tuple[int, int, Variable], ...] = ()
 
 
 NO_BANKS = CodeBanks({})
@@ -136,6 +145,11 @@ def parameter_block(
             addresses=tuple(
                 AddressWord(offsets[bank] + offset, variable, addend)
                 for bank, offset, variable, addend in banks.addresses
+            ),
+            variables=tuple(
+                BankVariable(variable.name, offsets[bank] + offset, variable.size_bytes)
+                for bank, offset, variable in banks.variables
+                if bank in offsets
             ),
         ),
         offsets,
