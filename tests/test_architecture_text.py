@@ -32,6 +32,7 @@ MAY_NAME_AN_ISA = (
     "cli/",  # --isa sass|ptx
     "forecasting/",  # what that option chooses, and PTX where machine code cannot be executed
     "api.py",  # the same option
+    "adapters/triton.py",  # how Triton calls what it made
 )
 MAY_NAME_MACHINE_CODE = (
     *READ_CODE,

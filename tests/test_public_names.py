@@ -66,6 +66,34 @@ def test_the_path_from_a_file_to_a_forecast(saxpy):
     assert explanation.as_dict()["result"]["model"] == "roofline"
 
 
+def test_a_source_may_be_a_text(saxpy):
+    launch = kc.Launch(
+        grid=256,
+        block=256,
+        args={"n": 1 << 16, "a": 2.0, "x": kc.f32(1 << 16), "y": kc.f32(1 << 16)},
+    )
+    of_text, of_file = kc.load_source(SAXPY, name=str(saxpy)), kc.load(saxpy)
+    assert of_text == of_file
+    ptx = "// a comment\n.version 8.0\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n"
+    assert kc.load_source(ptx).name == "k"
+    assert kc.predict(kc.case(of_text, launch)).time_s > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "source: the file is empty"),
+        ("hello", "source: no kernel found in this text"),
+        ("__global__ void k() { oops; }", 'source:1: identifier "oops" is undefined'),
+        ('#include "no.h"\n__global__ void k(T x) {}', "source"),
+    ],
+)
+def test_a_text_that_is_no_source(text, message):
+    with pytest.raises(kc.KernelcastError, match=message) as caught:
+        kc.load_source(text)
+    assert "\n" not in str(caught.value)
+
+
 def test_two_dimensional_launches(tmp_path):
     file = tmp_path / "k.cu"
     file.write_text(

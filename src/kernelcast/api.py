@@ -25,6 +25,7 @@ from kernelcast.forecasting.build import (
     chosen_isa,
     executable_kernel,
     kernels_of,
+    module_of,
     open_module,
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
@@ -93,6 +94,25 @@ def load(
     """
     build, chip = build or Build(), machine(gpu)
     module = open_module(Path(file), chip, [kernel], build)
+    return executable_kernel(module, kernel, chosen_isa(module, chip, build))
+
+
+def load_source(
+    source: str,
+    *,
+    name: str = "source",
+    gpu: str | Machine = DEFAULT_GPU,
+    kernel: str = "",
+    build: Build | None = None,
+) -> Kernel:
+    """As `load`, of a text: CUDA C++ or PTX.
+
+    `name` is what errors and reports call it; headers in quotes are looked for beside a file of
+    that name, which need not be there.
+    """
+    build, chip = build or Build(), machine(gpu)
+    data = source.encode("utf-8", "surrogateescape")
+    module = module_of(data, name, chip, [kernel], build)
     return executable_kernel(module, kernel, chosen_isa(module, chip, build))
 
 

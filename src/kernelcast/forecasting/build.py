@@ -45,9 +45,16 @@ def open_module(file: Path, chip: Machine, kernels: Sequence[str], build: Build)
         data = embedded_code(file, chip.compute_capability, kernels[0])
     else:
         data = read_file(file)
+    return module_of(data, str(file), chip, kernels, build)
+
+
+def module_of(
+    data: bytes, name: str, chip: Machine, kernels: Sequence[str], build: Build
+) -> LoadedModule:
+    """As `open_module`, for the content of a file called `name`."""
     module = load_bytes(
         data,
-        name=str(file),
+        name=name,
         compute_capability=chip.compute_capability,
         kernels=[name for name in kernels if name],
         options=build.options,

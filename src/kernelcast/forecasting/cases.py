@@ -64,6 +64,31 @@ def case_of_kernel(
     return executed.case(kernel, launch, chip, caches)
 
 
+def case_of_module(
+    module: LoadedModule,
+    launch: Launch,
+    chip: Machine,
+    *,
+    build: Build,
+    sampling: Sampling = ENOUGH,
+    caches: CacheState = CacheState.COLD,
+) -> Case:
+    """As `case_of_kernel`, for the kernel of a module that the launch names, in the ISA that
+    `build` chooses: PTX stands for machine code that cannot be executed."""
+
+    def attempt(isa: str) -> Case:
+        kernel = executable_kernel(module, launch.kernel, isa)
+        return case_of_kernel(
+            kernel, launch, chip, sampling=sampling, cache=build.cache, caches=caches
+        )
+
+    case, reason = with_fallback(attempt, chosen_isa(module, chip, build), build)
+    if not reason:
+        return case
+    kernel = warned(case.kernel, ptx_because(reason))
+    return replace(case, kernel=kernel, profile=replace(case.profile, kernel=kernel))
+
+
 def cases_of_workload(
     work: Workload,
     machines: Sequence[Machine],

@@ -37,6 +37,7 @@ class LoadedModule:
     prediction must assume because of how the code was made; `toolchain` who made it;
     `without_machine_code` why there is none, where there might have been. `templates` are kernels
     that nothing instantiates, with the names of their parameters, such as `tiled<T, N>`.
+    `parameter_labels` are the names of the kernel's parameters where only the caller knows them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class LoadedModule:
     registers: int | None = None
     without_machine_code: str = ""
     templates: tuple[str, ...] = ()
+    parameter_labels: tuple[str, ...] = ()
     _make: Callable[[str], Kernel] = field(repr=False, kw_only=True)
     _make_machine: Callable[[str], Kernel] | None = field(default=None, repr=False, kw_only=True)
 
@@ -86,6 +88,9 @@ class LoadedModule:
             variables=tuple(map(_labelled, kernel.variables)),
             module_variables=tuple(map(_labelled, kernel.module_variables)),
         )
+        if self.parameter_labels and len(self.parameter_labels) == len(kernel.parameters):
+            named = zip(kernel.parameters, self.parameter_labels, strict=True)
+            kernel = replace(kernel, parameters=tuple(replace(p, label=n) for p, n in named))
         if self.registers is None:
             return kernel
         given = replace(kernel.resources, registers=self.registers, source="given by the user")
@@ -148,6 +153,26 @@ def load_bytes(
     else:
         module = _load_cuda(data, name, compute_capability, architecture, kernels, options, cache)
     return replace(module, registers=registers)
+
+
+def load_compiled(
+    ptx: str, cubin: bytes, *, name: str, maker: str, cache: Cache | None = None
+) -> LoadedModule:
+    """What another compiler made: PTX, and the machine code that `maker` made of it.
+
+    Raises ParseError and InputError where one of them is damaged.
+    """
+    read = read_ptx(ptx, name=name)
+    made = AssembledPtx(read, cubin, read_cubin(cubin, name=name, maker=maker))
+    return LoadedModule(
+        name=name,
+        kind=FileKind.PTX,
+        architecture=made.cubin.architecture,
+        labels=read.labels,
+        toolchain=maker,
+        _make=made.kernel,
+        _make_machine=lambda mangled: made.machine_kernel(mangled, cache),
+    )
 
 
 def kernel_names(path: str | Path) -> tuple[str, ...]:

@@ -1,133 +1,70 @@
 """The source's name of a mangled kernel: `_Z5tiledILi16EEviPKfS1_Pf` is `tiled<16>`.
 
-Reads the part of the Itanium C++ ABI's mangling that names of kernels use: nested names and
-template arguments that are integers, booleans, types or names. The parameter list is left out.
+The C++ library demangles (`__cxa_demangle` of the Itanium C++ ABI); return type, parameter list,
+anonymous namespaces and ABI tags, such as Numba's, are left out.
 """
 
 from __future__ import annotations
 
-_BUILTIN_TYPES = {
-    "v": "void",
-    "b": "bool",
-    "c": "char",
-    "a": "signed char",
-    "h": "unsigned char",
-    "s": "short",
-    "t": "unsigned short",
-    "i": "int",
-    "j": "unsigned int",
-    "l": "long",
-    "m": "unsigned long",
-    "x": "long long",
-    "y": "unsigned long long",
-    "f": "float",
-    "d": "double",
-}
-_QUALIFIERS = {"P": "*", "R": "&", "K": " const", "V": " volatile"}
-_LITERAL_SUFFIXES = {"j": "u", "m": "ul", "l": "l", "x": "ll", "y": "ull"}
-_MAX_DEPTH = 32
+import ctypes
+import re
+from contextlib import suppress
+from functools import cache, lru_cache
+
+_LIBRARIES = ("libstdc++.so.6", "libc++.1.dylib")
+"""The first is there wherever NumPy and llvmlite are: they are linked with it."""
+_MAX_CHARACTERS = 1 << 14
+"""The library reads names recursively; longer ones than any compiler makes are left alone."""
+_KEPT_NAMES = 1 << 16
+
+_LEFT_OUT = re.compile(r"\(anonymous namespace\)::|\[abi:[^\[\]]*\]")
+_CLOSING = re.compile(r"> (?=>)")
 
 
-class _UnreadableError(Exception):
-    """The name uses a part of the mangling that is not read here."""
-
-
+@lru_cache(_KEPT_NAMES)
 def source_name(mangled: str) -> str:
     """The qualified name with template arguments; the mangled name itself where unreadable."""
-    if not mangled.startswith("_Z"):
+    if not mangled.startswith("_Z") or len(mangled) > _MAX_CHARACTERS:
         return mangled
+    read = _demangled(mangled)
+    if read is None:
+        return mangled
+    return _without_parameters(_CLOSING.sub(">", _LEFT_OUT.sub("", read))) or mangled
+
+
+def _without_parameters(text: str) -> str:
+    """A function's name without its parameter list, and without `void` before templates."""
+    if text.endswith(")"):
+        depth = 0
+        for at in range(len(text) - 1, -1, -1):
+            depth += (text[at] == ")") - (text[at] == "(")
+            if depth == 0:
+                text = text[:at]
+                break
+    return text.removeprefix("void ")
+
+
+def _demangled(mangled: str) -> str | None:
+    """What the C++ library makes of a name; None where it is none, or there is no library."""
+    library = _library()
+    if library is None:
+        return None
+    place = library.__cxa_demangle(mangled.encode("utf-8", "surrogateescape"), None, None, None)
+    if not place:
+        return None
     try:
-        return _NameReader(mangled).name()
-    except _UnreadableError:
-        return mangled
+        return ctypes.string_at(place).decode("utf-8", "replace")
+    finally:
+        library.free(place)
 
 
-class _NameReader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = len("_Z")
-        self._depth = 0
-
-    def name(self) -> str:
-        parts: list[str] = []
-        nested = self._take("N")
-        while self._take("K") or self._take("V"):
-            pass
-        self._take("L")  # internal linkage
-        while True:
-            if self._peek().isdigit() and (nested or not parts):
-                identifier = self._identifier()
-                if not identifier.startswith("_GLOBAL__N_"):  # an anonymous namespace
-                    parts.append(identifier)
-            elif parts and self._take("I"):
-                parts[-1] += f"<{', '.join(self._arguments())}>"
-            elif nested and self._take("E"):
-                break
-            elif nested:
-                raise _UnreadableError
-            else:
-                break
-        if not parts:
-            raise _UnreadableError
-        return "::".join(parts)
-
-    def _arguments(self) -> list[str]:
-        found: list[str] = []
-        while not self._take("E"):
-            if self._take("J"):
-                found += self._arguments()
-            else:
-                found.append(self._literal() if self._take("L") else self._type())
-        return found
-
-    def _literal(self) -> str:
-        kind = self._next()
-        end = self._text.find("E", self._at)
-        digits = self._text[self._at : end]
-        if kind not in _BUILTIN_TYPES or not digits.removeprefix("n").isdigit():
-            raise _UnreadableError
-        self._at = end + 1
-        if kind == "b":
-            return "true" if digits == "1" else "false"
-        return digits.replace("n", "-") + _LITERAL_SUFFIXES.get(kind, "")
-
-    def _type(self) -> str:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise _UnreadableError
-        try:
-            head = self._peek()
-            if head.isdigit() or head == "N":
-                return self.name()
-            self._at += 1
-            if head in _QUALIFIERS:
-                return self._type() + _QUALIFIERS[head]
-            if head in _BUILTIN_TYPES:
-                return _BUILTIN_TYPES[head]
-            raise _UnreadableError
-        finally:
-            self._depth -= 1
-
-    def _identifier(self) -> str:
-        start = self._at
-        while self._peek().isdigit():
-            self._at += 1
-        length = int(self._text[start : self._at])
-        self._at += length
-        if length == 0 or self._at > len(self._text):
-            raise _UnreadableError
-        return self._text[self._at - length : self._at]
-
-    def _peek(self) -> str:
-        return self._text[self._at : self._at + 1]
-
-    def _next(self) -> str:
-        self._at += 1
-        if self._at > len(self._text):
-            raise _UnreadableError
-        return self._text[self._at - 1]
-
-    def _take(self, character: str) -> bool:
-        taken = self._peek() == character
-        self._at += taken
-        return taken
+@cache
+def _library() -> ctypes.CDLL | None:
+    for name in _LIBRARIES:
+        with suppress(OSError, AttributeError):
+            library = ctypes.CDLL(name)
+            library.__cxa_demangle.argtypes = [ctypes.c_char_p, *3 * [ctypes.c_void_p]]
+            library.__cxa_demangle.restype = ctypes.c_void_p
+            library.free.argtypes = [ctypes.c_void_p]
+            return library
+    return None

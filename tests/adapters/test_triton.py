@@ -1,0 +1,181 @@
+"""Triton's functions: what is compiled, what is passed, and what the code computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.execution.machine_code import image
+from tests.kept import CACHE
+
+import kernelcast as kc
+from kernelcast.api import Build
+from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
+
+triton = pytest.importorskip("triton", reason="Triton is not installed (kernelcast[triton])")
+tl = pytest.importorskip("triton.language")
+
+from kernelcast.adapters.triton import forecast, perf_model  # noqa: E402
+
+BUILD = Build(cache=CACHE)
+N = 4096
+
+
+@triton.jit
+def scaled(x, y, n, factor, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n) * factor, i < n)
+
+
+@triton.jit
+def column_sums(x, y, rows, stride, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for row in range(rows):
+        total += tl.load(x + row * stride + i)
+    tl.store(y + i, total)
+
+
+@triton.jit
+def product(a, b, c, n, SIZE: tl.constexpr):
+    r = tl.arange(0, SIZE)
+    total = tl.zeros((SIZE, SIZE), tl.float32)
+    for start in range(0, n, SIZE):
+        left = tl.load(a + r[:, None] * n + start + r[None, :])
+        right = tl.load(b + (start + r[:, None]) * SIZE + r[None, :])
+        total += tl.dot(left, right)
+    tl.store(c + r[:, None] * SIZE + r[None, :], total)
+
+
+def of_scaled(n=N, gpu="h100-sxm", signature=None, x=None, factor=3.0, **more):
+    args = {"x": kc.f32(N) if x is None else x, "y": kc.f32(N), "n": n, "factor": factor}
+    grid = (-(-N // 256),)
+    return forecast(scaled, signature, {"BLOCK": 256}, grid, gpu, args=args, build=BUILD, **more)
+
+
+@pytest.mark.parametrize("gpu", ["h100-sxm", "rtx-4090"])
+def test_what_a_launch_computes(gpu):
+    x = np.random.default_rng(1).random(N, dtype=np.float32)
+    case = of_scaled(n=N - 5, gpu=gpu, x=x).case
+    assert case.kernel.isa == "sass"
+    y = np.frombuffer(image(case.kernel, case.launch)["y"], np.float32)
+    assert np.array_equal(y[: N - 5], 3 * x[: N - 5])
+    assert not y[N - 5 :].any()
+
+
+def test_the_metadata_says_warps_and_shared_memory():
+    size = 64
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(-3, 4, (size, size)).astype(np.float16) for _ in range(2))
+    args = {"a": a, "b": b, "c": kc.f32(size, size), "n": size}
+    found = forecast(
+        product, None, {"SIZE": size}, 1, "rtx-4090", args=args, build=BUILD,
+        compile_options={"num_warps": 2},
+    ).case  # fmt: skip
+    assert found.launch.block == (64, 1, 1)
+    assert found.launch.smem_bytes >= 2 * size * size  # at least a tile of f16
+    c = np.frombuffer(image(found.kernel, found.launch)["c"], np.float32).reshape(size, size)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def test_scratch_parameters_stand_behind_the_arguments():
+    case = of_scaled().case
+    assert list(case.launch.args) == ["x", "y", "n", "factor", "global_scratch", "profile_scratch"]
+    assert case.launch.args["global_scratch"] == 0
+    assert len(case.kernel.parameters) == 6
+
+
+def test_lengths_that_16_divides_are_compiled_as_such():
+    """As in a launch: where the mask is of whole pairs, two words are loaded at once."""
+
+    def loads(n):
+        return sum(i.opcode == "LDG" for i in of_scaled(n=n).case.kernel.instructions)
+
+    assert (loads(N), loads(N - 1)) == (1, 2)
+
+
+def test_the_number_one_is_a_constant_and_a_signature_says_otherwise():
+    args = {"x": kc.f32(1, N), "y": kc.f32(N), "rows": 1, "stride": N}
+
+    def passed(signature):
+        found = forecast(column_sums, signature, {"BLOCK": 128}, N // 128, args=args, build=BUILD)
+        return list(found.case.launch.args)[:-2]
+
+    assert passed(None) == ["x", "y", "stride"]
+    assert passed({"rows": "i32"}) == ["x", "y", "rows", "stride"]
+
+
+def test_types_are_those_of_the_signature():
+    case = of_scaled(signature={"n": "i64", "factor": "fp64"}).case
+    assert [p.size_bytes for p in case.kernel.parameters[:4]] == [8, 8, 8, 8]
+    assert [p.size_bytes for p in of_scaled().case.kernel.parameters[:4]] == [8, 8, 4, 4]
+
+
+def test_a_grid_is_computed_of_the_constants():
+    args = {"x": kc.f32(N), "y": kc.f32(N), "n": N, "factor": 1.5}
+    grid = lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), meta["num_warps"])  # noqa: E731
+    found = forecast(
+        scaled, None, {"BLOCK": 512}, grid, args=args, build=BUILD,
+        compile_options={"num_warps": 2},
+    )  # fmt: skip
+    assert found.case.launch.grid == (8, 2, 1)
+
+
+def test_a_report_names_the_lines_of_the_python_source():
+    assert "test_triton.py:" in str(of_scaled())
+
+
+def test_autotune_keeps_the_configurations_that_are_forecast_fastest():
+    configurations = [triton.Config({"BLOCK": block}, num_warps=1) for block in (32, 256, 1024)]
+    seconds = perf_model(
+        scaled, lambda meta: (triton.cdiv(N, meta["BLOCK"]),), "h100-sxm", build=BUILD
+    )
+    tuned = triton.autotune(
+        configurations, key=["n"], prune_configs_by={"perf_model": seconds, "top_k": 2}
+    )(scaled)
+    tuned.nargs = {"x": kc.f32(N), "y": kc.f32(N), "n": N, "factor": 2.0}
+    times = {c: seconds(**tuned.nargs, **c.all_kwargs()) for c in configurations}
+    assert tuned.prune_configs({}) == sorted(times, key=times.__getitem__)[:2]
+    assert len(set(times.values())) > 1
+
+
+def test_a_configuration_that_does_not_fit_takes_for_ever():
+    seconds = perf_model(product, 1, "rtx-4090", build=BUILD)
+    n = 512
+    args = {"a": kc.f32(n, n), "b": kc.f32(n, n), "c": kc.f32(n, n), "n": n}
+    assert seconds(**args, SIZE=256, num_warps=4) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"missing": "y"}, InputError, "scaled: y has no value; add y to args"),
+        ({"constexprs": {"BLOK": 1}}, NotFoundError, "did you mean BLOCK"),
+        ({"constexprs": {"BLOCK": 100}}, CompileError, "Triton does not compile it for sm_90"),
+        ({"grid": (0,)}, InputError, r"\(0,\) is no grid"),
+        ({"grid": (1, 2, 3, 4)}, InputError, "is no grid"),
+        ({"fn": len}, InputError, "'len' is no function of triton.jit"),
+        ({"args": {"x": "f32[4]"}}, InputError, "scaled: x: str is no argument"),
+        ({"args": {"x": np.zeros(4, complex)}}, InputError, "array of complex128 is no argument"),
+        ({"args": {"x": np.zeros((0, 4))}}, InputError, "has no elements"),
+        ({"args": {"n": 1 << 70}}, InputError, r"argument 2 \(n\) is 11805.*, out of range"),
+        ({"gpu": "gtx-280"}, CompileError, "Triton does not compile it for sm_13"),
+        ({"caches": "hot"}, NotFoundError, "unknown state of the caches 'hot'"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_line(change, error, message):
+    sound = {"x": kc.f32(N), "y": kc.f32(N), "n": N, "factor": 2.0}
+    given = {"fn": scaled, "constexprs": {"BLOCK": 256}, "grid": 16, "gpu": "h100-sxm"} | change
+    args = sound | given.pop("args", {})
+    args.pop(given.pop("missing", ""), None)
+    with pytest.raises(error, match=message) as caught:
+        forecast(
+            given.pop("fn"), None, given.pop("constexprs"), given.pop("grid"), given.pop("gpu"),
+            args=args, build=BUILD, **given,
+        )  # fmt: skip
+    assert "\n" not in str(caught.value)
+
+
+def test_without_triton_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "triton", None)
+    with pytest.raises(ToolError, match=r"pip install 'kernelcast\[triton\]'"):
+        of_scaled()
