@@ -12,13 +12,18 @@ from kernelcast.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One configuration of a kernel: what a model predicts and what a GPU took."""
+    """One configuration of a kernel: what a model predicts and what a GPU took.
+
+    `low_s` and `high_s` are the model's interval, None where it gives none.
+    """
 
     kernel: str
     configuration: int
     launch: str
     predicted_s: float
     measured_s: float
+    low_s: float | None = None
+    high_s: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -29,6 +34,13 @@ class Comparison:
     def error(self) -> float:
         """|predicted - measured| / measured."""
         return abs(self.ratio - 1)
+
+    @property
+    def is_covered(self) -> bool | None:
+        """Whether the interval holds the measured time; None where there is no interval."""
+        if self.low_s is None or self.high_s is None:
+            return None
+        return self.low_s <= self.measured_s <= self.high_s
 
 
 Comparisons = Sequence[Comparison]
@@ -64,6 +76,13 @@ def regret(comparisons: Comparisons) -> float:
     less one: what following the predictions costs."""
     chosen = min(comparisons, key=lambda c: c.predicted_s)
     return chosen.measured_s / min(c.measured_s for c in comparisons) - 1
+
+
+def coverage(comparisons: Comparisons) -> float | None:
+    """Of the comparisons with an interval, the share whose interval holds the measured time; None
+    where there is no interval."""
+    covered = [c.is_covered for c in comparisons if c.is_covered is not None]
+    return sum(covered) / len(covered) if covered else None
 
 
 def worst(comparisons: Comparisons, count: int) -> Comparisons:

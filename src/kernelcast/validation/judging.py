@@ -153,7 +153,26 @@ def _compare(
 
 
 def _comparison(one: TimedWorkload, cases: Sequence[Case], model: Model) -> Comparison:
-    predicted_s = sum(model.predict(case).time_s * case.launch.repeat for case in cases)
+    said = [(model.predict(case), case.launch.repeat) for case in cases]
+    predicted_s = sum(p.time_s * times for p, times in said)
     if not 0 < predicted_s < math.inf:
         raise UnsupportedError(f"{model.name} predicts {predicted_s} s")
-    return Comparison(one.kernel, one.configuration, one.label, predicted_s, one.measured_s)
+    return Comparison(
+        one.kernel,
+        one.configuration,
+        one.label,
+        predicted_s,
+        one.measured_s,
+        _sum((p.low_s, times) for p, times in said),
+        _sum((p.high_s, times) for p, times in said),
+    )
+
+
+def _sum(bounds: Iterable[tuple[float | None, int]]) -> float | None:
+    """The bound of launches one after the other; None where one has none."""
+    total = 0.0
+    for seconds, times in bounds:
+        if seconds is None:
+            return None
+        total += seconds * times
+    return total

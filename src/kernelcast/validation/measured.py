@@ -59,6 +59,11 @@ class Score:
         return accuracy.error_quantile(self.comparisons, 0.9)
 
     @property
+    def coverage(self) -> float | None:
+        """The share of the measured times that the predictions' intervals hold."""
+        return accuracy.coverage(self.comparisons)
+
+    @property
     def ratio(self) -> float:
         """The geometric mean of predicted over measured time."""
         return accuracy.mean_ratio(self.comparisons)

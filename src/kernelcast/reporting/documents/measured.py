@@ -33,7 +33,9 @@ class MeasuredLaunch(Struct, frozen=True):
 class MeasuredModel(Struct, frozen=True):
     """What one model's predictions are worth: errors are |predicted - measured| / measured, `ratio`
     the geometric mean, `tau` Kendall's of the order, `regret` what the configuration predicted to
-    be the fastest takes longer than the fastest; `worst` are the launches that are off most."""
+    be the fastest takes longer than the fastest; `coverage` the share of
+    the times that lie in the model's interval, null where it gives none; `worst` are the launches
+    that are off most."""
 
     median_error: NotNegative
     mean_error: NotNegative
@@ -41,6 +43,7 @@ class MeasuredModel(Struct, frozen=True):
     ratio: NotNegative
     tau: float | None
     regret: float
+    coverage: NotNegative | None
     launches: list[MeasuredLaunch]
     worst: list[MeasuredLaunch]
 
@@ -87,6 +90,7 @@ def _model(score: Score) -> MeasuredModel:
         ratio=score.ratio,
         tau=score.tau,
         regret=score.regret,
+        coverage=score.coverage,
         launches=[_launch(c) for c in score.comparisons],
         worst=[_launch(c) for c in score.worst],
     )

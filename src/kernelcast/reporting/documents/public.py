@@ -24,6 +24,7 @@ class AccuracyRow(Struct, frozen=True):
     ratio: NotNegative | None
     tau: float | None
     regret: float | None
+    coverage: NotNegative | None
     missing: list[str]
 
 
@@ -53,5 +54,6 @@ def _row(row: SetAccuracy) -> AccuracyRow:
         ratio=score.ratio if score else None,
         tau=row.tau,
         regret=row.regret,
+        coverage=score.coverage if score else None,
         missing=list(row.missing),
     )

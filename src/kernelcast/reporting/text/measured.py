@@ -20,7 +20,8 @@ def render(document: MeasuredDocument, *, brief: bool) -> RenderableType:
     notes = Text(
         "Errors are |predicted - measured| / measured; pred. / meas. is a geometric mean; tau is "
         "Kendall's, of the order of the configurations; regret is what the configuration predicted "
-        "to be the fastest takes longer than the fastest."
+        "to be the fastest takes longer than the fastest; covered are the times that lie in the "
+        "model's interval."
     )
     worst = [section(f"Worst by {n}", _worst(model.worst)) for n, model in document.models.items()]
     counters, missing = document.counters, document.missing
@@ -50,7 +51,7 @@ def _answer(document: MeasuredDocument) -> str:
 
 def _models(document: MeasuredDocument) -> RenderableType:
     table = columns(
-        "model", "launches", "median", "mean", "90 %", "pred. / meas.", "tau", "regret",
+        "model", "launches", "median", "mean", "90 %", "pred. / meas.", "tau", "regret", "covered",
         left=("model",),
     )  # fmt: skip
     for name, model in document.models.items():
@@ -61,6 +62,7 @@ def _models(document: MeasuredDocument) -> RenderableType:
             digits(model.ratio),
             "-" if model.tau is None else f"{model.tau:.2f}",
             percent(model.regret),
+            "-" if model.coverage is None else percent(model.coverage),
         )
     return table
 

@@ -7,7 +7,7 @@ from kernelcast.reporting.figures import digits, percent
 
 _HEAD = (
     "| kernels | GPU | launches | median error | mean | 90 % "
-    "| predicted / measured | tau | regret |"
+    "| predicted / measured | tau | regret | covered |"
 )
 
 _MODEL_HEAD = "| model "
@@ -18,7 +18,7 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     several = len({row.model for row in document.sets}) > 1
     lines = [_row(row, with_model=several) for row in document.sets if row.launches]
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
-    return "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 7}", *lines])
+    return "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
 
 
 def _row(row: AccuracyRow, *, with_model: bool) -> str:
@@ -33,6 +33,7 @@ def _row(row: AccuracyRow, *, with_model: bool) -> str:
         "-" if row.ratio is None else digits(row.ratio),
         "-" if row.tau is None else f"{row.tau:.2f}",
         _percent(row.regret),
+        _percent(row.coverage),
     )
     return f"| {' | '.join(cells)} |"
 
