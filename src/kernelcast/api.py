@@ -39,7 +39,7 @@ from kernelcast.ir import Array, CacheState, Kernel, Launch
 from kernelcast.machines import DEFAULT_GPU
 from kernelcast.machines.loader import apply_overrides, load_machine, machine_names
 from kernelcast.machines.machine import Machine
-from kernelcast.models import default_model_name, model_names, read_model
+from kernelcast.models import default_model_name, fast_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.reporting.printed import Clocks, Costs, Curve, Explanation, Explored, Forecast
@@ -309,7 +309,7 @@ def explore(
     if not machines or any(machine != machines[0] for machine in machines):
         raise InputError("cases of one machine are expected", where="explore")
     space = design_space(machines[0], [read_axis(text) for text in sweeps])
-    names = models or (default_model_name(),)
+    names = models or (fast_model_name(),)
     return Explored.of(
         explored(
             space,
@@ -340,7 +340,7 @@ def dvfs(
     no machine has, or where the machine does not know the memory's own, and as `predict` does.
     """
     clocks = sm_hz or usual_clocks(case.machine)
-    return Clocks.of(clock_curve(case, _model(model), clocks, memory_hz))
+    return Clocks.of(clock_curve(case, _model(model or fast_model_name()), clocks, memory_hz))
 
 
 def what_if(

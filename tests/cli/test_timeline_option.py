@@ -29,7 +29,7 @@ def test_predict_writes_all_launches_and_explain_the_one(run, tmp_path):
 
 def test_models_that_simulate_no_warps_have_none(run, tmp_path):
     file = tmp_path / "out.json"
-    outcome = run("predict", REDUCTION, "--timeline", file)
+    outcome = run("predict", REDUCTION, "--model", "volkov", "--timeline", file)
     assert (outcome.status, outcome.err.count("\n")) == (2, 1)
     assert "no model here simulates warps" in outcome.err
     assert not file.exists()

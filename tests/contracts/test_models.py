@@ -30,9 +30,10 @@ from kernelcast.profiling.profile import Footprint
 
 load_machine = functools.cache(read_machine)
 MODELS = model_names()
-SMALL: Mapping[str, Mapping[str, Any]] = {"teg": {"instructions": 20_000}}
+_FEW: Mapping[str, Any] = {"instructions": 20_000}
+SMALL: Mapping[str, Mapping[str, Any]] = {"auto": _FEW, "teg": _FEW}
 """What models are told to be fast enough here."""
-NOISE = {"teg": 0.05, "baghsorkhi": 1e-3}
+NOISE = {"auto": 0.05, "teg": 0.05, "baghsorkhi": 1e-3}
 """What a model may be slower by where it should be faster: warps that are simulated come in another
 order, and Baghsorkhi's hide less of a wait where conflicts on banks keep them less busy."""
 MACHINES = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "h100-sxm")

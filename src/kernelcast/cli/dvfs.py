@@ -38,7 +38,7 @@ _HERTZ = "HZ[,HZ...]|START:STOP:STEP"
     help="Clocks of the memory in Hz, each with all of the SMs'.  [default: the GPU's]",
 )
 @gpu_options()
-@model_options()
+@model_options("fast")
 @launch_options
 @source_options
 @sampling_options

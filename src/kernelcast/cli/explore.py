@@ -76,7 +76,7 @@ _PATH = click.Path(path_type=Path)
     help="Predict on Dask: --workers of its own here, or those of a scheduler.",
 )
 @gpu_options()
-@model_options()
+@model_options("fast")
 @launch_options
 @source_options
 @sampling_options

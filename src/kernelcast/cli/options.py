@@ -207,14 +207,20 @@ class ModelFlags:
 
     def models(self) -> tuple[Model, ...]:
         """The models asked for, each once; raises as `kernelcast.models.read_model` does."""
-        from kernelcast.models import default_model_name, model_names, read_model
+        from kernelcast.models import (
+            default_model_name,
+            fast_model_name,
+            model_names,
+            read_model,
+        )
 
+        own = {"default": default_model_name(), "fast": fast_model_name()}
         chosen: list[str] = []
         for text in self.model:
             if text == "all":
                 chosen += [default_model_name(), *model_names()]
             else:
-                chosen.append(default_model_name() if text == "default" else text)
+                chosen.append(own.get(text, text))
         return tuple(dict.fromkeys(map(read_model, chosen)))
 
 
@@ -231,7 +237,8 @@ def model_options(default: str = "default") -> Decorator:
             callback=split_names,
             shell_complete=complete_models,
             help="Performance models; `kernelcast models` lists them. NAME:PARAMETER=VALUE sets a "
-            "parameter; `kernelcast models NAME` lists those.",
+            "parameter; `kernelcast models NAME` lists those. `fast` is the model for thousands of "
+            "launches.",
         ),
     )
 

@@ -28,7 +28,12 @@ def model_names() -> tuple[str, ...]:
 
 
 def default_model_name() -> str:
-    """The model used where none is asked for; `docs/models/volkov.md` says why."""
+    """The model used where none is asked for; `docs/models/auto.md` says why."""
+    return "auto"
+
+
+def fast_model_name() -> str:
+    """The model used where none is asked for and thousands of launches are forecast."""
     return "volkov"
 
 

@@ -254,6 +254,8 @@ class Played:
         used[str(Bottleneck.L1_BANDWIDTH)] = found.l1_busy / (found.cycles * found.sms)
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
         used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
+        if Removal.ATOMIC_CONFLICTS not in self.removed:
+            used[str(Bottleneck.ATOMICS)] = in_turn(self.case, _BY) / self.time.cycles
         if Removal.BLOCK_LAUNCH not in self.removed:
             used[str(Bottleneck.BLOCK_LAUNCHES)] = block_launch_cycles(self.case) / self.time.cycles
         return used

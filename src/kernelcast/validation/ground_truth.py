@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kernelcast.ir.launch import CacheState
+from kernelcast.machines.machine import Machine
+from kernelcast.measuring.ground_truth_raw import Measured
 from kernelcast.validation.accuracy import Comparison, mean_factor, mean_ratio, order_tau
+from kernelcast.validation.judging import TimedWorkload, known_workload
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,17 @@ def mean_tau(scores: Iterable[KernelScore]) -> float | None:
     """The mean of the kernels' taus; None where no kernel has one."""
     taus = [score.tau for score in scores if score.tau is not None]
     return sum(taus) / len(taus) if taus else None
+
+
+def timed_launch(one: Measured, chip: Machine, *, is_warm: bool = False) -> TimedWorkload:
+    """What is compared: the measured time, the cost of an empty launch as models count it.
+
+    Two events lie `empty_s` apart where nothing happens between them; a forecast adds
+    `launch.overhead` to what the kernel does.
+    """
+    # Cold is after the L2 cache was filled with what need not be written back.
+    times, caches = (one.warm, CacheState.WARM) if is_warm else (one.cold, CacheState.FLUSHED)
+    overhead = chip.get("launch.overhead") or 0.0
+    seconds = max(times.median - one.empty_s, 0.0) + overhead
+    work = known_workload(one.kernel, one.launch, caches)
+    return TimedWorkload(one.kernel, one.configuration, str(one.launch), seconds, work)

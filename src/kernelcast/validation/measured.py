@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kernelcast.errors import InputError
 from kernelcast.execution.trace import Progress
@@ -21,6 +22,8 @@ from kernelcast.validation import accuracy
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.counter_scores import CounterScore, counter_scores
 from kernelcast.validation.judging import TimedWorkload, judge, nothing_compared, of_kernels
+
+_Drawn = TypeVar("_Drawn")
 
 _WORST = 5
 _SEED = 2026
@@ -176,8 +179,12 @@ def _chosen(found: Measurements, choice: Choice, file: str) -> dict[int, Observa
     ]
     if not fitting:
         raise InputError(f"nothing took {choice.least_s:g} s or longer", where=file)
-    drawn = random.Random(_SEED).sample(fitting, min(choice.count, len(fitting)))
-    return {at: found.observations[at] for at in sorted(drawn)}
+    return {at: found.observations[at] for at in sorted(drawn_of(fitting, choice.count))}
+
+
+def drawn_of(every: Sequence[_Drawn], count: int) -> list[_Drawn]:
+    """At most `count` of all, drawn at random, the same in every run."""
+    return random.Random(_SEED).sample(every, min(count, len(every)))
 
 
 def _timed(

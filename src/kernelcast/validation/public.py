@@ -16,18 +16,22 @@ import msgspec
 from kernelcast.errors import InputError, KernelcastError
 from kernelcast.forecasting.build import Build
 from kernelcast.machines.loader import apply_overrides, load_machine
+from kernelcast.measuring.ground_truth_raw import read_ground_truth
 from kernelcast.models import default_model_name, load_model
 from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison, require_scipy
-from kernelcast.validation.measured import Choice, Score, validate_measured
+from kernelcast.validation.ground_truth import timed_launch
+from kernelcast.validation.judging import judge
+from kernelcast.validation.measured import Choice, Score, drawn_of, validate_measured
 
 
 class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One set: a file of measurements and the workloads that its kernels are.
 
-    `data` is the file, wherever it lies in the folder of the data. The workload is `workload`, one
+    `ground_truth` is a file of the kernels with known results, beside the list of sets. Else `data`
+    is the file, wherever it lies in the folder of the data. The workload is `workload`, one
     for every kernel of the file that `kernels` translates to the name in the code, or every source
     in `folder` that is named as a kernel, but those `without`. `settings` replace numbers of the
     machine, `nvrtc` names the compiler, and what took less than `longer_than_us` is left out.
@@ -35,7 +39,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     title: str
     gpu: str
-    data: str
+    data: str = ""
     workload: str = ""
     kernels: Mapping[str, str] = {}
     folder: str = ""
@@ -43,6 +47,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: tuple[str, ...] = ()
     nvrtc: str | None = None
     longer_than_us: float = 0.0
+    ground_truth: str = ""
 
 
 class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,14 +130,41 @@ def accuracy_of_set(
 ) -> tuple[SetAccuracy, ...]:
     """What every model's predictions of one set are worth; the default model's without `models`."""
     models = models or (load_model(default_model_name()),)
-    names = [model_label(model) for model in models]
+    if one.ground_truth:
+        by_model, gaps = _ground_truth(one, workloads, launches, models)
+    else:
+        by_model, gaps = _published(one, workloads, data, sources, launches, models)
+    return tuple(_row(one, name, by_model.get(name, ()), gaps) for name in map(model_label, models))
+
+
+_ByModel = tuple[Mapping[str, Sequence[Comparison]], Sequence[str]]
+"""Comparisons by the model's label, and what is missing."""
+
+
+def _ground_truth(one: PublicSet, folder: Path, launches: int, models: Sequence[Model]) -> _ByModel:
+    """Launches of the kernels with known results, drawn at random."""
+    found = read_ground_truth(str(folder / one.ground_truth))
+    chip = apply_overrides(load_machine(one.gpu), one.settings)
+    drawn = drawn_of(found.measured, launches)
+    judged = judge([timed_launch(launch, chip) for launch in drawn], chip, models)
+    return judged.compared, judged.missing
+
+
+def _published(
+    one: PublicSet,
+    workloads: Path,
+    data: Path,
+    sources: Path,
+    launches: int,
+    models: Sequence[Model],
+) -> _ByModel:
+    """Launches of a published file, as many of each of its workloads."""
     files = sorted(data.glob(f"**/{one.data}"))
     if not files:
-        missing = (f"no {one.data} in {data}",)
-        return tuple(_row(one, name, {}, missing) for name in names)
+        return {}, (f"no {one.data} in {data}",)
     runs = list(_runs(one, workloads))
     build = _build(one, sources, workloads)
-    by_kernel: dict[str, dict[str, list[Comparison]]] = {name: {} for name in names}
+    by_model: dict[str, list[Comparison]] = {}
     gaps: list[str] = []
     for run in runs:
         try:
@@ -143,9 +175,8 @@ def accuracy_of_set(
             continue
         gaps += left
         for name, score in scores.items():
-            for comparison in score.comparisons:
-                by_kernel[name].setdefault(comparison.kernel, []).append(comparison)
-    return tuple(_row(one, name, by_kernel[name], gaps) for name in names)
+            by_model.setdefault(name, []).extend(score.comparisons)
+    return by_model, gaps
 
 
 def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
@@ -190,21 +221,20 @@ def _compared(
 
 
 def _row(
-    one: PublicSet,
-    model: str,
-    by_kernel: Mapping[str, Sequence[Comparison]],
-    gaps: Sequence[str],
+    one: PublicSet, model: str, comparisons: Sequence[Comparison], gaps: Sequence[str]
 ) -> SetAccuracy:
-    if not by_kernel:
+    if not comparisons:
         return SetAccuracy(one.title, one.gpu, model, None, None, None, tuple(gaps))
-    whole = Score(tuple(c for part in by_kernel.values() for c in part))
+    by_kernel: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        by_kernel.setdefault(comparison.kernel, []).append(comparison)
     scores = [Score(tuple(part)) for part in by_kernel.values() if len(part) > 1]
     taus = [score.tau for score in scores if score.tau is not None]
     return SetAccuracy(
         title=one.title,
         gpu=one.gpu,
         model=model,
-        score=whole,
+        score=Score(tuple(comparisons)),
         tau=sum(taus) / len(taus) if taus else None,
         regret=sum(score.regret for score in scores) / len(scores) if scores else None,
         missing=tuple(gaps),

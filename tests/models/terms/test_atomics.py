@@ -165,9 +165,10 @@ def test_requests_anywhere_take_turns_of_all_slices(words, measured_ns):
 
 
 def test_a_launch_of_them_is_bound_by_them(made):
-    forecast = api.predict(made("a100-sxm-80gb", 1, blocks=4096))
-    assert forecast.bottleneck is Bottleneck.ATOMICS
-    assert any("atomics on one address" in text for text in forecast.assumptions)
+    case = made("a100-sxm-80gb", 1, blocks=4096)
+    bounds, played = api.predict(case, "volkov"), api.predict(case, "teg")
+    assert bounds.bottleneck is played.bottleneck is Bottleneck.ATOMICS
+    assert any("atomics on one address" in text for text in bounds.assumptions)
 
 
 @pytest.mark.parametrize("isa", ["ptx", "sass"])

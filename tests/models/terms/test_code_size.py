@@ -29,7 +29,7 @@ def warnings(tmp_path):
             grid=2, block=32, args={"x": api.f32(32), "rarely": rarely}, kernel="long_way"
         )
         kernel = api.load(file, gpu=gpu, kernel="long_way", build=build)
-        forecast = api.predict(api.case(kernel, launch, gpu, build=build))
+        forecast = api.predict(api.case(kernel, launch, gpu, build=build), "volkov")
         return [text for text in forecast.warnings if text.startswith("fetching instructions")]
 
     return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from kernelcast.cli.options import (
@@ -14,11 +12,6 @@ from kernelcast.cli.options import (
     model_options,
     output_options,
 )
-
-if TYPE_CHECKING:
-    from kernelcast.machines.machine import Machine
-    from kernelcast.measuring.ground_truth_raw import Measured
-    from kernelcast.validation.judging import TimedWorkload
 
 
 @click.command("ground-truth")
@@ -45,7 +38,7 @@ def command(
     from kernelcast.measuring.ground_truth_raw import read_ground_truth
     from kernelcast.reporting.documents.ground_truth import ground_truth_document
     from kernelcast.validation.accuracy import require_scipy
-    from kernelcast.validation.ground_truth import kernel_scores
+    from kernelcast.validation.ground_truth import kernel_scores, timed_launch
     from kernelcast.validation.judging import judge, nothing_compared, of_kernels
 
     require_scipy()
@@ -54,7 +47,7 @@ def command(
     chip = gpus.machine()
     with progress_bar("predicting", output.quiet) as progress:
         judged = judge(
-            [_timed(one, l2, chip) for one in chosen],
+            [timed_launch(one, chip, is_warm=l2 == "warm") for one in chosen],
             chip,
             models.models(),
             skips_models=models.is_all,
@@ -67,20 +60,3 @@ def command(
     if not only:
         missing = (*found.missing, *missing)
     output.show(ground_truth_document(scores, found.device, chip.name, chip.title, l2, missing))
-
-
-def _timed(one: Measured, l2: str, chip: Machine) -> TimedWorkload:
-    """What is compared: the measured time, the cost of an empty launch as models count it.
-
-    Two events lie `empty_s` apart where nothing happens between them; a forecast adds
-    `launch.overhead` to what the kernel does.
-    """
-    from kernelcast.ir.launch import CacheState
-    from kernelcast.validation.judging import TimedWorkload, known_workload
-
-    # Cold is after the L2 cache was filled with what need not be written back.
-    times, caches = (one.cold, CacheState.FLUSHED) if l2 == "cold" else (one.warm, CacheState.WARM)
-    overhead = chip.get("launch.overhead") or 0.0
-    seconds = max(times.median - one.empty_s, 0.0) + overhead
-    work = known_workload(one.kernel, one.launch, caches)
-    return TimedWorkload(one.kernel, one.configuration, str(one.launch), seconds, work)

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kernelcast.reporting.documents.base import Natural, NotNegative
+from kernelcast.validation.intervals import IntervalScore, interval_scores
 from kernelcast.validation.public import SetAccuracy
 
 
@@ -28,17 +29,53 @@ class AccuracyRow(Struct, frozen=True):
     missing: list[str]
 
 
+class IntervalRow(Struct, frozen=True):
+    """The factors of a model's interval on chips that were measured from end to end, or on others:
+    fitted to one half of the launches, `held` the share of the other half's times between them;
+    `used_low` and `used_high` are those of forecasts."""
+
+    model: str
+    is_measured: bool
+    fitted: Natural
+    judged: Natural
+    low: NotNegative
+    high: NotNegative
+    held: NotNegative
+    used_low: NotNegative
+    used_high: NotNegative
+
+
 class PublicDocument(Struct, frozen=True):
-    """All that `validate public --json` prints."""
+    """All that `validate public --json` prints; `intervals` for models that forecasts rest on."""
 
     schema: Literal["kernelcast/validate/1"]
     set: Literal["public"]
     sets: list[AccuracyRow]
+    intervals: list[IntervalRow]
 
 
 def public_document(rows: Sequence[SetAccuracy]) -> PublicDocument:
     """The rows of all sets."""
-    return PublicDocument("kernelcast/validate/1", "public", [_row(row) for row in rows])
+    return PublicDocument(
+        "kernelcast/validate/1",
+        "public",
+        [_row(row) for row in rows],
+        [_interval(score) for score in interval_scores(rows)],
+    )
+
+
+def _interval(score: IntervalScore) -> IntervalRow:
+    return IntervalRow(
+        model=score.model,
+        is_measured=score.is_measured,
+        fitted=score.fitted,
+        judged=score.judged,
+        low=score.factors.low,
+        high=score.factors.high,
+        held=score.held,
+        used_low=score.used.low,
+        used_high=score.used.high,
+    )
 
 
 def _row(row: SetAccuracy) -> AccuracyRow:

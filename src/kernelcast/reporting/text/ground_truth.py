@@ -12,7 +12,17 @@ from kernelcast.reporting.layout import bullets, columns, section, spaced
 
 def render(document: GroundTruthDocument, *, brief: bool) -> RenderableType:
     """One line per model; unless `brief`, a table of its kernels and what could not be compared."""
-    names = ("model", "kernels", "launches", "pred. / meas.", "error", "median", "90 %", "tau", "covered")
+    names = (
+        "model",
+        "kernels",
+        "launches",
+        "pred. / meas.",
+        "error",
+        "median",
+        "90 %",
+        "tau",
+        "covered",
+    )
     totals = columns(*names, left=("model",))
     for name, model in document.models.items():
         totals.add_row(
@@ -28,9 +38,9 @@ def render(document: GroundTruthDocument, *, brief: bool) -> RenderableType:
     if brief:
         return spaced([title, totals])
     notes = Text(
-        "Geometric means; error is by how much a time is off in either direction, half and 90 % of "
-        "the launches are off by the next two or less; tau is Kendall's, of the order of a kernel's "
-        "configurations; covered are the times that lie in the model's interval."
+        "Geometric means; error is by how much a time is off in either direction, half and 90 % "
+        "of the launches are off by the next two or less; tau is Kendall's, of the order of a "
+        "kernel's configurations; covered are the times that lie in the model's interval."
     )
     tables = [section(name, _kernels(model)) for name, model in document.models.items()]
     gaps = section("Not compared", bullets(document.missing)) if document.missing else None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from kernelcast.reporting.documents.public import AccuracyRow, PublicDocument
+from collections.abc import Sequence
+
+from kernelcast.reporting.documents.public import AccuracyRow, IntervalRow, PublicDocument
 from kernelcast.reporting.figures import digits, percent
 
 _HEAD = (
     "| kernels | GPU | launches | median error | mean | 90 % "
     "| predicted / measured | tau | regret | covered |"
+)
+
+_INTERVALS_HEAD = (
+    "| interval of | chips | fitted to | low | high | judged by | held | low in use | high in use |"
 )
 
 _MODEL_HEAD = "| model "
@@ -18,7 +24,19 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     several = len({row.model for row in document.sets}) > 1
     lines = [_row(row, with_model=several) for row in document.sets if row.launches]
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
-    return "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
+    table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
+    return f"{table}\n\n{_intervals(document.intervals)}" if document.intervals else table
+
+
+def _intervals(rows: Sequence[IntervalRow]) -> str:
+    """What fits the intervals, and what the other half of the launches says of it."""
+    lines = [
+        f"| {row.model} | {'measured' if row.is_measured else 'others'} | {row.fitted} "
+        f"| {row.low:.3f} | {row.high:.3f} | {row.judged} | {percent(row.held)} "
+        f"| {row.used_low:.3f} | {row.used_high:.3f} |"
+        for row in rows
+    ]
+    return "\n".join([_INTERVALS_HEAD, f"|---|---|{'---:|' * 7}", *lines])
 
 
 def _row(row: AccuracyRow, *, with_model: bool) -> str:

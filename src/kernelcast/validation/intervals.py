@@ -1,0 +1,95 @@
+"""The factors of intervals, fitted to one half of the launches compared and judged by the other.
+
+A kernel's launches are all in the same half; where a set holds few kernels, its launches are shared
+out one by one. Which half is drawn by a hash of the name, so that it is the same for everybody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernelcast.machines.loader import load_machine
+from kernelcast.models.terms.trust import FITTED, Factors, is_measured
+from kernelcast.validation.accuracy import Comparison, nearest_rank
+from kernelcast.validation.public import SetAccuracy
+
+_TAIL = 0.05
+"""Of the launches fitted to, the share that is left out at either end: the interval holds 90 %."""
+_FEW_KERNELS = 3
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Comparisons to fit to, and others to judge by."""
+
+    fitted: tuple[Comparison, ...]
+    judged: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True)
+class IntervalScore:
+    """Factors fitted to one half, and the share of the other's times that they hold.
+
+    `is_measured` says of which chips (`models.terms.trust`); `used` are the factors that forecasts
+    have.
+    """
+
+    model: str
+    is_measured: bool
+    fitted: int
+    judged: int
+    factors: Factors
+    held: float
+    used: Factors
+
+
+def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
+    """For every model whose forecasts get an interval, and either kind of chip, what fits."""
+    sets: dict[tuple[str, bool], list[Sequence[Comparison]]] = {}
+    for row in rows:
+        kind = row.model, is_measured(load_machine(row.gpu))
+        if row.score and kind in FITTED:
+            sets.setdefault(kind, []).append(row.score.comparisons)
+    scores = []
+    for kind, own in sets.items():
+        parts = halves(own)
+        if parts.fitted and parts.judged:
+            factors = fitted_factors(parts.fitted)
+            held = share_held(parts.judged, factors)
+            counts = len(parts.fitted), len(parts.judged)
+            scores.append(IntervalScore(*kind, *counts, factors, held, FITTED[kind]))
+    return tuple(scores)
+
+
+def halves(sets: Iterable[Sequence[Comparison]]) -> Halves:
+    """Every set in two; comparisons without an interval have the forecast for both its ends."""
+    parts: tuple[list[Comparison], list[Comparison]] = ([], [])
+    for comparisons in sets:
+        has_few = len({c.kernel for c in comparisons}) <= _FEW_KERNELS
+        for c in comparisons:
+            name = f"{c.kernel} {c.configuration}" if has_few else c.kernel
+            parts[hashlib.sha256(name.encode()).digest()[0] & 1].append(c)
+    return Halves(tuple(parts[0]), tuple(parts[1]))
+
+
+def fitted_factors(comparisons: Sequence[Comparison]) -> Factors:
+    """The factors with which a twentieth of the times lie below the interval, and one above."""
+    below = nearest_rank([c.measured_s / _low(c) for c in comparisons], _TAIL)
+    above = nearest_rank([c.measured_s / _high(c) for c in comparisons], 1 - _TAIL)
+    return Factors(below, above)
+
+
+def share_held(comparisons: Sequence[Comparison], factors: Factors) -> float:
+    """The share of the measured times that lie in the interval with these factors."""
+    held = (factors.low * _low(c) <= c.measured_s <= factors.high * _high(c) for c in comparisons)
+    return sum(held) / len(comparisons)
+
+
+def _low(c: Comparison) -> float:
+    return c.predicted_s if c.low_s is None else c.low_s
+
+
+def _high(c: Comparison) -> float:
+    return c.predicted_s if c.high_s is None else c.high_s

@@ -1,0 +1,83 @@
+"""The default model: what it takes from the simulation, from the bounds, and from measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelcast import api
+from kernelcast.errors import UnsupportedError
+from kernelcast.models.teg import Teg
+from kernelcast.models.terms import trust
+
+SAXPY = Path(__file__).parents[2] / "examples" / "saxpy.cu"
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """The same launch on a chip that was measured, on one of its kin that was not, and others."""
+    found = {}
+    for gpu in ("h100-sxm", "h100-pcie", "rtx-4090", "gtx-1080"):
+        kernel = api.load(SAXPY, gpu=gpu)
+        found[gpu] = api.case(kernel, api.workload(SAXPY).launches[0], gpu)
+    return found
+
+
+def test_the_time_is_that_of_the_simulation(cases):
+    case = cases["h100-sxm"]
+    auto, teg, volkov = (api.predict(case, model) for model in ("auto", "teg", "volkov"))
+    assert (auto.cycles, auto.breakdown, auto.bounds) == (teg.cycles, teg.breakdown, teg.bounds)
+    assert auto.needed_warps == volkov.needed_warps
+    assert auto.simulated is not None
+
+
+def test_the_interval_is_that_of_the_sample_times_what_measurements_left_open(cases):
+    for gpu, is_measured in (("h100-sxm", True), ("h100-pcie", False), ("rtx-4090", False)):
+        auto, teg = (api.predict(cases[gpu], model) for model in ("auto", "teg"))
+        factors = trust.FITTED["teg", is_measured]
+        low, high = (teg.time_s if end is None else end for end in (teg.low_s, teg.high_s))
+        assert auto.low_s == pytest.approx(low * factors.low)
+        assert auto.high_s == pytest.approx(high * factors.high)
+
+
+def test_intervals_are_wider_on_chips_that_were_not_measured():
+    for model in ("teg", "volkov"):
+        measured, others = trust.FITTED[model, True], trust.FITTED[model, False]
+        assert others.high / others.low > measured.high / measured.low
+
+
+def test_chips_that_nobody_compared_are_named(cases):
+    def remarks(gpu: str) -> list[str]:
+        forecast = api.predict(cases[gpu])
+        return [text for text in forecast.assumptions if "outside what was validated" in text]
+
+    assert not remarks("h100-sxm")
+    assert "compute capability 8.9" in remarks("rtx-4090")[0]
+
+
+def test_chips_before_those_that_were_compared_have_the_bounds(cases):
+    auto, volkov = (api.predict(cases["gtx-1080"], model) for model in ("auto", "volkov"))
+    assert (auto.cycles, auto.breakdown) == (volkov.cycles, volkov.breakdown)
+    assert auto.simulated is None
+
+
+def test_what_cannot_be_played_has_the_bounds_and_says_why(cases, monkeypatch):
+    def refuses(*_):
+        raise UnsupportedError("no such thing")
+
+    monkeypatch.setattr(Teg, "predict", refuses)
+    case = cases["h100-sxm"]
+    auto, volkov = (api.predict(case, model) for model in ("auto", "volkov"))
+    assert auto.cycles == volkov.cycles
+    assert "no such thing" in auto.assumptions[0]
+    assert volkov.high_s
+    factors = trust.FITTED["volkov", True]
+    assert auto.high_s == pytest.approx(volkov.high_s * factors.high)
+
+
+def test_sweeps_take_the_fast_model(cases):
+    case = cases["h100-sxm"]
+    explored, clocks = api.explore([case], ["sm.count=132"]), api.dvfs(case, sm_hz=[1e9])
+    assert {row.model.name for row in explored.sweep.rows} == {"volkov"}
+    assert clocks.nominal.model.name == "volkov"

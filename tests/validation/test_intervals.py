@@ -1,0 +1,76 @@
+"""Intervals: fitted to one half of the launches, judged by the other."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from kernelcast.validation.accuracy import Comparison, coverage
+from kernelcast.validation.intervals import fitted_factors, halves, interval_scores, share_held
+from kernelcast.validation.measured import Score
+from kernelcast.validation.public import SetAccuracy
+
+
+def compared(kernel: str, configuration: int, ratio: float, sure: float = 1.0) -> Comparison:
+    """A launch that took `ratio` times what was forecast, between 1 / `sure` and `sure` ms."""
+    return Comparison(kernel, configuration, "", 1e-3, ratio * 1e-3, 1e-3 / sure, 1e-3 * sure)
+
+
+def many(count: int, seed: int = 1) -> list[Comparison]:
+    """Launches of as many kernels, off by a factor with a standard deviation of a tenth."""
+    drawn = random.Random(seed)
+    return [compared(f"k{i}", 0, math.exp(drawn.gauss(0, 0.1))) for i in range(count)]
+
+
+def test_a_twentieth_lies_beyond_either_end():
+    ratios = [0.5, *([1.0] * 98), 2.0]
+    factors = fitted_factors([compared("k", at, ratio) for at, ratio in enumerate(ratios)])
+    assert (factors.low, factors.high) == pytest.approx((1.0, 1.0))
+    factors = fitted_factors([compared("k", at, 1 + at / 100) for at in range(1, 101)])
+    assert (factors.low, factors.high) == pytest.approx((1.05, 1.95))
+
+
+def test_factors_come_on_top_of_what_the_sample_leaves_open():
+    factors = fitted_factors([compared(f"k{i}", 0, 1.3, sure=1.1) for i in range(20)])
+    assert (factors.low, factors.high) == pytest.approx((1.3 * 1.1, 1.3 / 1.1))
+
+
+def test_the_other_half_is_held_as_well_as_the_first():
+    parts = halves([many(2000)])
+    factors = fitted_factors(parts.fitted)
+    assert share_held(parts.fitted, factors) == pytest.approx(0.9, abs=0.01)
+    assert share_held(parts.judged, factors) == pytest.approx(0.9, abs=0.03)
+
+
+def test_launches_of_a_kernel_are_in_one_half():
+    several = [compared(f"k{i}", at, 1.0) for i in range(40) for at in range(6)]
+    parts = halves([several])
+    kernels = [{c.kernel for c in part} for part in (parts.fitted, parts.judged)]
+    assert not kernels[0] & kernels[1]
+    assert all(len(own) > 10 for own in kernels)
+
+
+def test_a_set_of_one_kernel_is_shared_out():
+    parts = halves([[compared("convolution", at, 1.0) for at in range(200)]])
+    assert 70 < len(parts.fitted) < 130
+    assert len(parts.fitted) + len(parts.judged) == 200
+
+
+def test_chips_that_were_measured_have_intervals_of_their_own():
+    def row(gpu: str, model: str, seed: int) -> SetAccuracy:
+        return SetAccuracy("set", gpu, model, Score(tuple(many(60, seed))), None, None, ())
+
+    rows = [row("h100-sxm", "teg", 1), row("h200-sxm", "teg", 2), row("rtx-4090", "teg", 3)]
+    measured, others = interval_scores([*rows, row("h100-sxm", "roofline", 4)])
+    assert (measured.model, measured.is_measured) == ("teg", True)
+    assert measured.fitted + measured.judged == 120
+    assert (others.model, others.is_measured) == ("teg", False)
+    assert others.fitted + others.judged == 60
+
+
+def test_coverage_counts_launches_with_an_interval():
+    bare = Comparison("k", 0, "", 1.0, 1.0)
+    assert coverage([bare]) is None
+    assert coverage([bare, compared("k", 1, 1.05, 1.1), compared("k", 2, 1.2, 1.1)]) == 0.5
