@@ -333,6 +333,15 @@ caches_option = click.option(
 )
 """`--caches`, as `caches`; None where the workload says it."""
 
+transfers_option = click.option(
+    "--transfers",
+    "transfers",
+    type=click.Choice(["pinned", "pageable"]),
+    help="Add the copies between host and device: what launches read goes there before them, what "
+    "they write comes back, from and to memory of the host that is pinned or pageable.",
+)
+"""`--transfers`, as `transfers`; None where the workload says it."""
+
 timeline_option = click.option(
     "--timeline",
     metavar="FILE",

@@ -20,6 +20,7 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
     timeline_option,
+    transfers_option,
 )
 
 
@@ -31,6 +32,7 @@ from kernelcast.cli.options import (
 @source_options
 @sampling_options
 @caches_option
+@transfers_option
 @timeline_option
 @output_options
 def command(
@@ -41,6 +43,7 @@ def command(
     source: SourceFlags,
     sampling: SamplingFlags,
     caches: str | None,
+    transfers: str | None,
     timeline: str | None,
     output: Output,
 ) -> None:
@@ -49,11 +52,11 @@ def command(
     FILE is CUDA C++, PTX, a workload (TOML) or a trace. The launch is read from the comment block
     at the top of the source, or given by --grid, --block and --arg; a trace holds its own.
     """
-    from kernelcast.cli.studies import forecasts, study, write_timeline
+    from kernelcast.cli.studies import copy_plan, forecasts, study, write_timeline
     from kernelcast.reporting.documents.predict import predict_document
     from kernelcast.reporting.documents.report import report_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
     write_timeline(timeline, found)
-    document = predict_document(found)
+    document = predict_document(found, copy_plan(file, source, launch, transfers))
     output.show(document, lambda: report_document(found, document))

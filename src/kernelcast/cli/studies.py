@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from kernelcast.errors import InputError, MissingNumberError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case, Forecast
+    from kernelcast.ir import CopyPlan
     from kernelcast.models.terms.base import Prediction
 
 
@@ -61,6 +62,21 @@ def study(
             progress=progress,
             caches=caches,
         )
+
+
+def copy_plan(
+    file: str, source: SourceFlags, launch: LaunchOptions, transfers: str | None
+) -> CopyPlan | None:
+    """What is copied around the launches: as the file says, from the memory that the flag says."""
+    from kernelcast import api
+    from kernelcast.ir import CopyPlan, HostMemory
+    from kernelcast.traces.recognise import is_trace
+
+    is_written = not is_trace(Path(file))
+    plan = api.workload(file, launch.flags(source.kernel)).copies if is_written else None
+    if transfers is None:
+        return plan
+    return replace(plan or CopyPlan(), memory=HostMemory(transfers))
 
 
 def _macros(source: SourceFlags) -> set[str]:

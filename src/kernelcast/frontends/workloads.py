@@ -4,6 +4,7 @@
     source = "saxpy.cu"                # workload files only
     caches = "warm"                    # what launches find in the L2 cache; else cold
     symbols = { table = "f32[256]" }   # variables of the device; a launch may have its own, too
+    transfers = "pinned"               # copies around the launches, or a table that names them
     [[launch]]
     kernel = "saxpy"
     grid = "cdiv(n, 256)"
@@ -36,11 +37,12 @@ from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.skeleton import BLANK, ready_command
 from kernelcast.frontends.source.source_launches import launches_of
-from kernelcast.ir import CacheState, Launch
+from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
 
 _LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args", "symbols")
 
-_KEYS = ("launch", "source", "caches", "symbols")
+_KEYS = ("launch", "source", "caches", "symbols", "transfers")
+_TRANSFER_KEYS = ("memory", "to_device", "to_host", "parts")
 _BLOCK = re.compile(r"/\*\s*kernelcast\b(.*?)\*/", re.DOTALL)
 _TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 
@@ -71,7 +73,8 @@ NO_FLAGS = LaunchFlags()
 class Workload:
     """Launches in order; paths in their arrays start at `base_dir`.
 
-    `caches` says what they find in the L2 cache.
+    `caches` says what they find in the L2 cache, and `copies` what is copied between host and
+    device around them, None where nothing is said.
     """
 
     source: Path | None
@@ -79,6 +82,7 @@ class Workload:
     launches: tuple[Launch, ...]
     base_dir: Path
     caches: CacheState = CacheState.COLD
+    copies: CopyPlan | None = None
 
 
 def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
@@ -139,7 +143,7 @@ def parse_workload(
     if not launches:
         return _from_flags(source, names, flags, base_dir)
     made = [_launch(t, names, written, from_flags) for t in launches]
-    return Workload(source, names, tuple(made), base_dir, caches)
+    return Workload(source, names, tuple(made), base_dir, caches, _copies(document, written))
 
 
 @dataclass
@@ -211,6 +215,37 @@ def _caches(document: Mapping[str, Any], written: _Written) -> CacheState:
             "state of the caches", str(text), set(CacheState), where=written.line("caches")
         )
     return CacheState(text)
+
+
+def _copies(document: Mapping[str, Any], written: _Written) -> CopyPlan | None:
+    """The copies that are asked for: a kind of memory, or a table."""
+    if "transfers" not in document:
+        return None
+    given, where = document["transfers"], written.line("transfers")
+    table = {"memory": given} if isinstance(given, str) else given
+    if not isinstance(table, dict):
+        raise InputError(
+            "transfers is neither a text nor a table", where=where, hint='write "pinned"'
+        )
+    for key in table:
+        if key not in _TRANSFER_KEYS:
+            raise NotFoundError("key of transfers", key, _TRANSFER_KEYS, where=where)
+    memory = table.get("memory", HostMemory.PINNED)
+    if memory not in tuple(HostMemory):
+        raise NotFoundError("memory of the host", str(memory), set(HostMemory), where=where)
+    parts = table.get("parts", 1)
+    if isinstance(parts, bool) or not isinstance(parts, int) or parts < 1:
+        raise InputError(f"parts is {parts!r}", where=where, hint="give a number from 1 on")
+    to_device, to_host = (_labels(table.get(key), key, where) for key in ("to_device", "to_host"))
+    return CopyPlan(HostMemory(memory), to_device, to_host, parts)
+
+
+def _labels(given: object, key: str, where: str) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(label, str) for label in given):
+        raise InputError(f"{key} is no list of names", where=where, hint=f'{key} = ["x", "y"]')
+    return tuple(given)
 
 
 def _source(document: Mapping[str, Any], base_dir: Path, file: str) -> Path:

@@ -166,6 +166,30 @@ def field_label(label: str, name: str) -> str:
     return f"{label}.{name.partition('@')[0] or name}"
 
 
+class HostMemory(StrEnum):
+    """The host's end of a copy between host and device."""
+
+    PINNED = "pinned"
+    """Page-locked: the GPU reads and writes it by itself."""
+    PAGEABLE = "pageable"
+    """What malloc gives: the driver copies it in parts through pinned memory of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPlan:
+    """What a program copies around its launches.
+
+    `to_device` and `to_host` are labels of arrays; None stands for those that the launches read
+    before they write them, and for those that they write. Copies and kernels come in `parts` equal
+    ones that overlap; in one, nothing overlaps.
+    """
+
+    memory: HostMemory = HostMemory.PINNED
+    to_device: tuple[str, ...] | None = None
+    to_host: tuple[str, ...] | None = None
+    parts: int = 1
+
+
 @dataclass(frozen=True)
 class Launch:
     """One launch of one kernel.

@@ -5,24 +5,29 @@ from __future__ import annotations
 import gzip
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import MakeCase
 
-from kernelcast.errors import InputError, MissingNumberError
+from kernelcast.errors import InputError, MissingNumberError, NotFoundError
+from kernelcast.ir import Array, CopyPlan, HostMemory, OpClass, Space
 from kernelcast.machines.loader import load_machine, machine_names
+from kernelcast.models.terms.base import Case
 from kernelcast.models.terms.transfers import (
     Direction,
-    HostMemory,
     Transfer,
     TransferLaw,
     end_to_end,
+    planned_transfers,
     transfer_law,
     transfer_time,
 )
+from kernelcast.profiling.profile import Footprint
 
 MB = 1e6
 FERMI = load_machine("gtx-460")
@@ -85,8 +90,8 @@ def test_pageable_memory_is_slower_where_it_was_measured():
 
 
 def test_pageable_memory_that_nobody_measured_is_said_to_be_pinned():
-    a100 = load_machine("a100-sxm-80gb")
-    whole = end_to_end(a100, 1e-3, [Transfer(MB, TO_DEVICE, HostMemory.PAGEABLE)])
+    fermi = load_machine("gtx-480")
+    whole = end_to_end(fermi, 1e-3, [Transfer(MB, TO_DEVICE, HostMemory.PAGEABLE)])
     assert whole.assumptions == ("copies of pageable memory are as fast as those of pinned memory",)
 
 
@@ -97,11 +102,18 @@ def test_one_direction_stands_in_for_the_other():
 
 
 def test_without_a_bandwidth_the_number_is_named():
-    from dataclasses import replace
-
     bare = replace(FERMI, quantities={})
     with pytest.raises(MissingNumberError, match=r"pcie\.bandwidth"):
         transfer_law(bare, TO_DEVICE)
+
+
+@pytest.mark.parametrize("gpu", machine_names())
+def test_pageable_memory_is_never_faster(gpu):
+    machine = load_machine(gpu)
+    for size in np.geomspace(1, 1e10, 30):
+        copies = (Transfer(size, TO_DEVICE, memory) for memory in HostMemory)
+        pinned, pageable = (transfer_time(machine, copy) for copy in copies)
+        assert pageable >= pinned
 
 
 @pytest.mark.parametrize("size", [-1.0, float("inf"), float("nan")])
@@ -133,3 +145,38 @@ def test_every_part_pays_the_latency():
 def test_no_parts_are_refused():
     with pytest.raises(InputError, match="0 parts"):
         end_to_end(FERMI, 1.0, [], 0)
+
+
+LOAD = {"op_class": OpClass.LOAD, "space": Space.GLOBAL, "writes": "v", "reads": ("i",)}
+
+
+def launches(make_case: MakeCase) -> list[Case]:
+    """Two launches: x to y, and y to z."""
+
+    def case(read: str, written: str) -> Case:
+        arrays = [
+            Footprint(read, 400, True, False, 1, 1, 1),
+            Footprint(written, 400, False, True, 1, 1, 1, 1),
+        ]
+        made = make_case(FERMI, [LOAD], footprints=arrays)
+        args = {name: Array("f32", (100,)) for name in (read, written)}
+        return replace(made, launch=replace(made.launch, args=args))
+
+    return [case("x", "y"), case("y", "z")]
+
+
+def test_what_is_read_first_goes_there_and_what_is_written_comes_back(make_case: MakeCase):
+    found = planned_transfers(launches(make_case), CopyPlan())
+    assert [(t.label, t.direction, t.size_bytes) for t in found] == [
+        ("x", TO_DEVICE, 400),
+        ("y", TO_HOST, 400),
+        ("z", TO_HOST, 400),
+    ]
+
+
+def test_a_plan_may_name_its_arrays(make_case: MakeCase):
+    plan = CopyPlan(HostMemory.PAGEABLE, to_device=("x",), to_host=())
+    (found,) = planned_transfers(launches(make_case), plan)
+    assert found == Transfer(400, TO_DEVICE, HostMemory.PAGEABLE, "x")
+    with pytest.raises(NotFoundError, match="did you mean"):
+        planned_transfers(launches(make_case), CopyPlan(to_host=("zz",)))

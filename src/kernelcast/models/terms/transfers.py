@@ -25,8 +25,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelcast.errors import InputError
+from kernelcast.errors import InputError, NotFoundError
+from kernelcast.ir import CopyPlan, HostMemory, arrays_in
 from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import Case
 
 _NEEDED_BY = "the time of copies"
 
@@ -36,15 +38,6 @@ class Direction(StrEnum):
 
     TO_DEVICE = "to device"
     TO_HOST = "to host"
-
-
-class HostMemory(StrEnum):
-    """The host's end of a copy."""
-
-    PINNED = "pinned"
-    """Page-locked: the GPU reads and writes it by itself."""
-    PAGEABLE = "pageable"
-    """What malloc gives: the driver copies it in parts through pinned memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +179,50 @@ def end_to_end(
     )
     notes = dict.fromkeys(note for law in laws.values() for note in law.assumptions)
     return EndToEnd(kernel_s, copies, machine.get("launch.context"), parts, tuple(notes))
+
+
+def planned_transfers(cases: Sequence[Case], plan: CopyPlan) -> tuple[Transfer, ...]:
+    """The copies of a plan around the launches of a program, cases of one machine in their order.
+
+    NotFoundError where no launch has an array that the plan names.
+    """
+    sizes = _array_sizes(cases)
+    read, written = _read_and_written(cases)
+    rows = (
+        (Direction.TO_DEVICE, read if plan.to_device is None else plan.to_device),
+        (Direction.TO_HOST, written if plan.to_host is None else plan.to_host),
+    )
+    found = []
+    for direction, labels in rows:
+        for label in labels:
+            if label not in sizes:
+                raise NotFoundError("array", label, sizes, where="transfers")
+            found.append(Transfer(sizes[label], direction, plan.memory, label))
+    return tuple(found)
+
+
+def _array_sizes(cases: Sequence[Case]) -> dict[str, int]:
+    """Bytes of every array that a launch takes, by its label."""
+    return {
+        name: array.size_bytes
+        for case in cases
+        for label, value in case.launch.args.items()
+        for name, array in arrays_in(label, value)
+    }
+
+
+def _read_and_written(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
+    """Arrays that the first launch to touch them reads, and those that are written at all."""
+    first: dict[str, bool] = {}
+    written: dict[str, None] = {}
+    sizes = _array_sizes(cases)
+    for case in cases:
+        for array in case.profile.footprints:
+            if array.label in sizes:
+                first.setdefault(array.label, array.read)
+                if array.written:
+                    written[array.label] = None
+    return [label for label, is_read in first.items() if is_read], list(written)
 
 
 def _number(machine: Machine, path: str, direction: Direction) -> float | None:

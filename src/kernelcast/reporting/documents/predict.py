@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from kernelcast.ir import CopyPlan
 from kernelcast.models.terms.base import Bottleneck, Prediction
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.reporting.documents.base import NotNegative, Positive, json_schema
+from kernelcast.reporting.documents.end_to_end import EndToEndTime, end_to_end_time
 from kernelcast.reporting.documents.result import Result, launch_title, result
 from kernelcast.version import VERSION
 
@@ -58,7 +60,8 @@ class PredictDocument(Struct, frozen=True, omit_defaults=True):
     """All that `predict --json` prints.
 
     `totals` is there for workloads (several launches, or repeats); `total_time_s` as well where
-    they are on one GPU by one model; `overview` where there are several results.
+    they are on one GPU by one model; `overview` where there are several results; `end_to_end` where
+    copies between host and device are asked for.
     """
 
     schema: Literal["kernelcast/predict/1"]
@@ -67,10 +70,16 @@ class PredictDocument(Struct, frozen=True, omit_defaults=True):
     totals: list[Total] = []
     total_time_s: NotNegative | None = None
     overview: Overview | None = None
+    end_to_end: list[EndToEndTime] = []
 
 
-def predict_document(predictions: Sequence[Prediction]) -> PredictDocument:
-    """The document of any number of launches, GPUs and models."""
+def predict_document(
+    predictions: Sequence[Prediction], copies: CopyPlan | None = None
+) -> PredictDocument:
+    """The document of any number of launches, GPUs and models, with copies where a plan is given.
+
+    Raises NotFoundError and MissingNumberError as `models.terms.transfers` does.
+    """
     sums = _totals(predictions) if _is_workload(predictions) else []
     return PredictDocument(
         schema=_SCHEMA,
@@ -79,7 +88,18 @@ def predict_document(predictions: Sequence[Prediction]) -> PredictDocument:
         totals=sums,
         total_time_s=sums[0].total_time_s if len(sums) == 1 else None,
         overview=overview(predictions) if len(predictions) > 1 else None,
+        end_to_end=[] if copies is None else _end_to_end(predictions, copies),
     )
+
+
+def _end_to_end(predictions: Sequence[Prediction], plan: CopyPlan) -> list[EndToEndTime]:
+    """The programs, one for each GPU and model."""
+    return [
+        end_to_end_time(
+            [p.case for p in predictions if _answer(p) == (gpu, by)], by, kernel_s, plan
+        )
+        for (gpu, by), kernel_s in total_times(predictions).items()
+    ]
 
 
 def predict_schema() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from kernelcast.reporting.documents.predict import Overview, PredictDocument, To
 from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.layout import bullets, columns, indented, section, spaced
+from kernelcast.reporting.text.end_to_end import render_end_to_end
 from kernelcast.reporting.text.result import answer, render_result, sample_words
 
 _LEFT = {"launch", "GPU", "model", "between", "bound by", "occupancy"}
@@ -19,12 +20,15 @@ _LEFT = {"launch", "GPU", "model", "between", "bound by", "occupancy"}
 
 def render(document: PredictDocument, *, brief: bool) -> RenderableType:
     """The report on one result, or the comparison of several; `brief` keeps the answer only."""
+    body: RenderableType
     if document.overview is None:
         (result,) = document.results
-        return answer(result) if brief else render_result(result)
-    if brief:
-        return verdict(document.results, document.overview)
-    return render_comparison(document.results, document.overview, document.totals)
+        body = answer(result) if brief else render_result(result)
+    elif brief:
+        body = verdict(document.results, document.overview)
+    else:
+        body = render_comparison(document.results, document.overview, document.totals)
+    return spaced([body, *map(render_end_to_end, document.end_to_end)])
 
 
 def render_comparison(

@@ -1,0 +1,101 @@
+"""`predict --transfers`, and what a workload says of copies."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from kernelcast.reporting.documents.predict import predict_schema
+
+SCALE = """
+extern "C" __global__ void scale(int n, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+"""
+WORKLOAD = """
+n = 65536
+source = "scale.cu"
+{}
+[[launch]]
+grid = "n // 256"
+block = 256
+args = {{ n = "n", x = "f32[n]", y = "f32[n]" }}
+repeat = 10
+"""
+
+
+@pytest.fixture
+def workload(tmp_path):
+    (tmp_path / "scale.cu").write_text(SCALE)
+
+    def write(transfers: str = ""):
+        file = tmp_path / "app.toml"
+        file.write_text(WORKLOAD.format(transfers))
+        return file
+
+    return write
+
+
+@pytest.fixture
+def answer(run):
+    def call(file, *arguments):
+        outcome = run("predict", file, "--gpu", "h100-sxm", *arguments, "--json")
+        assert outcome.status == 0, outcome.err
+        document = json.loads(outcome.out)
+        jsonschema.validate(document, predict_schema())
+        return document
+
+    return call
+
+
+def test_without_copies_nothing_is_said(answer, workload):
+    assert "end_to_end" not in answer(workload())
+
+
+def test_what_is_read_and_written_is_copied(answer, workload):
+    document = answer(workload(), "--transfers", "pinned")
+    (whole,) = document["end_to_end"]
+    assert [(c["array"], c["direction"], c["bytes"]) for c in whole["copies"]] == [
+        ("x", "to device", 262144),
+        ("y", "to host", 262144),
+    ]
+    assert whole["kernel_s"] == document["total_time_s"]
+    parts = whole["to_device_s"] + whole["kernel_s"] + whole["to_host_s"]
+    assert whole["total_time_s"] == pytest.approx(parts)
+
+
+def test_a_workload_says_what_is_copied(answer, workload):
+    given = 'transfers = { memory = "pageable", to_device = ["y"], to_host = [], parts = 4 }'
+    (whole,) = answer(workload(given))["end_to_end"]
+    assert [(c["array"], c["memory"]) for c in whole["copies"]] == [("y", "pageable")]
+    assert whole["parts"] == 4
+    (pinned,) = answer(workload(given), "--transfers", "pinned")["end_to_end"]
+    assert [c["memory"] for c in pinned["copies"]] == ["pinned"]
+    assert pinned["to_device_s"] < whole["to_device_s"]
+
+
+def test_the_report_ends_with_the_program(run, workload):
+    out = run("predict", workload('transfers = "pageable"'), "--quiet").out
+    assert "End to end on h100-sxm by the " in out
+    assert "x to device, pageable memory" in out
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ('transfers = "pined"', "did you mean pinned"),
+        ("transfers = 3", "neither a text nor a table"),
+        ('transfers = { memry = "pinned" }', "did you mean memory"),
+        ("transfers = { parts = 0 }", "parts is 0"),
+        ('transfers = { to_host = "y" }', "to_host is no list of names"),
+        ('transfers = { to_host = ["z"] }', "unknown array 'z'"),
+    ],
+)
+def test_bad_copies_are_one_line(run, workload, written, message):
+    outcome = run("predict", workload(written))
+    assert outcome.status == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
