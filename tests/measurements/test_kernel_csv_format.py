@@ -44,3 +44,10 @@ def test_public_tables_are_read_whole(name: str, count: int) -> None:
     if not file.is_file():
         pytest.skip(f"no {file}")
     assert len(read_measurements(file).observations) == count
+
+
+def test_rows_without_a_time_are_counted_as_failed(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text(TABLE + "late,8,0,1024,16,,0,64,32,0,A GPU\n")
+    found = read_measurements(file)
+    assert ([one.kernel for one in found.observations], found.failed) == (["copy", "turn"], 1)

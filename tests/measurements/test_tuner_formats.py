@@ -105,3 +105,13 @@ def test_a_damaged_archive_and_a_missing_file_are_said_too(tmp_path):
         read_measurements(path)
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_measurements(tmp_path / "nothing")
+
+
+def test_parameters_may_stand_in_the_key_alone_and_times_be_missing(tmp_path):
+    bare = {"64,1": {"time": 5.0}, "128,1": {}, "256,1": {"time": None}, "512,fast": {"time": 1}}
+    found = read_measurements(written(tmp_path / "c.json", json.dumps({**CACHE, "cache": bare})))
+    assert found.failed == 2
+    assert [one.parameters for one in found.observations] == [
+        {"block_size_x": 64, "unroll": 1},
+        {"block_size_x": 512, "unroll": "fast"},
+    ]

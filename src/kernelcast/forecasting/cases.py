@@ -245,7 +245,9 @@ def _execute(
         is_last = number == len(runs)
         is_read = not is_last or number > 1 or reads_arrays(kernel, needed_for_trace(kernel))
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
-        streams, why = _streams(kernel, launch, memory, machines, sampling, cache, len(runs))
+        streams, why = _streams(
+            kernel, launch, memory, machines, sampling, cache, len(runs), progress
+        )
         profile = profile_launch(
             kernel,
             launch,
@@ -276,6 +278,7 @@ def _streams(
     sampling: Sampling,
     cache: Cache | None,
     launches: int,
+    progress: Progress | None,
 ) -> tuple[AccessStreams | None, str]:
     """The accesses that caches are simulated with, or why there are none."""
     waves = [_wave_blocks(kernel, launch, chip) for chip in machines if not missing_numbers(chip)]
@@ -291,7 +294,9 @@ def _streams(
         cache=cache,
     )
     try:
-        return streams_of_run(run, max(waves), exact=sampling.exact, launches=launches), ""
+        return streams_of_run(
+            run, max(waves), exact=sampling.exact, launches=launches, progress=progress
+        ), ""
     except UnsupportedError as error:
         return None, error.what
 

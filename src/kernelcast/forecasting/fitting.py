@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.symbols import unset_variables
-from kernelcast.ir import Kernel, Launch
+from kernelcast.ir import Kernel, Launch, arrays_in
 from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
@@ -19,6 +19,8 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
     of its grid is predicted all the same, with a warning: old chips take only small grids.
     """
     occupancy_of_launch(chip, kernel.resources, launch)
+    if warning := _over_capacity(launch, chip):
+        kernel = warned(kernel, warning)
     for name in unset_variables(kernel, launch):
         kernel = warned(
             kernel, f"{name} is read and holds zeros: give its value with --symbol '{name}=...'"
@@ -28,6 +30,20 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
     except LaunchError as error:
         return warned(kernel, error.what)
     return kernel
+
+
+def _over_capacity(launch: Launch, chip: Machine) -> str:
+    """What to say where a launch's arrays need more memory than the chip has; empty where not."""
+    capacity = chip.get("dram.size")
+    given = {**launch.args, **launch.symbols}
+    arrays = {n: a for label, value in given.items() for n, a in arrays_in(label, value)}
+    needed = sum(array.size_bytes for array in arrays.values())
+    if capacity is None or needed <= capacity:
+        return ""
+    return (
+        f"the arrays of the launch take {needed / 1e9:.3g} GB, more than the "
+        f"{capacity / 1e9:.3g} GB of {chip.name}"
+    )
 
 
 def warned(kernel: Kernel, warning: str) -> Kernel:

@@ -34,6 +34,12 @@ _SHARED_ALIGN_BYTES = 16
 _STACK_ALIGN_BYTES = 16
 _STACK_BYTES = 1024
 """Room for calls whose depth the compiler does not know: cudaLimitStackSize by default."""
+_UNKNOWN_STACK = 0xFFFF_FFFF
+"""What the compiler says of code that calls itself."""
+_RECURSIVE = (
+    f"a function calls itself; a thread has {_STACK_BYTES} B of stack for it, as "
+    "cudaLimitStackSize is by default"
+)
 
 _NEW_LAYOUT_ABI = 8
 _RESERVED_SHARED_FROM = 90
@@ -129,11 +135,12 @@ def _kernel(
     # The first KiB is the system's on sm_90 and later; the section counts it.
     reserved = _RESERVED_SHARED_BYTES if architecture >= _RESERVED_SHARED_FROM else 0
     # The least stack counts called functions too; where it is missing, the frame is the stack.
-    stack = module.get(_MIN_STACK_BYTES, module.get(_FRAME_BYTES, {}))
+    stack = module.get(_MIN_STACK_BYTES, module.get(_FRAME_BYTES, {})).get(kernel, 0)
+    is_recursive = stack == _UNKNOWN_STACK
     resources = Resources(
         registers=module[_REGISTERS][kernel],
         static_shared_bytes=max(0, _size(sections, f".nv.shared.{kernel}") - reserved),
-        local_bytes=stack.get(kernel, 0),
+        local_bytes=module.get(_FRAME_BYTES, {}).get(kernel, 0) if is_recursive else stack,
         constant_bytes=_size(sections, ".nv.constant3")
         + _size(sections, f".nv.constant2.{kernel}"),
         named_barriers=_barriers(by_kind, sections[f".text.{kernel}"]),
@@ -153,6 +160,7 @@ def _kernel(
         ),
         resources=resources,
         source=name,
+        warnings=(_RECURSIVE,) if is_recursive else (),
         cluster_blocks=_product(by_kind[_CLUSTER]) if _CLUSTER in by_kind else 1,
     )
 

@@ -116,7 +116,7 @@ def _label(
     types: SourceTypes,
 ) -> Parameter:
     type_ = arguments.get(declared.type, declared.type)
-    pointee = ELEMENT_TYPES.get(type_, "") if declared.is_pointer else ""
+    pointee = ELEMENT_TYPES.get(type_, "") if declared.pointers == 1 else ""
     found = types.type_of(declared.type, declared.pointers, arguments)
     if isinstance(found, PointerType):
         found = found.to

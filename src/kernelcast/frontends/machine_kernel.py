@@ -41,7 +41,7 @@ def machine_kernel(
         resources=described.resources,
         label=described.label,
         source=described.source,
-        warnings=described.warnings,
+        warnings=(*described.warnings, *kernel.warnings),
     )
 
 

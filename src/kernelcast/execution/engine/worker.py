@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.errors import ToolError
 from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.consumers import Consumer
 from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
@@ -117,11 +118,17 @@ class Worker:
 
         Always in a thread of its own, so that an interrupt reaches the caller's: Python would raise
         it in whatever Python code runs next, which may be the entry of `_drain`, where ctypes drops
-        it.
+        it. Raises ToolError where the system has no addresses left for its stack.
         """
         usual = threading.stack_size(_STACK_BYTES)
         try:
             self._thread.start()
+        except RuntimeError:
+            self._ended.set()
+            raise ToolError(
+                f"the system refuses a thread its {_STACK_BYTES >> 20} MiB of addresses",
+                hint="raise the limit on virtual memory (ulimit -v)",
+            ) from None
         finally:
             threading.stack_size(usual)
 

@@ -258,7 +258,8 @@ class _Interpreter:
 def _unsupported(kernel: Kernel, index: int, needed: Needed | None) -> UnsupportedError:
     """The error for an instruction that cannot be executed, with what needs its result."""
     instruction = kernel.instructions[index]
-    what = f"instruction {instruction.name} is not supported"
+    calls = (str(o) for o in instruction.operands if str(o).startswith("the call of "))
+    what = f"{next(calls, f'instruction {instruction.name}')} is not supported"
     chain = needed.why(index)[1:] if needed else ()
     if chain:
         user = kernel.instructions[chain[-1]]

@@ -9,7 +9,7 @@ variables, which only a launch knows, words of a constant bank.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernelcast.isas.sass.control import control_code
@@ -66,6 +66,11 @@ _SYSTEM: Mapping[str, SassFunction] = {
 and R21, the result in R4. Nothing is printed."""
 
 
+_NOT_EXECUTED = frozenset({"malloc", "free", "cudaMalloc", "cudaFree"})
+"""Functions of the system that a kernel cannot go without: where it loads the address of one, it
+has no meaning."""
+
+
 @dataclass(frozen=True)
 class LinkedCode:
     """A kernel's code with all that it calls, and its constant banks."""
@@ -83,6 +88,7 @@ def linked(
     """
     needed = [symbol for *_, symbol in banks.functions]
     function = _with_callees(module.function(name), module, needed)
+    missing = {(b, at): name for b, at, name in banks.functions if name in _NOT_EXECUTED}
     banks = _with_functions(banks, function)
     addresses: dict[str, int] = {}
 
@@ -100,7 +106,10 @@ def linked(
         at = addresses.setdefault(symbol, _ADDRESS_BYTES * len(addresses))
         return ConstantOperand(ADDRESS_BANK, None, at + (0 if half == "lo" else _WORD_BYTES))
 
-    instructions = tuple(_mapped(i, resolved) for i in function.instructions)
+    instructions = tuple(
+        _without_address(_mapped(i, resolved), function.instructions[:at], missing)
+        for at, i in enumerate(function.instructions)
+    )
     if not addresses:
         return LinkedCode(replace(function, instructions=instructions), banks)
     # The addresses are known at the launch: the bank is zeros and a list of what goes where.
@@ -110,6 +119,38 @@ def linked(
         replace(function, instructions=instructions),
         replace(banks, data=data, addresses=(*banks.addresses, *words)),
     )
+
+
+def _without_address(
+    instruction: SassInstruction,
+    before: Sequence[SassInstruction],
+    missing: Mapping[tuple[int, int], str],
+) -> SassInstruction:
+    """An instruction that loads the address of a missing function names it, so that it has no
+    meaning; others stay as they are."""
+    if not missing or instruction.opcode != "LDC":
+        return instruction
+    operand = instruction.operands[-1]
+    if not isinstance(operand, ConstantOperand) or not isinstance(operand.bank, int):
+        return instruction
+    offset = operand.offset or 0
+    if operand.register is not None:
+        offset += _last_number(operand.register, before)
+    name = missing.get((operand.bank, offset))
+    if name is None:
+        return instruction
+    called = SymbolOperand(f"the call of {name}")
+    return replace(instruction, operands=(*instruction.operands[:-1], called))
+
+
+def _last_number(register: SassRegister, before: Sequence[SassInstruction]) -> int:
+    """The number that a register was last given, 0 where it was something else."""
+    for instruction in reversed(before):
+        target, *sources = instruction.operands or (None,)
+        if isinstance(target, RegisterOperand) and target.register == register:
+            number = sources[-1] if sources else None
+            return number.value if isinstance(number, IntegerOperand) else 0
+    return 0
 
 
 def _with_functions(banks: CodeBanks, function: SassFunction) -> CodeBanks:

@@ -21,16 +21,17 @@ def recognises(head: str) -> bool:
 
 
 def read(text: str) -> Measurements:
-    """Every row; its parameters are the sizes that it has.
+    """Every row with a time; its parameters are the sizes that it has.
 
     `regs` and `grid_blocks` are not read: the first is typed by hand, the second derived from the
     sizes, not from the launch.
     """
     rows = list(csv.DictReader(text.splitlines()))
+    good = [row for row in rows if (row[_TIME] or "").strip()]
     observations = tuple(
-        Observation(row[_KERNEL], _parameters(row), (float(row[_TIME]) * _MS,)) for row in rows
+        Observation(row[_KERNEL], _parameters(row), (float(row[_TIME]) * _MS,)) for row in good
     )
-    return Measurements(rows[0][_DEVICE], observations)
+    return Measurements(rows[0][_DEVICE], observations, len(rows) - len(good))
 
 
 def _parameters(row: Mapping[str, str]) -> Mapping[str, ParameterValue]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, SHARED_WINDOW
 from kernelcast.files import whole_folder
-from kernelcast.ir import Dim3, Kernel
+from kernelcast.ir import Dim3, Kernel, arrays_in
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.traces.accel_sim.simulator import (
     VALUES_NEEDED,
@@ -86,9 +86,16 @@ def _header(head: TraceHead, version: int) -> Iterator[str]:
 
 
 def _list(head: TraceHead) -> Iterator[str]:
-    """The copies to the device, one for every array of the launch, and the trace."""
+    """The copies to the device, one for every array that does not start as zeros, and the trace."""
+    given = {**head.launch.args, **head.launch.symbols}
+    blank = {
+        name
+        for label, value in given.items()
+        for name, array in arrays_in(label, value)
+        if array.fill.kind == "zeros"
+    }
     for region in head.regions:
-        if region.is_argument:
+        if region.is_argument and region.label not in blank:
             yield f"MemcpyHtoD,{region.address:#018x},{region.size_bytes}\n"
     yield f"{_TRACE_NAME}\n"
 
