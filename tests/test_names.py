@@ -16,7 +16,9 @@ FOUND_BY_PLACE = {"BENCHMARKS", "KERNELS", "MEANINGS", "OPCODES", "command", "ma
 FOUND_BY_PLACE |= {"cli", "recognises", "render", "rules"}
 """Names by which a module of a folder is used whose name nobody writes."""
 
-INTERFACE = re.compile(r"kernelcast(\.api|\.models\.[a-z_]+|\.suite\.(expected|families)\b.*)?")
+INTERFACE = re.compile(
+    r"kernelcast(\.api|\.pytest_plugin|\.models\.[a-z_]+|\.suite\.(expected|families)\b.*)?"
+)
 """Modules that are the interface, or whose definitions are found by their name at run time."""
 
 

@@ -27,7 +27,7 @@ CommandFunction = Callable[..., None]
 Decorator = Callable[[CommandFunction], CommandFunction]
 
 
-def _gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
+def gathered(name: str, kind: type[Any], *options: Decorator) -> Decorator:
     """A decorator that adds options and passes their values on as one `kind`, called `name`."""
     names = [field.name for field in fields(kind)]
 
@@ -173,7 +173,7 @@ def gpu_options(default: str = DEFAULT_GPU, *, required: bool = False) -> Decora
 
     `required` is for commands that no GPU of ours can be assumed for.
     """
-    return _gathered(
+    return gathered(
         "gpus",
         GpuFlags,
         click.option(
@@ -226,7 +226,7 @@ class ModelFlags:
 
 def model_options(default: str = "default") -> Decorator:
     """`--model NAME[:PARAMETER=VALUE...][,NAME...]|all`, as `models: ModelFlags`."""
-    return _gathered(
+    return gathered(
         "models",
         ModelFlags,
         click.option(
@@ -267,7 +267,7 @@ class SourceFlags:
         return Build(options, self.registers, cache, self.isa)
 
 
-source_options = _gathered(
+source_options = gathered(
     "source",
     SourceFlags,
     click.option(
@@ -353,7 +353,7 @@ timeline_option = click.option(
 
 NO_LAUNCH = LaunchOptions()
 
-launch_options = _gathered(
+launch_options = gathered(
     "launch",
     LaunchOptions,
     click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks in the grid."),
@@ -398,7 +398,7 @@ class SamplingFlags:
         return Sampling(self.exact, self.sample, self.budget, self.threads)
 
 
-sampling_options = _gathered(
+sampling_options = gathered(
     "sampling",
     SamplingFlags,
     click.option("--exact", is_flag=True, help="Execute every block of the grid."),
@@ -464,7 +464,7 @@ class Output:
             click.echo(text, err=True)
 
 
-output_options = _gathered(
+output_options = gathered(
     "output",
     Output,
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),

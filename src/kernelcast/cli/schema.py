@@ -20,12 +20,14 @@ def command(name: str, output: Output) -> None:
     kernelcast schema explore             explore --json
     kernelcast schema dvfs                dvfs --json
     kernelcast schema what-if             what-if --json
+    kernelcast schema gate                gate --json
     """
     import json
 
     from kernelcast.errors import NotFoundError
     from kernelcast.reporting.documents.dvfs import dvfs_schema
     from kernelcast.reporting.documents.explore import explore_schema
+    from kernelcast.reporting.documents.gate import gate_schema
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
     from kernelcast.reporting.documents.predict import predict_schema
@@ -38,6 +40,7 @@ def command(name: str, output: Output) -> None:
         "explore": explore_schema,
         "dvfs": dvfs_schema,
         "what-if": what_if_schema,
+        "gate": gate_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

@@ -13,7 +13,8 @@ import math
 import operator
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelcast.errors import InputError, NotFoundError
@@ -33,7 +34,7 @@ _TOKEN = re.compile(r"[\w.]+|\*\*|//|<<|>>|[<>=!]=|\S")
 _BEFORE_VALUE = tuple("+-*/%&|^~(,<>=")
 
 
-class _BadError(Exception):
+class BadError(Exception):
     """What is wrong, and at which character of the text."""
 
     def __init__(self, what: str, at: int) -> None:
@@ -42,7 +43,7 @@ class _BadError(Exception):
         self.at = at
 
 
-class _UnknownNameError(_BadError):
+class UnknownNameError(BadError):
     """A name that is neither given nor a function."""
 
 
@@ -51,13 +52,25 @@ def evaluate(text: str, names: Mapping[str, Number], *, where: str = "") -> Numb
 
     Every error is an InputError that gives `where` and the column, counted from 1.
     """
+    with located_errors(text, [*names, *FUNCTIONS], where=where) as inside:
+        return _Calculation(inside, names).value(parsed(inside))
+
+
+@contextmanager
+def located_errors(
+    text: str, known: Sequence[str], *, where: str = "", column: Callable[[int], int] = int
+) -> Iterator[str]:
+    """The text without space around it; a `BadError` about it becomes an InputError with its place.
+
+    `known` are the names that an unknown one may have been meant for; `column` finds a character of
+    the text by that of what was parsed, where that is not the text itself.
+    """
     inside = text.strip()
     try:
-        return _Calculation(inside, names).value(_parsed(inside))
-    except _BadError as error:
-        place = _place(where, text, text.find(inside) + error.at)
-        if isinstance(error, _UnknownNameError):
-            known = [*names, *FUNCTIONS]
+        yield inside
+    except BadError as error:
+        place = _place(where, text, text.find(inside) + column(error.at))
+        if isinstance(error, UnknownNameError):
             raise NotFoundError("name", error.what, known, where=place) from None
         raise InputError(error.what, where=place) from None
 
@@ -83,10 +96,10 @@ def _place(where: str, text: str, at: int) -> str:
 def _bounded(value: Number, at: int) -> Number:
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
-            raise _BadError(f"an integer of more than {MAX_BITS} bits", at)
+            raise BadError(f"an integer of more than {MAX_BITS} bits", at)
         return int(value)  # a comparison's bool
     if not math.isfinite(value):
-        raise _BadError("the result is not a finite number", at)
+        raise BadError("the result is not a finite number", at)
     return value
 
 
@@ -162,7 +175,7 @@ class _Calculation:
 
     def value(self, node: ast.expr, depth: int = 0) -> Number:
         if depth > _MAX_DEPTH:
-            raise _BadError("the expression is nested too deeply", node.col_offset)
+            raise BadError("the expression is nested too deeply", node.col_offset)
         below = depth + 1
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
@@ -196,19 +209,19 @@ class _Calculation:
         if name in self.names:
             return _bounded(self.names[name], at)
         if name in FUNCTIONS:
-            raise _BadError(f"expected '(' after {name}", at)
-        raise _UnknownNameError(name, at)
+            raise BadError(f"expected '(' after {name}", at)
+        raise UnknownNameError(name, at)
 
     def _call(self, name: str, node: ast.Call, depth: int) -> Number:
         if name not in FUNCTIONS and name in self.names:
-            raise _BadError(f"{name} is a number, not a function", node.col_offset)
+            raise BadError(f"{name} is a number, not a function", node.col_offset)
         if name not in FUNCTIONS:
-            raise _UnknownNameError(name, node.col_offset)
+            raise UnknownNameError(name, node.col_offset)
         fewest, most, function = FUNCTIONS[name]
         if not fewest <= len(node.args) <= most:
             wanted = fewest if fewest == most else f"{fewest} or more"
             what = f"{name} takes {wanted}, not {len(node.args)} values"
-            raise _BadError(what, node.col_offset)
+            raise BadError(what, node.col_offset)
         arguments = [self.value(argument, depth) for argument in node.args]
         return self._computed(function, arguments, node.col_offset)
 
@@ -218,12 +231,12 @@ class _Calculation:
         try:
             return _bounded(function(*operands), at)
         except ZeroDivisionError:
-            raise _BadError("division by zero", at) from None
+            raise BadError("division by zero", at) from None
         except (ValueError, OverflowError) as error:
             what = f"{_token(self.text, at)!r} cannot be computed: {error}"
-            raise _BadError(what, at) from None
+            raise BadError(what, at) from None
         except TypeError:
-            raise _BadError(f"{_token(self.text, at)!r} needs integers", at) from None
+            raise BadError(f"{_token(self.text, at)!r} needs integers", at) from None
 
     def _after(self, node: ast.expr) -> int:
         """Where the operator behind an operand stands, which may be in parentheses."""
@@ -232,36 +245,39 @@ class _Calculation:
             at += 1
         return at
 
-    def _refusal(self, node: ast.expr) -> _BadError:
+    def _refusal(self, node: ast.expr) -> BadError:
         """Why a node is none of those that are computed."""
         match node:
             case ast.Attribute(value=before):
-                return _BadError("unexpected '.'", self._after(before))
+                return BadError("unexpected '.'", self._after(before))
             case ast.Compare(left=left, ops=[op, *_], comparators=[second, *_]):
                 at = self._after(second if type(op) in _COMPARISONS else left)
-                return _BadError(f"unexpected {_token(self.text, at)!r}", at)
-        return _BadError("this is not arithmetic", node.col_offset)
+                return BadError(f"unexpected {_token(self.text, at)!r}", at)
+        return BadError("this is not arithmetic", node.col_offset)
 
 
-def _parsed(text: str) -> ast.expr:
-    """The tree of a text; what no tree may be made of is refused before Python's parser sees it."""
+def parsed(text: str, keywords: Collection[str] = ()) -> ast.expr:
+    """The tree of a text; what no tree may be made of is refused before Python's parser sees it.
+
+    Of Python's keywords only those named may stand in it.
+    """
     if len(text) > _MAX_LENGTH:
-        raise _BadError(f"an expression of more than {_MAX_LENGTH} characters", _MAX_LENGTH)
+        raise BadError(f"an expression of more than {_MAX_LENGTH} characters", _MAX_LENGTH)
     if foreign := _FOREIGN.search(text):
-        raise _BadError(f"unexpected {foreign[0]!r}", foreign.start())
+        raise BadError(f"unexpected {foreign[0]!r}", foreign.start())
     for word in _WORD.finditer(text):
-        if keyword.iskeyword(word[0]):
-            raise _BadError(f"{word[0]!r} cannot be a name here", word.start())
+        if keyword.iskeyword(word[0]) and word[0] not in keywords:
+            raise BadError(f"{word[0]!r} cannot be a name here", word.start())
     _check_parentheses(text)
     if comma := _TRAILING_COMMA.search(text):
-        raise _BadError("expected a value, found ')'", comma.end())
+        raise BadError("expected a value, found ')'", comma.end())
     try:
         with warnings.catch_warnings(action="error"):  # `1if`, which Python is going to refuse
             return ast.parse(_SPACE.sub(" ", text), mode="eval").body
     except SyntaxError as error:
         raise _not_python(text, error) from None
     except (ValueError, MemoryError, RecursionError):
-        raise _BadError("the expression is nested too deeply", 0) from None
+        raise BadError("the expression is nested too deeply", 0) from None
 
 
 def _check_parentheses(text: str) -> None:
@@ -270,15 +286,15 @@ def _check_parentheses(text: str) -> None:
     for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth < 0:
-            raise _BadError("unexpected ')'", at)
+            raise BadError("unexpected ')'", at)
         if depth > _MAX_DEPTH:
-            raise _BadError("the expression is nested too deeply", at)
+            raise BadError("the expression is nested too deeply", at)
     if depth:
         what = "a value" if text.endswith(_BEFORE_VALUE) else "')'"
-        raise _BadError(f"expected {what} at the end", len(text))
+        raise BadError(f"expected {what} at the end", len(text))
 
 
-def _not_python(text: str, error: SyntaxError) -> _BadError:
+def _not_python(text: str, error: SyntaxError) -> BadError:
     """What Python's parser says, in the words of this module."""
     at = (error.offset or len(text) + 1) - 1
     if "literal" in error.msg:
@@ -294,7 +310,7 @@ def _not_python(text: str, error: SyntaxError) -> _BadError:
         what = f"expected a value{found}"
     else:
         what = f"unexpected {_token(text, at)!r}" if text[at:] else "unexpected end"
-    return _BadError(what, at)
+    return BadError(what, at)
 
 
 def _token(text: str, at: int) -> str:
