@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+VOLKOV = ("--model", "volkov")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -65,17 +66,22 @@ def test_files_for_ci_systems(run, project, monkeypatch):
 
 
 def test_a_baseline_tells_what_became_slower_and_why(run, project):
-    (project / "base.json").write_text(run("predict", "transpose.cu", "-D", "PAD=1", "--json").out)
-    same = run("gate", "transpose.cu", "-D", "PAD=1", "--baseline", "base.json")
+    (project / "base.json").write_text(
+        run("predict", "transpose.cu", *VOLKOV, "-D", "PAD=1", "--json").out
+    )
+    same = run("gate", "transpose.cu", *VOLKOV, "-D", "PAD=1", "--baseline", "base.json")
     assert same.status == 0
     assert "as before" in same.out
-    slower = run("gate", "transpose.cu", "--baseline", "base.json", "--tolerance", "5%")
+    slower = run("gate", "transpose.cu", *VOLKOV, "--baseline", "base.json", "--tolerance", "5%")
     assert slower.status == 1
     assert "slower than the baseline" in slower.out
     assert "- shared-memory bandwidth: " in slower.out
     assert "- transpose.cu:28: " in slower.out
     assert "bank conflicts 32.0, was 1.00" in slower.out
-    assert run("gate", "transpose.cu", "--baseline", "base.json", "--tolerance", "90%").status == 0
+    assert (
+        run("gate", "transpose.cu", *VOLKOV, "--baseline", "base.json", "--tolerance", "90%").status
+        == 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def explained(tmp_path_factory) -> ExplainDocument:
     """The transposition of the examples, whose line 28 meets in banks 32-fold."""
     work = api.workload(Path(__file__).parents[2] / "examples/transpose.cu")
     (case,) = api.cases(work, [api.machine("h100-sxm")])
-    return explain_document(api.predict(case))
+    return explain_document(api.predict(case, "volkov"))
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
     for i in profile.kernel.instructions:
         at_line[i.location].append(i.index)
     heat, costs = instruction_costs(prediction)
-    told, curve = result(prediction, lines=None), _curve(case)
+    told, curve, speeds = result(prediction, lines=None), _curve(case), speed_of_light(prediction)
     return ExplainDocument(
         schema="kernelcast/explain/1",
         result=told,
@@ -152,8 +152,8 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
         unlike_ptx=_unlike(profile, ptx) if ptx else None,
         simulated=simulated_part(case, found) if found else None,
         heat=heat,
-        what_to_do=next_steps(told, curve),
-        speed_of_light=speed_of_light(prediction),
+        what_to_do=next_steps(told, speeds, curve),
+        speed_of_light=speeds,
         roofline=roofline_part(prediction),
         spaces=spaces(case),
         curve=curve,

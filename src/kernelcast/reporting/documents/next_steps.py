@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from kernelcast.reporting.documents.accesses import WastefulAccess
 from kernelcast.reporting.documents.occupancy_curve import CurveResult
 from kernelcast.reporting.documents.result import Result
+from kernelcast.reporting.documents.speed_of_light import SpeedPart
 from kernelcast.reporting.figures import digits
 
 _MOST = 3
@@ -23,6 +23,13 @@ _BEYOND_SM = frozenset(
         "lsu pipe",
     }
 )
+_SPENT_BY: Mapping[str, frozenset[str]] = {
+    "sectors": _BEYOND_SM,
+    "passes": frozenset({"shared-memory bandwidth"}),
+}
+"""What wasted sectors and passes of shared memory take, by bottleneck."""
+_BUSY = 0.5
+"""Share of the time from which a unit is worth relieving though something else binds."""
 _LATENCIES = frozenset({"memory latency", "arithmetic latency"})
 
 USUAL: Mapping[str, str] = {
@@ -61,22 +68,18 @@ USUAL: Mapping[str, str] = {
 """By bottleneck: what usually makes a launch bound by it faster. Reads on from "What to do: "."""
 
 
-def next_steps(result: Result, curve: CurveResult | None) -> list[str]:
-    """Up to three clauses, the most telling first: lines that waste what binds, and the warps that
-    are missing where latency binds; what usually helps where neither is seen."""
+def next_steps(
+    result: Result, speed_of_light: Sequence[SpeedPart], curve: CurveResult | None
+) -> list[str]:
+    """Up to three clauses, the most telling first: lines that waste what binds or what is busy most
+    of the time, and the warps that are missing where latency binds; what usually helps where
+    neither is seen."""
     bottleneck = str(result.bottleneck)
-    found = [_repair(access) for access in result.wasteful_accesses if _binds(access, bottleneck)]
+    wanted = {bottleneck, *(str(s.unit) for s in speed_of_light if s.share > _BUSY)}
+    found = [_repair(a) for a in result.wasteful_accesses if wanted & _SPENT_BY[a.unit]]
     if bottleneck in _LATENCIES and curve is not None and not curve.enough:
         found += curve.advice[:1]
     return found[:_MOST] or [USUAL[bottleneck]]
-
-
-def _binds(access: WastefulAccess, bottleneck: str) -> bool:
-    units: dict[Literal["sectors", "passes"], frozenset[str]] = {
-        "sectors": _BEYOND_SM,
-        "passes": frozenset({"shared-memory bandwidth"}),
-    }
-    return bottleneck in units[access.unit]
 
 
 def _repair(access: WastefulAccess) -> str:
