@@ -12,6 +12,7 @@ KernelcastError
   MissingNumberError    a model needs a number that the machine file does not hold
   ExecutionError        the kernel itself went wrong while it was executed
     MemoryFaultError    an access outside every array
+      MisalignedError   an access whose address does not fit its size
     BudgetError         the kernel ran past its budget of instructions
     DeadlockError       threads wait at barriers that can never complete
 """
@@ -116,6 +117,10 @@ class ExecutionError(KernelcastError):
 
 class MemoryFaultError(ExecutionError):
     """An access outside every array, or a misaligned one."""
+
+
+class MisalignedError(MemoryFaultError):
+    """An access whose address is no multiple of its size."""
 
 
 class BudgetError(ExecutionError):

@@ -34,6 +34,7 @@ def findings() -> Iterator[InstalledPart]:
     )
     yield from _compilers()
     yield _disassembler()
+    yield from _virtual_gpu()
     for package, use in (("llvmlite", "fast execution"), ("numba", "counting of traces")):
         yield _package(package, use)
     yield _cache()
@@ -62,6 +63,22 @@ def _disassembler() -> InstalledPart:
     if found := find_in_wheels("cu*/bin/nvdisasm"):
         return InstalledPart("nvdisasm", True, f"{found[-1]}, for machine code")
     return InstalledPart("nvdisasm", False, "not installed", "pip install nvidia-cuda-nvdisasm")
+
+
+def _virtual_gpu() -> Iterator[InstalledPart]:
+    from kernelcast.devices.libraries import compiler, find_libraries
+    from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
+
+    try:
+        state = "are there" if find_libraries() else f"will be made with {Path(compiler()[0]).name}"
+        yield InstalledPart("run PROGRAM", True, f"the libraries of the virtual GPU {state}")
+    except KernelcastError as error:
+        yield InstalledPart("run PROGRAM", False, error.what, error.hint)
+    try:
+        nvcc, host = find_nvcc(), find_host_compiler()
+        yield InstalledPart("run FILE.cu", True, f"compiled by {nvcc} and {host}")
+    except KernelcastError as error:
+        yield InstalledPart("run FILE.cu", False, error.what, error.hint)
 
 
 def _package(name: str, use: str) -> InstalledPart:

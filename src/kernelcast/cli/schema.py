@@ -21,6 +21,7 @@ def command(name: str, output: Output) -> None:
     kernelcast schema dvfs                dvfs --json
     kernelcast schema what-if             what-if --json
     kernelcast schema gate                gate --json
+    kernelcast schema run                 run PROGRAM --json
     """
     import json
 
@@ -31,6 +32,7 @@ def command(name: str, output: Output) -> None:
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
     from kernelcast.reporting.documents.predict import predict_schema
+    from kernelcast.reporting.documents.run import run_schema
     from kernelcast.reporting.documents.what_if import what_if_schema
 
     schemas = {
@@ -41,6 +43,7 @@ def command(name: str, output: Output) -> None:
         "dvfs": dvfs_schema,
         "what-if": what_if_schema,
         "gate": gate_schema,
+        "run": run_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

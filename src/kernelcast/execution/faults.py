@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelcast.errors import MemoryFaultError
+from kernelcast.errors import MemoryFaultError, MisalignedError
 from kernelcast.execution.address_map import (
     LOCAL_WINDOW,
     PARAM_WINDOW,
@@ -12,6 +12,7 @@ from kernelcast.execution.address_map import (
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space
 
+_MISALIGNED = "is not aligned to"
 _NOUNS = {OpClass.LOAD: "load", OpClass.STORE: "store", OpClass.ATOMIC: "atomic operation"}
 
 _WINDOWS = {
@@ -63,7 +64,8 @@ def memory_fault(
     size = instruction.access_bytes
     access = f"{_NOUNS.get(instruction.op_class, 'access')} of {size} bytes at {address:#x}"
     what, hint = _reason(memory, instruction, space, offset, size)
-    return MemoryFaultError(
+    kind = MisalignedError if what.startswith(_MISALIGNED) else MemoryFaultError
+    return kind(
         f"{access} {what}", where=place(kernel, launch, instruction, block, thread), hint=hint
     )
 
@@ -91,7 +93,7 @@ def _reason(
         if instruction.op_class is not OpClass.LOAD and not region.writable:
             return f"would change {region.label}, which is constant", "write to another array"
     if address % size:
-        return f"is not aligned to {size} bytes", "check the pointer's type"
+        return f"{_MISALIGNED} {size} bytes", "check the pointer's type"
     return "is not allowed", "check the pointer"
 
 

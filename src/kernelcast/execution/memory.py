@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,21 @@ class Region:
         return self.address + self.size_bytes
 
 
+class Reservation(Protocol):
+    """Host addresses that mirror those of the device.
+
+    `undo`, where it is not None, gives all of it back what it held before it was written to.
+    """
+
+    undo: Callable[[], None] | None
+    host_delta: int
+    buffer: memoryview
+
+    def view(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
+        """A writable view of the bytes from a device address on."""
+        ...
+
+
 class Memory:
     """Arrays, parameter block and symbols of one launch; make it with `Memory.build`.
 
@@ -91,11 +106,13 @@ class Memory:
         Local memory of a thread.
     host_delta:
         Host pointer minus device address, the same for every array.
+    undo:
+        Takes back all that was written, where that is cheap; None where it is not.
     """
 
     def __init__(
         self,
-        reservation: _Reservation,
+        reservation: Reservation,
         regions: tuple[Region, ...],
         parameters: NDArray[np.uint8],
         symbols: Mapping[str, int],
@@ -109,6 +126,7 @@ class Memory:
         self.shared_bytes = shared_bytes
         self.local_bytes = local_bytes
         self.host_delta = reservation.host_delta
+        self.undo = reservation.undo
         self._starts = [r.address for r in regions]
 
     @classmethod
@@ -138,6 +156,7 @@ class Memory:
         given += [(variable.name, value) for variable, value in symbols_given]
         need += sum(_needed_bytes(label, value) for label, value in given)
         reservation = earlier._reservation if earlier else _Reservation.open(need)
+        assert isinstance(reservation, _Reservation)
 
         placing = _PlacedArguments(reservation, base_dir, is_read)
         where = signature(kernel)
@@ -154,6 +173,33 @@ class Memory:
             if name in placed:
                 reservation.set_variable(placed[name], value, data)
 
+        return cls.laid_out(
+            kernel,
+            launch,
+            reservation,
+            {*placing.regions, *placed.values()},
+            values,
+            placed,
+            contents,
+        )
+
+    @classmethod
+    def laid_out(
+        cls,
+        kernel: Kernel,
+        launch: Launch,
+        reservation: Reservation,
+        regions: Iterable[Region],
+        values: tuple[tuple[Parameter, bytes], ...],
+        variables: Mapping[str, Region],
+        contents: Mapping[str, tuple[Argument, bytes]] | None = None,
+    ) -> Memory:
+        """The memory of a launch whose arrays lie in `reservation` already.
+
+        `regions` are all that the launch may access, `values` the bytes of every parameter, and
+        `variables` where those of the module are in global memory; `contents` are the values and
+        bytes of those in constant banks that do not hold what the code brings along.
+        """
         shared, static_bytes = _offsets(
             [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
         )
@@ -162,15 +208,15 @@ class Memory:
         local, local_bytes = _offsets([v for v in kernel.variables if v.space is Space.LOCAL])
         symbols = {
             **{p.name: p.offset_bytes for p in kernel.parameters},
-            **{name: region.address for name, region in placed.items()},
+            **{name: region.address for name, region in variables.items()},
             **shared,
             **{v.name: dynamic_at for v in dynamic},
             **local,
         }
         return cls(
             reservation,
-            tuple(sorted({*placing.regions, *placed.values()}, key=lambda r: r.address)),
-            _parameter_block(kernel, launch, values, symbols, local_bytes, contents),
+            tuple(sorted(regions, key=lambda r: r.address)),
+            _parameter_block(kernel, launch, values, symbols, local_bytes, contents or {}),
             symbols,
             dynamic_at + launch.smem_bytes,
             local_bytes,
@@ -232,6 +278,7 @@ class _Reservation:
 
     def __init__(self, mapping: mmap.mmap) -> None:
         self._mapping = mapping
+        self.undo: Callable[[], None] | None = None
         self.buffer = memoryview(mapping)
         self._bytes = np.frombuffer(mapping, np.uint8)
         self._next = GLOBAL_BASE

@@ -76,8 +76,14 @@ class Run:
         What the blocks see is the same every time: shared and local memory begin as zeros. Raises
         LaunchError where the arrays that may change have more than `MOST_SAVED_BYTES`.
         """
-        with restored(self.memory, self._changed()):
+        undo = self.memory.undo
+        if undo is None:
+            with restored(self.memory, self._changed()):
+                return self.execute(*consumers, progress=progress)
+        try:
             return self.execute(*consumers, progress=progress)
+        finally:
+            undo()
 
     def _changed(self) -> tuple[Region, ...]:
         """The arrays that the launch may change."""

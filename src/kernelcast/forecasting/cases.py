@@ -89,6 +89,35 @@ def case_of_module(
     return replace(case, kernel=kernel, profile=replace(case.profile, kernel=kernel))
 
 
+def cases_of_memory(
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    machines: Sequence[Machine],
+    *,
+    sampling: Sampling = ENOUGH,
+    cache: Cache | None = None,
+    caches: CacheState = CacheState.COLD,
+) -> tuple[Case, ...]:
+    """One case per machine of a launch whose memory is there already; `memory` is changed.
+
+    The machines are those that execute this code. Raises as `case_of_kernel` does.
+    """
+    asked = tuple(access_rules(chip) for chip in machines)
+    fits = [fitted(kernel, launch, chip) for chip in machines]
+    run = Run(kernel, launch, memory, all_blocks(launch.blocks), cache=cache)
+    streams, why = _streams(kernel, launch, memory, machines, sampling, cache, 1, None)
+    profiles: dict[AccessRules, Profile] = {}
+    found = []
+    for chip, own, fit in zip(machines, asked, fits, strict=True):
+        rules = own.with_those_of(asked)
+        if rules not in profiles:
+            profiles[rules] = profile_launch(kernel, launch, memory, sampling, cache, rules=rules)
+        executed = _ExecutedLaunch(profiles[rules], streams, why, lambda: run)
+        found.append(executed.case(fit, launch, chip, caches))
+    return tuple(found)
+
+
 def cases_of_workload(
     work: Workload,
     machines: Sequence[Machine],

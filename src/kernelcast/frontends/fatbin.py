@@ -93,6 +93,13 @@ class FatBinary:
         except (CompressedDataError, MemoryError) as error:
             raise _damaged(self.name, str(error)) from error
 
+    def texts_for(self, compute_capability: tuple[int, int]) -> Iterator[bytes]:
+        """The PTX that can be assembled for a chip, the newest first."""
+        most = 10 * compute_capability[0] + compute_capability[1]
+        texts = [m for m in self.members if not m.is_cubin and _number(m.architecture) <= most]
+        for member in sorted(texts, key=lambda m: -_number(m.architecture)):
+            yield self.data(member)
+
     def architecture_for(self, compute_capability: tuple[int, int]) -> str:
         """The newest code a chip runs: its own, or an older one's of the same generation.
 

@@ -1,0 +1,284 @@
+"""The device: what a program asks for, answered and done."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelcast.devices.attributes import (
+    SHARED_PER_BLOCK_OPTIN,
+    device_attributes,
+    memory_bytes,
+    transfer_seconds,
+)
+from kernelcast.devices.clock import Clock
+from kernelcast.devices.code import ProgramModule
+from kernelcast.devices.errors import Code, code_of
+from kernelcast.devices.forecasts import Forecasts, LaunchForecast, argument_values
+from kernelcast.devices.memory import ROOM_BYTES, DeviceMemory
+from kernelcast.devices.record import CopyKind, LaunchRecord, ProgramRecord, TransferRecord
+from kernelcast.errors import ExecutionError, KernelcastError, LaunchError, UnsupportedError
+from kernelcast.execution.address_map import GLOBAL_BASE
+from kernelcast.execution.execute import execute
+from kernelcast.execution.memory import Memory, Region, Reservation
+from kernelcast.frontends.mangling import source_name
+from kernelcast.ir import Kernel, Launch
+from kernelcast.machines.launch_limits import check_launch
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy, occupancy_of_launch
+from kernelcast.toolchain.cache import Cache
+
+Reply = tuple[Code, bytes]
+_Say = Callable[[str], None]
+
+_DONE: Reply = Code.SUCCESS, b""
+_HOST_MEMORY = 1
+_LAUNCH = struct.Struct("<II3I3IQQII")
+_TRANSFERS = tuple(CopyKind)
+
+
+def _to_standard_error(text: str) -> None:
+    print(f"kernelcast: {text}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A kernel as a program knows it: the module, and the mangled name."""
+
+    module: ProgramModule
+    name: str
+
+    def key(self) -> tuple[int, str]:
+        return id(self.module), self.name
+
+
+@dataclass
+class Process:
+    """What one process of the program holds: modules and functions by number, and its clock."""
+
+    modules: list[ProgramModule] = field(default_factory=list)
+    functions: list[_Function] = field(default_factory=list)
+    clock: Clock = field(default_factory=Clock)
+
+
+@dataclass
+class VirtualGpu:
+    """A GPU that executes what it is asked for; the first of `machines`.
+
+    Launches are forecast for all of them. `say` is told what goes wrong on the device.
+    """
+
+    machines: Sequence[Machine]
+    forecasts: Forecasts
+    cache: Cache | None = None
+    threads: int | None = None
+    budget: int | None = None
+    say: _Say = _to_standard_error
+    record: ProgramRecord = field(default_factory=ProgramRecord)
+
+    def __post_init__(self) -> None:
+        self.memory = DeviceMemory(memory_bytes(self.machine))
+
+    @property
+    def machine(self) -> Machine:
+        """The GPU that the program sees."""
+        return self.machines[0]
+
+    def describe(self) -> bytes:
+        """Where its memory is, and what it answers about itself."""
+        head = struct.pack("<QQQ", GLOBAL_BASE, ROOM_BYTES, self.memory.size_bytes)
+        numbers = struct.pack("<256i", *device_attributes(self.machine))
+        return head + numbers + self.machine.title.encode()[:255].ljust(256, b"\0")
+
+    def allocate(self, process: Process, size_bytes: int, kind: int) -> Reply:
+        """Memory of the device, or of the host where kernels reach it."""
+        region = self.memory.allocate(size_bytes, process, counts=kind != _HOST_MEMORY)
+        self.record.most_bytes = max(self.record.most_bytes, self.memory.used_bytes)
+        if region is None:
+            return Code.MEMORY_ALLOCATION, b""
+        return Code.SUCCESS, struct.pack("<Q", region.address)
+
+    def free(self, address: int) -> Reply:
+        """Give an allocation back."""
+        return (Code.SUCCESS if self.memory.free(address) else Code.INVALID_VALUE), b""
+
+    def memory_info(self) -> Reply:
+        """Bytes that are free, and all."""
+        size = self.memory.size_bytes
+        return Code.SUCCESS, struct.pack("<QQ", size - self.memory.used_bytes, size)
+
+    def load(self, process: Process, data: bytes) -> Reply:
+        """Take a module; it is read when something of it is asked for."""
+        process.modules.append(ProgramModule(data, self.memory, process, self.cache))
+        return Code.SUCCESS, struct.pack("<I", len(process.modules) - 1)
+
+    def function(self, process: Process, module: int, name: str) -> Reply:
+        """A kernel: its number, what it needs, and where its parameters stand."""
+        shell = process.modules[module].shell(name, self.machine.compute_capability)
+        process.functions.append(_Function(process.modules[module], name))
+        needs, attributes = shell.resources, device_attributes(self.machine)
+        most_shared = min(
+            attributes[8], max(attributes[SHARED_PER_BLOCK_OPTIN] - needs.static_shared_bytes, 0)
+        )
+        numbers = (
+            needs.registers or 0,
+            needs.static_shared_bytes,
+            needs.local_bytes,
+            needs.constant_bytes,
+            needs.max_threads_per_block or attributes[1],
+            int(shell.target.removeprefix("sm_").rstrip("af")),
+            most_shared,
+        )
+        head = struct.pack("<I7iI", len(process.functions) - 1, *numbers, len(shell.parameters))
+        places = (struct.pack("<II", p.offset_bytes, p.size_bytes) for p in shell.parameters)
+        return Code.SUCCESS, head + b"".join(places)
+
+    def variable(self, process: Process, module: int, name: str) -> Reply:
+        """Address and size of a variable of a module."""
+        region = process.modules[module].variable(name, self.machine.compute_capability)
+        return Code.SUCCESS, struct.pack("<QQ", region.address, region.size_bytes)
+
+    def occupancy(self, process: Process, function: int, threads: int, shared: int) -> Reply:
+        """How many blocks of a kernel an SM holds; 0 where none fits."""
+        chosen = process.functions[function]
+        needs = chosen.module.shell(chosen.name, self.machine.compute_capability).resources
+        try:
+            blocks = occupancy(
+                self.machine,
+                threads=threads,
+                registers=needs.registers,
+                shared_bytes=needs.static_shared_bytes + shared,
+                named_barriers=needs.named_barriers,
+            ).blocks_per_sm
+        except LaunchError:
+            blocks = 0
+        return Code.SUCCESS, struct.pack("<i", blocks)
+
+    def moved(self, process: Process, kind: CopyKind, size_bytes: int, stream: int) -> None:
+        """Note a copy or a fill that the program has done."""
+        seconds = 0.0
+        if kind is not CopyKind.HOST_TO_HOST:
+            over_bus = kind in (CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST)
+            passes = 2 if kind is CopyKind.DEVICE_TO_DEVICE else 1
+            seconds = transfer_seconds(self.machine, size_bytes, over_bus=over_bus, passes=passes)
+        begin, _ = process.clock.work(stream, seconds)
+        self.record.transfers.append(TransferRecord(kind, size_bytes, seconds, stream, begin))
+        self.record.end_s = max(self.record.end_s, process.clock.end_s)
+
+    def launch(self, process: Process, request: bytes) -> Reply:
+        """Forecast a launch and execute all of it.
+
+        The answer holds the code of what went wrong while the kernel ran; a launch that cannot be
+        made is an error of its own.
+        """
+        number, _, *rest = _LAUNCH.unpack_from(request)
+        grid, block, (shared, stream, is_cooperative, _) = rest[:3], rest[3:6], rest[6:]
+        function = process.functions[number]
+        launch = Launch(
+            tuple(grid), tuple(block), smem_bytes=shared, kernel=source_name(function.name)
+        )
+        try:
+            self._check(function, launch, cooperative=bool(is_cooperative))
+            kernel, memory = self._prepared(
+                function, launch, request[_LAUNCH.size :], self.machine, self.memory.shared
+            )
+        except LaunchError as error:
+            self._failed(function, error)
+            return self._refusal(launch), b""
+        forecast = self._forecast(function, launch, request[_LAUNCH.size :])
+        started = time.perf_counter()
+        try:
+            done = execute(
+                kernel, launch, memory, threads=self.threads, budget=self.budget, cache=self.cache
+            )
+        except UnsupportedError as error:
+            self._failed(function, error)
+            return Code.NOT_SUPPORTED, b""
+        except ExecutionError as error:
+            self._failed(function, error)
+            return Code.SUCCESS, struct.pack("<i", code_of(error))
+        begin, _ = process.clock.work(stream, forecast.times_s[0])
+        self.record.launches.append(
+            LaunchRecord(
+                kernel.label or kernel.name,
+                launch,
+                forecast,
+                stream,
+                begin,
+                time.perf_counter() - started,
+                done.thread_instructions,
+            )
+        )
+        self.record.end_s = max(self.record.end_s, process.clock.end_s)
+        return _DONE
+
+    def leave(self, process: Process) -> None:
+        """Give back what a process that has ended holds."""
+        self.memory.free_all_of(process)
+
+    def _check(self, function: _Function, launch: Launch, *, cooperative: bool) -> None:
+        """LaunchError where the device takes no such launch."""
+        check_launch(self.machine, launch)
+        shell = function.module.shell(function.name, self.machine.compute_capability)
+        most = shell.resources.max_threads_per_block
+        if most is not None and launch.threads_per_block > most:
+            raise LaunchError(f"a block of {launch.threads_per_block} threads; it takes {most}")
+        held = occupancy_of_launch(self.machine, shell.resources, launch)
+        if cooperative and held.blocks_per_sm * self.machine.number("sm.count") < launch.blocks:
+            raise LaunchError("the device does not hold all blocks of a cooperative launch at once")
+
+    def _refusal(self, launch: Launch) -> Code:
+        """The code of a launch that does not fit: of its shape, or of what a block needs."""
+        try:
+            check_launch(self.machine, launch)
+        except LaunchError:
+            return Code.INVALID_CONFIGURATION
+        return Code.LAUNCH_OUT_OF_RESOURCES
+
+    def _failed(self, function: _Function, error: KernelcastError) -> None:
+        text = str(error) if error.where else f"kernel {function.name}: {error}"
+        self.record.failures.append(text)
+        self.say(f"{code_of(error).title}: {text}")
+
+    def _forecast(self, function: _Function, launch: Launch, parameters: bytes) -> LaunchForecast:
+        def prepared(machine: Machine) -> tuple[Kernel, Memory]:
+            return self._prepared(function, launch, parameters, machine, self.memory.private)
+
+        arguments = argument_values(parameters, self.memory.region_at)
+        return self.forecasts.of(function.key(), launch, arguments, prepared)
+
+    def _prepared(
+        self,
+        function: _Function,
+        launch: Launch,
+        parameters: bytes,
+        machine: Machine,
+        reservation: Reservation,
+    ) -> tuple[Kernel, Memory]:
+        """The kernel's code for a GPU, and what it finds in memory."""
+        capability = machine.compute_capability
+        kernel = function.module.kernel(function.name, capability)
+        variables = function.module.variables_of(function.name, capability)
+        first = min((p.offset_bytes for p in kernel.parameters), default=0)
+        values = tuple(
+            (p, parameters[p.offset_bytes - first :][: p.size_bytes].ljust(p.size_bytes, b"\0"))
+            for p in kernel.parameters
+        )
+        memory = Memory.laid_out(
+            kernel, launch, reservation, self.memory.regions, values, variables
+        )
+        _set_constants(kernel, memory, variables)
+        return kernel, memory
+
+
+def _set_constants(kernel: Kernel, memory: Memory, variables: Mapping[str, Region]) -> None:
+    """Let the kernel see what the `__constant__` variables hold now."""
+    for variable in kernel.constants.variables if kernel.constants is not None else ():
+        place = variables.get(variable.name)
+        if place is not None:
+            held = memory.bytes_at(place.address, place.size_bytes)
+            end = variable.offset_bytes + variable.size_bytes
+            memory.parameters[variable.offset_bytes : end] = held

@@ -1,0 +1,156 @@
+"""What launches of a program would take: sampled where they are new, else known from before.
+
+A forecast holds for every launch of the same kernel, grid, block, shared memory and arguments, a
+pointer being equal to another that points as far into as large an allocation. Where the trace of
+a kernel depends on what arrays hold (`analysis.slicing`), it holds for that launch alone. Of the
+launches of a kernel that are still new, the first `_ALL_OF_FIRST` are sampled, and later
+`_PER_DOUBLING` of them for every doubling of their number; the others are taken to last as long
+per block, beyond the overhead of a launch, as the sampled one with the nearest number of blocks.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
+from kernelcast.errors import KernelcastError
+from kernelcast.execution.memory import Memory, Region
+from kernelcast.forecasting.cases import cases_of_memory
+from kernelcast.ir import CacheState, Kernel, Launch
+from kernelcast.machines.machine import Machine
+from kernelcast.models.terms.base import Model, Prediction
+from kernelcast.profiling.run import Sampling
+from kernelcast.toolchain.cache import Cache
+
+_ALL_OF_FIRST = 16
+_PER_DOUBLING = 8
+
+Prepared = Callable[[Machine], tuple[Kernel, Memory]]
+"""The kernel's code for a GPU, and its memory, in which a sample may write."""
+
+
+@dataclass(frozen=True)
+class LaunchForecast:
+    """What a launch would take on every GPU, in seconds, and the forecasts behind it.
+
+    `predictions` are of the launch itself, or, where `is_estimated`, of the one that it was
+    estimated from. Empty, with the reason in `why_none`, where there is no forecast.
+    """
+
+    times_s: tuple[float, ...]
+    predictions: tuple[Prediction, ...]
+    is_estimated: bool = False
+    why_none: str = ""
+
+
+@dataclass
+class _KnownKernel:
+    """What is known of one kernel."""
+
+    depends_on_data: bool | None = None
+    new_launches: int = 0
+    known: dict[object, LaunchForecast] = field(default_factory=dict)
+    sampled: dict[int, LaunchForecast] = field(default_factory=dict)  # by number of blocks
+
+
+@dataclass
+class Forecasts:
+    """The forecasts of a program's launches, on `machines`, by `model`."""
+
+    machines: Sequence[Machine]
+    model: Model
+    sampling: Sampling = field(default_factory=Sampling)
+    caches: CacheState = CacheState.COLD
+    cache: Cache | None = None
+    _kernels: dict[object, _KnownKernel] = field(default_factory=dict)
+
+    def of(
+        self, kernel: object, launch: Launch, arguments: object, prepared: Prepared
+    ) -> LaunchForecast:
+        """The forecast of a launch of a kernel that the key `kernel` stands for.
+
+        `arguments` are as `argument_values` gives them; `prepared` is called where the launch is
+        sampled. Nothing is raised: where a launch cannot be forecast, the answer says why.
+        """
+        known = self._kernels.setdefault(kernel, _KnownKernel())
+        shape = launch.grid, launch.block, launch.smem_bytes
+        key = shape, arguments
+        if not known.depends_on_data and key in known.known:
+            return known.known[key]
+        known.new_launches += 1
+        if not is_sampled(known.new_launches) and known.sampled:
+            return self._estimated(known, launch)
+        found = self._sampled(known, launch, prepared)
+        known.known[key] = found
+        if found.predictions:
+            known.sampled[launch.blocks] = found
+        return found
+
+    def _sampled(self, known: _KnownKernel, launch: Launch, prepared: Prepared) -> LaunchForecast:
+        predictions = []
+        try:
+            for group in self._machines_by_code():
+                kernel, memory = prepared(group[0])
+                if known.depends_on_data is None:
+                    known.depends_on_data = reads_arrays(kernel, needed_for_trace(kernel))
+                cases = cases_of_memory(
+                    kernel,
+                    launch,
+                    memory,
+                    group,
+                    sampling=self.sampling,
+                    cache=self.cache,
+                    caches=self.caches,
+                )
+                predictions += [self.model.predict(case) for case in cases]
+                assert memory.undo is not None
+                memory.undo()
+        except KernelcastError as error:
+            return LaunchForecast((0.0,) * len(self.machines), (), why_none=error.what)
+        by_name = {p.case.machine.name: p for p in predictions}
+        ordered = tuple(by_name[machine.name] for machine in self.machines)
+        return LaunchForecast(tuple(p.time_s for p in ordered), ordered)
+
+    def _machines_by_code(self) -> list[list[Machine]]:
+        """GPUs that execute the same code together."""
+        groups: dict[tuple[int, int], list[Machine]] = {}
+        for machine in self.machines:
+            groups.setdefault(machine.compute_capability, []).append(machine)
+        return list(groups.values())
+
+    def _estimated(self, known: _KnownKernel, launch: Launch) -> LaunchForecast:
+        blocks = min(known.sampled, key=lambda sampled: abs(sampled - launch.blocks))
+        nearest = known.sampled[blocks]
+
+        def scaled(time_s: float, machine: Machine) -> float:
+            overhead = min(machine.get("launch.overhead") or 0.0, time_s)
+            return overhead + (time_s - overhead) * launch.blocks / blocks
+
+        times = (scaled(t, m) for t, m in zip(nearest.times_s, self.machines, strict=True))
+        return LaunchForecast(tuple(times), nearest.predictions, is_estimated=True)
+
+
+def is_sampled(number: int) -> bool:
+    """Whether the new launch of this number, counted from 1, is sampled."""
+    if number <= _ALL_OF_FIRST:
+        return True
+    step = (1 << number.bit_length() - 1) // _PER_DOUBLING
+    return number % step == 0
+
+
+def argument_values(
+    parameters: bytes, region_at: Callable[[int], Region | None]
+) -> tuple[object, ...]:
+    """The parameters of a launch, so that they are equal where its work is.
+
+    Pointers stand for the size of the allocation they point into, and how far.
+    """
+    padded = parameters.ljust(-(-len(parameters) // 8) * 8, b"\0")
+    words = struct.unpack(f"<{len(padded) // 8}Q", padded)
+    values: list[object] = []
+    for word in words:
+        region = region_at(word)
+        values.append(word if region is None else (region.size_bytes, word - region.address))
+    return tuple(values)

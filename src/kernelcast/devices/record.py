@@ -1,0 +1,56 @@
+"""What a program did on the device, in order: launches, copies and fills, in forecast time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kernelcast.devices.forecasts import LaunchForecast
+from kernelcast.ir import Launch
+
+
+class CopyKind(StrEnum):
+    """What was moved or written, and where to."""
+
+    HOST_TO_HOST = "host to host"
+    HOST_TO_DEVICE = "host to device"
+    DEVICE_TO_HOST = "device to host"
+    DEVICE_TO_DEVICE = "device to device"
+    FILL = "fill"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecord:
+    """A launch that was executed. Times are in seconds, `begin_s` from the program's first work;
+    `executed_s` is what this machine took to execute it, without its forecast."""
+
+    kernel: str
+    launch: Launch
+    forecast: LaunchForecast
+    stream: int
+    begin_s: float
+    executed_s: float
+    thread_instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRecord:
+    """A copy or a fill."""
+
+    kind: CopyKind
+    size_bytes: int
+    seconds: float
+    stream: int
+    begin_s: float
+
+
+@dataclass
+class ProgramRecord:
+    """All that a program did; `failures` are launches that went wrong, and why."""
+
+    launches: list[LaunchRecord] = field(default_factory=list)
+    transfers: list[TransferRecord] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    end_s: float = 0.0
+    most_bytes: int = 0
+    processes: int = 0

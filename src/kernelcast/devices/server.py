@@ -1,0 +1,270 @@
+"""A program on the device: it is started, and what its processes ask for is answered.
+
+The other end is `shim/device.c`. A process connects to a socket without a file, of a name that its
+environment holds, and gets the file of the memory; then it sends requests, one after the other.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import os
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, auto
+from pathlib import Path
+from typing import IO
+
+from kernelcast.devices.device import Process, Reply, VirtualGpu
+from kernelcast.devices.errors import Code, code_of
+from kernelcast.devices.record import CopyKind
+from kernelcast.errors import InputError, KernelcastError
+
+_SOCKET_VARIABLE = "KERNELCAST_DEVICE"
+
+_REQUEST = struct.Struct("<IIQ")
+_REPLY = struct.Struct("<iIQ")
+_CREDENTIALS = struct.Struct("3i")
+_PATIENCE_S = 2.0
+"""How long a program may take to end that was asked to."""
+
+
+class Request(IntEnum):
+    """What a process asks for; those from `COPIED` on get no answer."""
+
+    HELLO = auto()
+    ALLOCATE = auto()
+    FREE = auto()
+    MEMORY_INFO = auto()
+    LOAD_MODULE = auto()
+    GET_FUNCTION = auto()
+    GET_VARIABLE = auto()
+    LAUNCH = auto()
+    OCCUPANCY = auto()
+    ELAPSED = auto()
+    COPIED = 100
+    FILLED = auto()
+    NEW_STREAM = auto()
+    STREAM_WAITS = auto()
+    FREE_STREAM = auto()
+    RECORD = auto()
+    SYNCHRONIZE = auto()
+    SYNCHRONIZE_EVENT = auto()
+
+
+_COPIES = (
+    CopyKind.HOST_TO_HOST,
+    CopyKind.HOST_TO_DEVICE,
+    CopyKind.DEVICE_TO_HOST,
+    CopyKind.DEVICE_TO_DEVICE,
+)
+
+
+class _GoneError(Exception):
+    """A process has closed its connection."""
+
+
+@dataclass
+class _Connection:
+    """A process of the program, and its end of the socket."""
+
+    device: VirtualGpu
+    socket: socket.socket
+    process: Process = field(default_factory=Process)
+
+    def greet(self) -> None:
+        """Hand over the file of the memory."""
+        files = array.array("i", [self.device.memory.file])
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)]
+        self.socket.sendmsg([b"\0"], rights)
+
+    def serve(self) -> None:
+        """Reply one request. _GoneError where the process is gone."""
+        kind, _, size = _REQUEST.unpack(self._received(_REQUEST.size))
+        data = self._received(size)
+        try:
+            status, answer = self._answer(Request(kind), data)
+        except KernelcastError as error:
+            status, answer = code_of(error), b""
+            if status not in (Code.SYMBOL_NOT_FOUND,):
+                self.device.say(f"{status.title}: {error}")
+        if kind >= Request.COPIED:
+            return
+        try:
+            self.socket.sendall(_REPLY.pack(status, 0, len(answer)) + answer)
+        except OSError:
+            raise _GoneError from None
+
+    def _received(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            try:
+                part = self.socket.recv(min(size - len(parts), 1 << 20))
+            except ConnectionError:
+                part = b""
+            if not part:
+                raise _GoneError
+            parts += part
+        return bytes(parts)
+
+    def _answer(self, kind: Request, data: bytes) -> Reply:
+        device, process = self.device, self.process
+        match kind:
+            case Request.HELLO:
+                device.record.processes += 1
+                return Code.SUCCESS, device.describe()
+            case Request.ALLOCATE:
+                size, memory_kind, _ = struct.unpack("<QII", data)
+                return device.allocate(process, size, memory_kind)
+            case Request.FREE:
+                return device.free(*struct.unpack("<Q", data))
+            case Request.MEMORY_INFO:
+                return device.memory_info()
+            case Request.LOAD_MODULE:
+                return device.load(process, data)
+            case Request.GET_FUNCTION:
+                return device.function(process, _number(data), data[4:].decode())
+            case Request.GET_VARIABLE:
+                return device.variable(process, _number(data), data[4:].decode())
+            case Request.LAUNCH:
+                return device.launch(process, data)
+            case Request.OCCUPANCY:
+                return device.occupancy(process, *struct.unpack("<IiQ", data))
+            case Request.ELAPSED:
+                seconds = process.clock.between(*struct.unpack("<QQ", data))
+                if seconds is None:
+                    return Code.INVALID_RESOURCE_HANDLE, b""
+                return Code.SUCCESS, struct.pack("<d", seconds)
+            case _:
+                self._note(kind, data)
+                return Code.SUCCESS, b""
+
+    def _note(self, kind: Request, data: bytes) -> None:
+        """What needs no answer."""
+        device, clock = self.device, self.process.clock
+        if kind in (Request.COPIED, Request.FILLED):
+            size, stream, direction, _ = struct.unpack("<QQII", data)
+            transfer = CopyKind.FILL if kind is Request.FILLED else _COPIES[direction]
+            device.moved(self.process, transfer, size, stream)
+            return
+        numbers = struct.unpack(f"<{len(data) // 8}Q", data)
+        match kind:
+            case Request.NEW_STREAM:
+                clock.open(numbers[0], bool(numbers[1]))
+            case Request.STREAM_WAITS:
+                clock.wait(*numbers)
+            case Request.FREE_STREAM:
+                clock.close(*numbers)
+            case Request.RECORD:
+                clock.record(*numbers)
+            case Request.SYNCHRONIZE:
+                clock.synchronize(*numbers)
+            case Request.SYNCHRONIZE_EVENT:
+                clock.synchronize_event(*numbers)
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data[:4], "little")
+
+
+def run_program(
+    device: VirtualGpu,
+    command: Sequence[str],
+    libraries: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    output: IO[bytes] | int | None = None,
+) -> int:
+    """Run a program on the device until it ends; its exit status, 128 and more for a signal.
+
+    `libraries` is the folder of those that the program is to load. `output` is where its standard
+    output goes. InputError where it cannot be started. When this is interrupted, the program ends.
+    """
+    name = f"kernelcast-{os.getpid()}-{secrets.token_hex(8)}"
+    held = dict(os.environ if environment is None else environment)
+    paths = [str(libraries), held.get("LD_LIBRARY_PATH", "")]
+    held["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+    held[_SOCKET_VARIABLE] = name
+    with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
+        listening.bind(f"\0{name}")
+        listening.listen()
+        selector.register(listening, selectors.EVENT_READ)
+        try:
+            program = subprocess.Popen(list(command), env=held, stdout=output)
+        except OSError as error:
+            raise InputError(
+                f"cannot be started: {error.strerror or error}",
+                where=command[0],
+                hint="give a program that the system can run",
+            ) from error
+        try:
+            _serve_until_end(device, program, listening, selector)
+        except BaseException:
+            _end(program)
+            raise
+    return program.returncode if program.returncode >= 0 else 128 - program.returncode
+
+
+def _serve_until_end(
+    device: VirtualGpu,
+    program: subprocess.Popen[bytes],
+    listening: socket.socket,
+    selector: selectors.BaseSelector,
+) -> None:
+    """Accept processes and answer them as long as the program runs."""
+    ended = os.pidfd_open(program.pid)
+    selector.register(ended, selectors.EVENT_READ)
+    try:
+        while program.poll() is None:
+            for key, _ in selector.select():
+                if key.fileobj is listening:
+                    _accept(device, listening, selector)
+                elif isinstance(key.data, _Connection):
+                    _serve(key.data, selector)
+    finally:
+        os.close(ended)
+        for key in list(selector.get_map().values()):
+            if isinstance(key.data, _Connection):
+                _close(key.data, selector)
+
+
+def _accept(device: VirtualGpu, listening: socket.socket, selector: selectors.BaseSelector) -> None:
+    """Take a process of the same user."""
+    accepted, _ = listening.accept()
+    who = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    if _CREDENTIALS.unpack(who)[1] != os.getuid():
+        accepted.close()
+        return
+    connection = _Connection(device, accepted)
+    connection.greet()
+    selector.register(accepted, selectors.EVENT_READ, connection)
+
+
+def _serve(connection: _Connection, selector: selectors.BaseSelector) -> None:
+    try:
+        connection.serve()
+    except _GoneError:
+        _close(connection, selector)
+
+
+def _close(connection: _Connection, selector: selectors.BaseSelector) -> None:
+    selector.unregister(connection.socket)
+    connection.device.leave(connection.process)
+    connection.socket.close()
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """Ask a program to end, and make it."""
+    with contextlib.suppress(ProcessLookupError):
+        program.send_signal(signal.SIGINT)
+    try:
+        program.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()

@@ -1,0 +1,168 @@
+"""CUDA C++ programs, host code and all, with nvcc from its PyPI wheels and a host compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache as once
+from pathlib import Path
+
+from kernelcast.errors import CompileError, InputError, ToolError
+from kernelcast.toolchain.cache import Cache, content_key
+from kernelcast.toolchain.includes import include_fingerprint
+from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
+
+_NEWEST = "cu*/bin/nvcc"
+_OLDER = "cuda_nvcc/bin/nvcc"  # where the wheels of CUDA 12 put it
+_HEADERS = ("cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include")
+_INSTALL = "install it with: pip install 'kernelcast[run]'"
+_INSTALL_HOST = "install one, for example: apt install g++"
+_HOSTS = ("g++", "c++", "clang++")
+_WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """How a program is compiled; `further` goes to nvcc as it is."""
+
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    std: str | None = None
+    further: tuple[str, ...] = ()
+
+
+def find_nvcc() -> Path:
+    """The installed nvcc, the newest where there are several; ToolError where there is none."""
+    found = (*reversed(find_in_wheels(_NEWEST)), *find_in_wheels(_OLDER))
+    if found and find_in_wheels(*_WANTED_BY_NVCC):
+        return found[0]
+    if on_path := shutil.which("nvcc"):
+        return Path(on_path)
+    raise ToolError("nvcc, which compiles CUDA programs, is not installed", hint=_INSTALL)
+
+
+def find_host_compiler() -> str:
+    """The C++ compiler for host code; ToolError where there is none."""
+    for name in _HOSTS:
+        if found := shutil.which(name):
+            return found
+    raise ToolError("no C++ compiler for the program's host code", hint=_INSTALL_HOST)
+
+
+@once
+def _targets(nvcc: Path) -> tuple[int, ...]:
+    """The chips that an nvcc makes machine code for, as 10 times their compute capability."""
+    listed = _output([str(nvcc), "--list-gpu-code"])
+    numbers = (word.removeprefix("sm_") for word in listed.split() if word.startswith("sm_"))
+    return tuple(sorted(int(number) for number in numbers if number.isdigit()))
+
+
+@once
+def _runtime_version(nvcc: Path) -> int:
+    """The major version of the runtime that programs of an nvcc ask for."""
+    for line in _output([str(nvcc), "--version"]).splitlines():
+        if "release " in line:
+            return int(line.partition("release ")[2].partition(".")[0])
+    raise ToolError("nvcc does not say its version", where=str(nvcc), hint=_INSTALL)
+
+
+def compile_program(
+    source: Path,
+    capabilities: Sequence[tuple[int, int]],
+    runtime: Path,
+    *,
+    options: ProgramOptions | None = None,
+    cache: Cache | None = None,
+) -> bytes:
+    """A program with machine code for every compute capability, linked against a runtime library.
+
+    `runtime` is the folder of `libcudart.so.12` and later. Raises InputError where the file cannot
+    be read, CompileError where it is refused, ToolError where a compiler is missing.
+    """
+    options = options or ProgramOptions()
+    try:
+        text = source.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot read the file: {error.strerror}", where=str(source), hint="check the path"
+        ) from error
+    nvcc, host = find_nvcc(), find_host_compiler()
+    arguments = _arguments(nvcc, host, capabilities, runtime, options)
+    key = None
+    if cache is not None:
+        fingerprint = include_fingerprint(text, str(source), [*options.include_dirs])
+        if fingerprint is not None:
+            parts = (*map(str, wheel_versions()), *arguments, str(source), fingerprint)
+            key = content_key(text, *parts)
+            if (stored := cache.get("program", key)) is not None:
+                return stored
+    made = _compile(nvcc, source, arguments)
+    if cache is not None and key is not None:
+        cache.put("program", key, made)
+    return made
+
+
+def _arguments(
+    nvcc: Path,
+    host: str,
+    capabilities: Sequence[tuple[int, int]],
+    runtime: Path,
+    options: ProgramOptions,
+) -> list[str]:
+    library = runtime / f"libcudart.so.{_runtime_version(nvcc)}"
+    folders = [*options.include_dirs, *find_in_wheels(*_HEADERS)]
+    arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "none", "--compress-mode=none"]
+    if _runtime_version(nvcc) < 13:
+        arguments.remove("--compress-mode=none")
+    for target in dict.fromkeys(_target(nvcc, capability) for capability in capabilities):
+        arguments += ["-gencode", f"arch=compute_{target},code=sm_{target}"]
+    arguments += [f"-I{folder}" for folder in folders]
+    arguments += [f"-D{define}" for define in options.defines]
+    arguments += [f"-std={options.std}"] if options.std else []
+    arguments += options.further
+    return [*arguments, "-Xlinker", str(library), "-Xlinker", f"-rpath-link={runtime}"]
+
+
+def _target(nvcc: Path, capability: tuple[int, int]) -> int:
+    """The machine code for a chip: its own, or that of an older one of the same generation."""
+    wanted = 10 * capability[0] + capability[1]
+    known = _targets(nvcc)
+    fitting = [number for number in known if 10 * capability[0] <= number <= wanted]
+    if not fitting:
+        raise ToolError(
+            f"the installed nvcc compiles for sm_{known[0]} to sm_{known[-1]}, not for sm_{wanted}",
+            hint="choose a newer GPU with --gpu, or give a program that is compiled already",
+        )
+    return fitting[-1]
+
+
+def _compile(nvcc: Path, source: Path, arguments: Sequence[str]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
+        made = Path(folder) / "program"
+        command = [str(nvcc), str(source), "-o", str(made), *arguments]
+        environment = {**os.environ, "TMPDIR": folder}
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            raise ToolError(
+                f"cannot run nvcc: {error.strerror}", where=str(nvcc), hint=_INSTALL
+            ) from error
+        if done.returncode == 0 and made.is_file():
+            return made.read_bytes()
+    log = done.stdout + done.stderr
+    lines = [line.strip() for line in log.splitlines() if "error" in line.lower()]
+    what = lines[0] if lines else f"nvcc ended with status {done.returncode}"
+    raise CompileError(what, where="" if str(source) in what else str(source), log=log)
+
+
+def _output(command: list[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ToolError("nvcc does not run", where=command[0], hint=_INSTALL) from error

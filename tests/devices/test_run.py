@@ -1,0 +1,150 @@
+"""Programs on the virtual device: they check their own results, and are told CUDA's codes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from kernelcast import api
+from kernelcast.toolchain.nvcc import find_nvcc
+from tests.devices.conftest import PROGRAMS
+
+A100 = ("--gpu", "a100-sxm-80gb")
+
+
+def test_a_program_computes_what_it_should_and_is_forecast(ended, built):
+    done = ended(*A100, built("vector_add"), 100000, 3)
+    assert (done.status, done.printed, done.said) == (0, "cudaSuccess, 0 wrong\n", "")
+    (kernel,) = done.profile["kernels"]
+    assert (kernel["kernel"], kernel["launches"]) == ("add", 3)
+    assert (kernel["sampled"], kernel["known"]) == (1, 2)
+    assert kernel["least_grid"] == kernel["most_grid"] == [391, 1, 1]
+    assert kernel["times"][0]["total_s"] == pytest.approx(3 * kernel["times"][0]["mean_s"])
+    to_device, back = done.profile["transfers"]
+    assert (to_device["count"], to_device["bytes"]) == (2, 800000)
+    assert (back["kind"], back["bytes"]) == ("device to host", 400000)
+
+
+def test_the_forecast_is_that_of_predict(ended, built, tmp_path):
+    done = ended(*A100, built("vector_add"), 1 << 20)
+    source = tmp_path / "add.cu"
+    text = (PROGRAMS / "vector_add.cu").read_text()
+    source.write_text(text[text.index("__global__") : text.index("int main")])
+    kernel = api.load(source, gpu="a100-sxm-80gb")
+    arrays = {name: api.f32(1 << 20) for name in "xyz"}
+    launch = api.Launch(4096, 256, {**arrays, "n": 1 << 20})
+    forecast = api.predict(api.case(kernel, launch, "a100-sxm-80gb"))
+    ran = done.profile["kernels"][0]["times"][0]
+    assert ran["mean_s"] == pytest.approx(forecast.time_s, rel=1e-3)
+    assert ran["bottleneck"] == forecast.bottleneck
+
+
+def test_events_tell_forecast_time(ended, built):
+    done = ended(*A100, built("transpose"))
+    wrong, before, tiled, both = re.findall(r"[\d.]+", done.printed)
+    times = {k["kernel"]: k["times"][0]["total_s"] for k in done.profile["kernels"]}
+    moved = {t["kind"]: t for t in done.profile["transfers"]}
+    copied = moved["device to host"]["time_s"] / 2  # one of the two stands between the events
+    assert int(wrong) == 0
+    assert float(tiled) == pytest.approx(1e3 * times["tiled"], rel=1e-5)
+    assert float(before) == pytest.approx(
+        1e3 * (times["naive"] + copied + moved["fill"]["time_s"]), rel=1e-5
+    )
+    assert float(both) == pytest.approx(float(before) + float(tiled), rel=1e-5)
+
+
+@pytest.mark.parametrize("gpu", ["a100-sxm-80gb", "h100-sxm"])
+def test_variables_of_the_device_are_shared_with_the_host(ended, built, gpu):
+    done = ended("--gpu", gpu, built("variables", (8, 0), (9, 0)))
+    assert done.printed == "4 1, 8 5, counter 885, shown 22, 16 bytes\n"
+    assert done.status == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "printed"),
+    [
+        (0, "cudaErrorIllegalAddress, then cudaErrorIllegalAddress, then cudaErrorIllegalAddress"),
+        (1, "cudaErrorMisalignedAddress, then cudaErrorMisalignedAddress, "),
+        (2, "cudaErrorLaunchFailure, then cudaErrorLaunchFailure, then cudaErrorLaunchFailure"),
+        (3, "cudaErrorInvalidConfiguration, then cudaSuccess, then cudaSuccess"),
+        (4, "cudaErrorInvalidConfiguration, then cudaSuccess, then cudaSuccess"),
+        (5, "cudaErrorMemoryAllocation, then cudaSuccess, "),
+        (6, "cudaErrorInvalidValue, then cudaSuccess, then cudaSuccess"),
+        (7, "cudaErrorInvalidValue, then cudaSuccess, then cudaSuccess"),
+        (8, "cudaErrorInvalidDevice, then cudaSuccess, then cudaSuccess"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_codes_and_the_process_lives(ended, built, kind, printed):
+    done = ended(*A100, built("faults"), kind)
+    assert done.printed.startswith(printed)
+    assert done.status == 0
+
+
+def test_an_access_out_of_bounds_is_told_with_its_line(ended, built):
+    done = ended(*A100, built("faults"), 0)
+    (line,) = done.said.splitlines()
+    assert line.startswith("kernelcast: cudaErrorIllegalAddress: kernel past_the_end, line ")
+    assert "faults.cu:5" in line
+    assert "block 0, thread (0,0,0)" in line
+    assert "(128 bytes), 3872 bytes past its end" in line
+    assert done.profile["failures"]
+
+
+def test_a_program_learns_of_the_device_from_its_machine_file(ended, built):
+    done = ended("--gpu", "a100-sxm-80gb", built("device"))
+    first, second = done.printed.splitlines()
+    assert first == (
+        "1 device, A100 SXM4 80GB, 8.0, 108 SMs, 108 SMs, 166912 shared, 2048 threads, "
+        f"L2 41943040, 1048576 taken of {80 << 30}"
+    )
+    assert second == "16384 shared, 1024 threads, 8 blocks, 216 by 1024"
+
+
+def test_several_gpus_stand_side_by_side(ended, built):
+    names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
+    program = built("vector_add", (8, 0), (9, 0), (8, 9))
+    done = ended("--gpu", ",".join(names), program, 1 << 20)
+    assert [gpu["gpu"] for gpu in done.profile["gpus"]] == names
+    alone = [ended("--gpu", name, program, 1 << 20).profile["gpus"][0] for name in names]
+    for beside, one in zip(done.profile["gpus"], alone, strict=True):
+        assert beside["kernels_s"] == pytest.approx(one["kernels_s"], rel=1e-6)
+
+
+def test_a_source_is_compiled_first(ended, built, tmp_path):
+    timeline = tmp_path / "timeline.json"
+    done = ended(*A100, "--timeline", timeline, PROGRAMS / "vector_add.cu", 1000)
+    assert done.printed == "cudaSuccess, 0 wrong\n"
+    assert '"name":"add"' in timeline.read_text()
+
+
+def test_the_exit_status_is_that_of_the_program(ended):
+    assert ended("sh", "-c", "exit 7").status == 7
+    assert ended("sh", "-c", "kill -9 $$").status == 128 + 9
+
+
+def test_a_program_with_the_static_runtime_is_told_how_to_link(ended, built, tmp_path):
+    program = tmp_path / "static"
+    source = PROGRAMS / "vector_add.cu"
+    call = [str(find_nvcc()), str(source), "-o", str(program), "-arch=sm_80"]
+    subprocess.run([*call, "-cudart", "static"], check=True)
+    done = ended(program)
+    assert done.status == 2
+    assert "static runtime" in done.printed
+    assert "-cudart shared" in done.printed
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("./no-such-program", "no such file; check the path"),
+        ("no-such-program", "unknown program"),
+        ("missing.cu", "cannot read the file"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(ended, built, program, message):
+    done = ended(program)
+    assert (done.status, done.profile) == (2, {})
+    assert message in done.printed
+    assert done.printed.count("\n") == 1
