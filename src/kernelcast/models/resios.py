@@ -22,6 +22,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ from kernelcast.simulation.coarse import (
 from kernelcast.simulation.coarse_loop import COMPUTE, MEMORY
 
 _LAWS = ("limit", "printed")
-_HOT_SPOTS = 3
+_HOT_SPOTS, _LEAST_HOT = 3, 0.005
 _STEADY = 8
 """Turns of all resident warps after which their beginning and their end no longer show."""
 
@@ -272,11 +273,15 @@ def _hot_spots(trace: FlatTrace, run: CoarseRun) -> Mapping[str, str]:
     found = [
         (idle / run.cycles, op)
         for op, idle in zip(trace.operations, run.idle.tolist(), strict=True)
-        if idle > 0
+        if idle > _LEAST_HOT * run.cycles
     ]
     ranked = sorted(found, key=lambda pair: -pair[0])[:_HOT_SPOTS]
     return {
-        f"hot spot {place}": f"{100 * share:.0f} % of the time, {op.name} at "
-        f"{op.location or f'instruction {op.instruction}'}"
+        f"hot spot {place}": f"{100 * share:.0f} % of the time, {op.name} at {_place(op)}"
         for place, (share, op) in enumerate(ranked, 1)
     }
+
+
+def _place(op: TracedOperation) -> str:
+    at = op.location
+    return f"{PurePath(at.file).name}:{at.line}" if at else f"instruction {op.instruction}"

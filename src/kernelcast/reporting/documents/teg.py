@@ -8,7 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from kernelcast.reporting.documents.base import Natural
-from kernelcast.validation.teg.microbenchmarks import PaperNumber
+from kernelcast.reporting.documents.paper_numbers import PaperNumberPart, paper_number_parts
+from kernelcast.validation.paper_numbers import PaperNumber
 from kernelcast.validation.teg.tables import (
     GAIN_ERROR,
     WORST_ERROR,
@@ -16,18 +17,6 @@ from kernelcast.validation.teg.tables import (
     TableCurve,
     TegStudy,
 )
-
-
-class PaperNumberPart(Struct, frozen=True):
-    """A number of section 3, `low` to `high` as the paper has it, and the simulation's."""
-
-    source: str
-    says: str
-    unit: str
-    low: float
-    high: float
-    found: float
-    holds: bool
 
 
 class TablePointPart(Struct, frozen=True):
@@ -88,9 +77,7 @@ def teg_document(
     gains: Sequence[PaperRatio],
 ) -> TegDocument:
     """What was found, beside what the paper says."""
-    numbered = [
-        PaperNumberPart(n.source, n.says, n.unit, n.low, n.high, n.found, n.holds) for n in numbers
-    ]
+    numbered = paper_number_parts(numbers)
     curves = [_curve(curve) for curve in study.curves]
     ratios = [
         PaperRatioPart(g.source, g.says, g.measured, g.predicted, g.found, g.error, g.holds)

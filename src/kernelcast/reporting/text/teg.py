@@ -8,15 +8,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kernelcast.reporting.documents.teg import (
-    PaperNumberPart,
     PaperRatioPart,
     TableCurvePart,
     TegDocument,
 )
 from kernelcast.reporting.figures import digits, percent
 from kernelcast.reporting.layout import columns, section, spaced
-
-_VERDICTS = {True: "met", False: "missed"}
+from kernelcast.reporting.text.paper_numbers import VERDICTS, paper_number_table
 
 
 def render(document: TegDocument, *, brief: bool) -> RenderableType:
@@ -36,19 +34,11 @@ def render(document: TegDocument, *, brief: bool) -> RenderableType:
     return spaced(
         [
             Group(head, notes),
-            section("Section 3", _numbers(numbers)) if numbers else None,
+            section("Section 3", paper_number_table(numbers)) if numbers else None,
             *(_curve(curve) for curve in document.curves if not brief),
             section("Ratios, without any factor", _gains(gains)) if gains else None,
         ]
     )
-
-
-def _numbers(numbers: Sequence[PaperNumberPart]) -> RenderableType:
-    table = columns("", "number", "stated", "found", "unit", "", left=("", "number", "unit"))
-    for n in numbers:
-        stated = digits(n.low) if n.low == n.high else f"{digits(n.low)} to {digits(n.high)}"
-        table.add_row(n.source, n.says, stated, digits(n.found), n.unit, _VERDICTS[n.holds])
-    return table
 
 
 def _curve(curve: TableCurvePart) -> RenderableType:
@@ -61,7 +51,7 @@ def _curve(curve: TableCurvePart) -> RenderableType:
             digits(p.cycles),
             digits(curve.factor * p.cycles),
             f"{100 * p.error:+.1f} %",
-            _VERDICTS[p.holds],
+            VERDICTS[p.holds],
         )
     title = f"Table {curve.table}: {curve.title}, cycles; factor {curve.factor:.3f}"
     return section(title, table)
@@ -77,6 +67,6 @@ def _gains(gains: Sequence[PaperRatioPart]) -> RenderableType:
             f"{g.predicted:.2f}",
             f"{g.found:.2f}",
             f"{100 * g.error:+.1f} %",
-            _VERDICTS[g.holds],
+            VERDICTS[g.holds],
         )
     return table

@@ -15,30 +15,14 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models.teg import Played
 from kernelcast.traces.written.program import WrittenTrace
 from kernelcast.traces.written.reader import parse_written
+from kernelcast.validation.paper_numbers import PaperNumber
 from kernelcast.validation.teg.play import issue_events, paper_machine, played
 
 _FADDS = 21
 _WARPS = 16
 _TIMES = 6
 _HALF_WARP = WARP_LANES // 2
-_EXACT, _RANGE_SLACK = 1e-6, 0.005
-
-
-@dataclass(frozen=True)
-class PaperNumber:
-    """A number of section 3: `low` to `high` as the paper has it, and what was found."""
-
-    source: str
-    says: str
-    unit: str
-    low: float
-    high: float
-    found: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether it was found, to the printed digits."""
-        return self.low * (1 - _EXACT) <= self.found <= self.high * (1 + _EXACT)
+_RANGE_SLACK = 0.005
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""`kernelcast validate resios`: the answer in both forms, and the exit status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.resios import resios_document
+from kernelcast.validation.resios.experiments import experiments, microbenchmarks
+from kernelcast.validation.resios.tables import equations, launches
+
+
+@pytest.fixture(scope="module")
+def answer() -> dict[str, Any]:
+    numbers = (*equations(), *microbenchmarks(), *launches())
+    return as_json(resios_document("GeForce GTX 460", numbers, experiments()))
+
+
+def test_the_thesis_is_recomputed(answer):
+    assert (answer["schema"], answer["set"]) == ("kernelcast/validate/1", "resios")
+    assert [n["says"] for n in answer["numbers"] if not n["holds"]] == []
+    assert answer["holds"]
+    assert answer["stated"] == len(answer["numbers"]) > 60
+    sources = {n["source"] for n in answer["numbers"]}
+    assert sources >= {"(4.2)", "(4.5)", "(4.8)", "(4.9)", "3.2", "Listing 3.2", "Listing 3.3", "7"}
+
+
+def test_experiments_stand_beside_the_thesis(answer):
+    found = {e["name"]: e for e in answer["experiments"]}
+    thesis = {name: e["thesis_ratio"] for name, e in found.items()}
+    assert thesis == {
+        "mul": 0.93,
+        "madd": 2.12,
+        "memcpy": 2.04,
+        "transpose": 1.64,
+        "convolution": 1.89,
+    }
+    # One instruction for a multiply-add, where the thesis has two.
+    assert found["madd"]["ratio"] < 1.2
+    assert found["transpose"]["ratio"] > 1.2 and found["memcpy"]["ratio"] > 1.2
+    assert all(e["differs"] for e in found.values())
+
+
+def test_hot_spots_are_those_that_the_thesis_names(answer):
+    hot = {e["name"]: e["hot_spots"] for e in answer["experiments"]}
+    assert hot["mul"] == hot["madd"] == []
+    copied = " ".join(hot["memcpy"])
+    assert "ld.global" in copied and "st.global" in copied
+    assert "st.global" in hot["transpose"][0]
+    assert all("st.global" in spot for spot in hot["convolution"])
+
+
+def test_the_report_says_why_ratios_differ(run):
+    outcome = run("validate", "resios")
+    assert outcome.status == 0
+    assert "numbers of the thesis are met on a GeForce GTX 460" in outcome.out
+    assert "madd: the thesis analysed a mul and an add" in outcome.out
