@@ -53,7 +53,7 @@ class ThesisExperiment:
     defines: tuple[str, ...] = ()
 
 
-EXPERIMENTS = (
+_EXPERIMENTS = (
     ThesisExperiment(
         "mul",
         "chain.cu",
@@ -144,12 +144,12 @@ class ExperimentResult:
 def experiments(progress: Progress | None = None) -> tuple[ExperimentResult, ...]:
     """All of chapter 7 on the thesis' GPU, caches off in the model as on the chip."""
     found = []
-    for done, experiment in enumerate(EXPERIMENTS, 1):
+    for done, experiment in enumerate(_EXPERIMENTS, 1):
         case = _case(experiment)
         model = Resios(law="printed", caches=False)
         found.append(ExperimentResult(experiment, model.predict(case), Teg().predict(case)))
         if progress:
-            progress(done / len(EXPERIMENTS))
+            progress(done / len(_EXPERIMENTS))
     return tuple(found)
 
 

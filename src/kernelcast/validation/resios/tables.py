@@ -54,9 +54,8 @@ def equations() -> Iterator[PaperNumber]:
         yield printed_number("(4.5)", says, "cycles", cycles, madd.printed(tlp))
     for kind, at_peak, further in _PEAKS:
         delay = _table_3_1(machine, kind)
-        name = "and" if kind == "logic" else kind
         for warps, cycles in ((delay.peak, at_peak), (delay.peak + 1, further)):
-            says = f"delay of {name} at TLP {warps:g}"
+            says = f"delay of {kind} at TLP {warps:g}"
             yield printed_number("(4.5)", says, "cycles", cycles, delay.printed(warps))
     yield from _memory(machine)
 
