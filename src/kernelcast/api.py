@@ -42,7 +42,15 @@ from kernelcast.machines.machine import Machine
 from kernelcast.models import default_model_name, fast_model_name, model_names, read_model
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
-from kernelcast.reporting.printed import Clocks, Costs, Curve, Explanation, Explored, Forecast
+from kernelcast.reporting.printed import (
+    Clocks,
+    Costs,
+    Curve,
+    Explanation,
+    Explored,
+    Forecast,
+    SideBySide,
+)
 from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [
@@ -61,6 +69,7 @@ __all__ = [
     "Launch",
     "LaunchFlags",
     "Sampling",
+    "SideBySide",
     "Workload",
     "model_names",
 ]
@@ -257,9 +266,16 @@ def predict(case: Case, model: str | Model = "") -> Forecast:
     return Forecast.of(_model(model).predict(case))
 
 
-def predict_all(case: Case) -> tuple[Forecast, ...]:
+def predict_all(case: Case) -> SideBySide:
     """What every model says."""
-    return tuple(predict(case, name) for name in model_names())
+    return SideBySide(predict(case, name) for name in model_names())
+
+
+def compare(*forecasts: Forecast) -> SideBySide:
+    """Forecasts side by side: of one launch on several GPUs, of its versions, by several models."""
+    if not forecasts:
+        raise InputError("no forecast to compare", where="compare")
+    return SideBySide(forecasts)
 
 
 def explain(case: Case, model: str | Model = "") -> Explanation:

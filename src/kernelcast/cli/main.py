@@ -22,8 +22,8 @@ from kernelcast.errors import (
 )
 from kernelcast.version import VERSION
 
-_PROGRAM = "kernelcast"
-_COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
+PROGRAM = "kernelcast"
+COMPLETION_VARIABLE = "_KERNELCAST_COMPLETE"
 
 _NEW_OBJECTS = 50_000
 """How many objects a command makes before Python looks for circles among them: by default it
@@ -37,7 +37,7 @@ _EXIT_INTERRUPTED = 130
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
-        click.echo(f"{_PROGRAM} {VERSION}")
+        click.echo(f"{PROGRAM} {VERSION}")
         ctx.exit()
 
 
@@ -91,8 +91,8 @@ def _message(error: KernelcastError) -> str:
         (CompileError, "correct the source; --debug shows all that the compiler said"),
         (ParseError, "correct the text there"),
         (UnsupportedError, "use a kernel without it"),
-        (ToolError, f"see {_PROGRAM} doctor"),
-        (KernelcastError, f"see {_PROGRAM} COMMAND --help"),
+        (ToolError, f"see {PROGRAM} doctor"),
+        (KernelcastError, f"see {PROGRAM} COMMAND --help"),
     )
     return f"{error}; {next(step for kind, step in steps if isinstance(error, kind))}"
 
@@ -106,7 +106,7 @@ def _complain(text: str) -> int:
 def _run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit status. Every error but the last two kinds passes through."""
     try:
-        with cli.make_context(_PROGRAM, list(arguments)) as ctx:
+        with cli.make_context(PROGRAM, list(arguments)) as ctx:
             cli.invoke(ctx)
             sys.stdout.flush()
     except click.exceptions.Exit as leave:
@@ -121,10 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point: exit status 0 done, 1 a bound is broken, 2 bad input, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     gc.set_threshold(_NEW_OBJECTS)
-    if instruction := os.environ.get(_COMPLETION_VARIABLE):
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {}, _PROGRAM, _COMPLETION_VARIABLE, instruction)
+        return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
     try:
         with interrupts_kept():
             return _run(arguments)

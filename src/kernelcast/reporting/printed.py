@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from msgspec import Struct
+
 from kernelcast.exploration.dvfs import ClockCurve
 from kernelcast.exploration.explored import Exploration
 from kernelcast.exploration.gains import WhatIf
@@ -16,6 +18,7 @@ from kernelcast.reporting.documents.dvfs import clock_result, dvfs_document
 from kernelcast.reporting.documents.explain import explain_document
 from kernelcast.reporting.documents.explore import explore_document
 from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
+from kernelcast.reporting.documents.predict import predict_document
 from kernelcast.reporting.documents.result import result
 from kernelcast.reporting.documents.what_if import what_if_document, what_if_result
 from kernelcast.reporting.text import view
@@ -34,9 +37,28 @@ class Forecast(Prediction):
     def __str__(self) -> str:
         return plain_text(render_result(result(self)))
 
+    def _repr_html_(self) -> str:
+        return _fragment(explain_document(self))
+
     def as_dict(self) -> dict[str, Any]:
         """The result as `predict --json` gives it."""
         return as_json(result(self))
+
+
+class SideBySide(tuple[Forecast, ...]):
+    """Forecasts side by side, of GPUs, models or launches, whose text is their comparison."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return plain_text(view(predict_document(self)))
+
+    def _repr_html_(self) -> str:
+        return _fragment(predict_document(self))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The results as `predict --json` gives them."""
+        return as_json(predict_document(self))
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,9 @@ class Explanation(Prediction):
 
     def __str__(self) -> str:
         return plain_text(view(explain_document(self)))
+
+    def _repr_html_(self) -> str:
+        return _fragment(explain_document(self))
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `explain --json` gives it."""
@@ -67,6 +92,9 @@ class Curve(OccupancyCurve):
 
     def __str__(self) -> str:
         return plain_text(view(curve_document([self])))
+
+    def _repr_html_(self) -> str:
+        return _fragment(curve_document([self]))
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `occupancy-curve --json` gives it."""
@@ -88,6 +116,9 @@ class Explored(Exploration):
     def __str__(self) -> str:
         return plain_text(view(explore_document(self, _SHOWN)))
 
+    def _repr_html_(self) -> str:
+        return _fragment(explore_document(self, _SHOWN))
+
     def as_dict(self, top: int = _SHOWN) -> dict[str, Any]:
         """The result as `explore --json` gives it."""
         return as_json(explore_document(self, top))
@@ -104,6 +135,9 @@ class Clocks(ClockCurve):
 
     def __str__(self) -> str:
         return plain_text(view(dvfs_document([self])))
+
+    def _repr_html_(self) -> str:
+        return _fragment(dvfs_document([self]))
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `dvfs --json` gives it."""
@@ -122,6 +156,16 @@ class Costs(WhatIf):
     def __str__(self) -> str:
         return plain_text(view(what_if_document([self])))
 
+    def _repr_html_(self) -> str:
+        return _fragment(what_if_document([self]))
+
     def as_dict(self) -> dict[str, Any]:
         """The result as `what-if --json` gives it."""
         return as_json(what_if_result(self))
+
+
+def _fragment(document: Struct) -> str:
+    """What a notebook shows of a document; pages are loaded where one is shown only."""
+    from kernelcast.reporting.html import fragment
+
+    return fragment(document)

@@ -43,6 +43,12 @@ def page(document: Struct) -> str:
     return template.render(document=document)
 
 
+def fragment(document: Struct) -> str:
+    """A document as a part of somebody else's page, such as a notebook: it styles itself alone."""
+    kind = type(document).__module__.rpartition(".")[2]
+    return _environment().get_template("notebook.html.j2").render(document=document, kind=kind)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
