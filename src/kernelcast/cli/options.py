@@ -315,13 +315,25 @@ class LaunchOptions:
     smem: str | None = None
     args: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    loops: tuple[int, ...] = ()
+    sizes: tuple[str, ...] = ()
 
-    def flags(self, kernel: str) -> LaunchFlags:
+    def flags(self, source: SourceFlags) -> LaunchFlags:
         """The same for the library."""
+        from kernelcast.frontends.c.choices import LoopFlags
         from kernelcast.frontends.workloads import LaunchFlags
 
+        folders = tuple(map(Path, source.include_dirs))
+        loops = LoopFlags(self.functions, self.loops, self.sizes, source.defines, folders)
         return LaunchFlags(
-            kernel, self.grid, self.block, self.smem, self.args, symbols=self.symbols
+            source.kernel,
+            self.grid,
+            self.block,
+            self.smem,
+            self.args,
+            symbols=self.symbols,
+            loops=loops,
         )
 
 
@@ -353,6 +365,32 @@ timeline_option = click.option(
 
 NO_LAUNCH = LaunchOptions()
 
+loop_options: tuple[Decorator, ...] = (
+    click.option(
+        "--function",
+        "functions",
+        metavar="NAME",
+        multiple=True,
+        help="Of C: the function whose loops run; all by default. Repeatable.",
+    ),
+    click.option(
+        "--loop",
+        "loops",
+        type=click.IntRange(min=1),
+        metavar="LINE",
+        multiple=True,
+        help="Of C: the loop in this line alone. Repeatable.",
+    ),
+    click.option(
+        "--size",
+        "sizes",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Of C: the value of a scalar parameter or variable: N=1024. Repeatable.",
+    ),
+)
+"""`--function --loop --size`, by which loops of a C file are chosen."""
+
 launch_options = gathered(
     "launch",
     LaunchOptions,
@@ -376,8 +414,9 @@ launch_options = gathered(
         help="The value of a __constant__ or __device__ variable: 'table=f32[256] arange'. "
         "Repeatable.",
     ),
+    *loop_options,
 )
-"""`--grid --block --smem --arg --symbol`, as `launch: LaunchOptions`."""
+"""`--grid --block --smem --arg --symbol --function --loop --size`, as `launch: LaunchOptions`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,9 @@ def study(
     if is_trace(Path(file)):
         refuse_execution_options(file)
         return api.traced_cases(file, machines, caches=caches or CacheState.COLD)
-    work = api.workload(file, launch.flags(source.kernel))
+    work = api.workload(file, launch.flags(source))
+    for remark in work.remarks:
+        output.remark(remark)
     for name in _macros(source) & set(work.names):
         output.remark(
             f"-D {name} changes the source, not the launch: --arg {name}=VALUE changes that"
@@ -73,7 +75,7 @@ def copy_plan(
     from kernelcast.traces.recognise import is_trace
 
     is_written = not is_trace(Path(file))
-    plan = api.workload(file, launch.flags(source.kernel)).copies if is_written else None
+    plan = api.workload(file, launch.flags(source)).copies if is_written else None
     if transfers is None:
         return plan
     return replace(plan or CopyPlan(), memory=HostMemory(transfers))

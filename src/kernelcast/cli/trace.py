@@ -123,7 +123,7 @@ def _executed(
     from kernelcast.forecasting.runs import head_of, run_of_workload
 
     machine, build = gpus.machine(), source.build()
-    work = api.workload(file, launch.flags(source.kernel))
+    work = api.workload(file, launch.flags(source))
     if number is None and len(work.launches) > 1:
         raise InputError(
             f"{len(work.launches)} launches", where=file, hint="choose one with --launch N"

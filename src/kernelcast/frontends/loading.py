@@ -151,6 +151,8 @@ def load_bytes(
     elif kind is FileKind.PTX:
         module = _load_ptx(data, name, compute_capability, cache)
     else:
+        if kind is FileKind.C:
+            data = _cuda_of_c(data, name, options)
         module = _load_cuda(data, name, compute_capability, architecture, kernels, options, cache)
     return replace(module, registers=registers)
 
@@ -184,6 +186,8 @@ def kernel_names(path: str | Path) -> tuple[str, ...]:
     text = data.decode("utf-8", "replace")
     if kind is FileKind.PTX:
         return tuple(read_ptx(text, name=str(path)).labels.values())
+    if kind is FileKind.C:
+        text = _cuda_of_c(data, str(path), NO_OPTIONS).decode("utf-8", "replace")
     return tuple(dict.fromkeys(kernel.name for kernel in declared_kernels(text)))
 
 
@@ -309,6 +313,17 @@ def _load_cuda(
         _make=compiled.kernel,
         _make_machine=lambda mangled: compiled.machine_kernel(mangled, cache),
     )
+
+
+def _cuda_of_c(data: bytes, name: str, options: CompileOptions) -> bytes:
+    """The kernels that the loops of a C file become; InputError where there are none."""
+    from kernelcast.frontends.c.program import read_program  # loads its parser
+
+    text = data.decode("utf-8", "surrogateescape")
+    program = read_program(text, name, options.defines, options.include_dirs)
+    if not any(plan.kernels for plan in program.plans):
+        program.launches()  # says why
+    return program.cuda.encode("utf-8", "surrogateescape")
 
 
 def _load_ptx(

@@ -16,6 +16,8 @@ _PTX = re.compile(r"(?>\s|//[^\n]*\n|/\*.*?\*/)*+\.version\b", re.DOTALL)
 _PTX_ANYWHERE = re.compile(r"^\s*\.(?:version|target|address_size)\s", re.MULTILINE)
 _LISTING = re.compile(r"^\s*/\*[0-9a-f]{4,8}\*/\s+(?:@!?U?P\w+\s+)?[A-Z][A-Z0-9_.]+", re.MULTILINE)
 _WORKLOAD = re.compile(r"^\s*\[\[\s*launch\s*\]\]", re.MULTILINE)
+_OF_CUDA = re.compile(r"__global__|__device__|<<<|\bcuda[A-Z_]|\.cuh\b")
+_LOOPS = re.compile(r"^\s*#\s*pragma\s+kernelcast\b", re.MULTILINE)
 _CUDA = re.compile(r"\b__(?:global|device)__\b|^\s*#\s*include\b", re.MULTILINE)
 
 
@@ -27,6 +29,7 @@ class FileKind(StrEnum):
     CUBIN = "cubin"
     SASS = "sass"
     WORKLOAD = "workload"
+    C = "c"
 
 
 def recognise(data: bytes, *, name: str) -> FileKind:
@@ -40,6 +43,8 @@ def recognise(data: bytes, *, name: str) -> FileKind:
     if b"\0" in data:
         raise InputError("a binary file of unknown format", where=name, hint=EXPECTED)
     text = data.decode("utf-8", "replace")
+    if _is_c(text, name):
+        return FileKind.C
     if _PTX.match(text):
         return FileKind.PTX
     if _WORKLOAD.search(text) and not _CUDA.search(text):
@@ -53,8 +58,16 @@ def recognise(data: bytes, *, name: str) -> FileKind:
     raise InputError("no kernel found in this text", where=name, hint=EXPECTED)
 
 
+def _is_c(text: str, name: str) -> bool:
+    """Whether a text is C with loops rather than CUDA C++: it names nothing of the GPU, and a
+    pragma says so or, since nothing else could, its file's name."""
+    if _OF_CUDA.search(text) or _PTX.match(text):
+        return False
+    return _LOOPS.search(text) is not None or name.endswith(".c")
+
+
 _LOOK_INSIDE = "see its kernels with kernelcast kernels FILE, one with kernelcast disasm FILE"
-EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin or a workload file"
+EXPECTED = "give CUDA C++ (with a __global__ function), PTX, a cubin, C loops (.c) or a workload"
 
 
 def _recognise_elf(data: bytes, name: str) -> FileKind:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcast.errors import InputError, LaunchError, NoLaunchError, NotFoundError, ParseError
+from kernelcast.frontends.c.choices import NO_LOOPS, LoopFlags, launches_of_choice
 from kernelcast.frontends.expressions import FUNCTIONS, Number, evaluate
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.launches import (
@@ -64,6 +65,7 @@ class LaunchFlags:
     args: tuple[str, ...] = ()
     parameters: Mapping[str, Number] = field(default_factory=dict)
     symbols: tuple[str, ...] = ()
+    loops: LoopFlags = NO_LOOPS
 
 
 NO_FLAGS = LaunchFlags()
@@ -74,7 +76,8 @@ class Workload:
     """Launches in order; paths in their arrays start at `base_dir`.
 
     `caches` says what they find in the L2 cache, and `copies` what is copied between host and
-    device around them, None where nothing is said.
+    device around them, None where nothing is said. `remarks` are what a user should hear: loops
+    that became no kernel, values that nobody gave.
     """
 
     source: Path | None
@@ -83,6 +86,7 @@ class Workload:
     base_dir: Path
     caches: CacheState = CacheState.COLD
     copies: CopyPlan | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
@@ -97,7 +101,13 @@ def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
     kind = recognise(data, name=str(path))
     if kind is FileKind.CUBIN:
         return _from_flags(path, {}, flags)
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "surrogateescape" if kind is FileKind.C else "replace")
+    if kind is FileKind.C:
+        return _from_loops(path, text, flags)
+    if flags.loops.is_given:
+        raise InputError(
+            "only C has loops to choose", where=str(path), hint="leave --function, --loop, --size"
+        )
     if kind is FileKind.WORKLOAD:
         return parse_workload(text, file=str(path), base_dir=path.parent, flags=flags)
     block = _BLOCK.search(text)
@@ -391,6 +401,17 @@ def _launch(
         for k, v in launch.symbols.items()
     }
     return replace(launch, args=args, symbols=symbols)
+
+
+def _from_loops(path: Path, text: str, flags: LaunchFlags) -> Workload:
+    """The launches of the loops of a C file."""
+    for option, given in {"--grid": flags.grid, "--smem": flags.smem}.items():
+        if given is not None:
+            raise LaunchError("follows from the loops", where=option, hint="give --block alone")
+    program = flags.loops.program(text, str(path))
+    choice = flags.loops.choice(flags.block, flags.args)
+    launches, remarks = launches_of_choice(program, choice, flags.kernel)
+    return Workload(path, {}, launches, path.parent, remarks=remarks)
 
 
 def _no_launch(source: Path, flags: LaunchFlags) -> str:

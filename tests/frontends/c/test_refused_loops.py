@@ -1,0 +1,114 @@
+"""What becomes no kernel: one line with file, line and reason, and the rest is still answered."""
+
+from __future__ import annotations
+
+import pytest
+from tests.frontends.c.running import NESTS, program
+
+from kernelcast.errors import InputError, LaunchError, NotFoundError
+from kernelcast.frontends.c.program import CProgram, LoopChoice, read_program
+
+REASONS = {
+    4: "the header not_there.h is not there",
+    8: "iteration t = 0 reads an element of A that iteration t = 1 writes in line 11",
+    19: "iteration i = 2 reads an element of y that iteration i = 1 writes in line 20",
+    26: "a subscript of bins is not an affine expression",
+    31: "the arrays x and y may overlap",
+    39: "a subscript of x multiplies loop variables",
+    45: "a while loop, whose number of iterations is not known",
+    52: "the loop has no end",
+    59: "printf has no body here",
+    62: "factorial calls itself",
+    77: "the loop over i is left before its end",
+    85: "NOT_THERE is not declared",
+    93: "last goes from one iteration to the next",
+    100: "the pointer x is moved",
+    106: "not C99: a mistake before 'x'",
+}
+
+
+def read(text: str) -> CProgram:
+    return read_program(text, "given.c")
+
+
+def test_every_loop_is_refused_with_its_line_and_reason():
+    found = {r.where.line: r for r in program("refused.c").refusals}
+    for refusal in found.values():
+        assert "\n" not in str(refusal)
+        assert str(refusal).startswith(str(NESTS / "refused.c"))
+    lines = {line: refusal.reason for line, refusal in found.items()}
+    assert {line: lines[line][: len(REASONS[line])] for line in lines} == REASONS
+
+
+def test_the_rest_of_the_file_is_answered():
+    (found,), remarks = program("refused.c").launches(LoopChoice(sizes={"n": 5, "steps": 1}))
+    assert [launch.kernel for launch in found.launches] == ["good_111"]
+    assert len(remarks) == len(REASONS)
+
+
+@pytest.mark.parametrize("function", ["scan", "histogram", "broken"])
+def test_a_refused_function_that_is_asked_for_is_an_error(function):
+    with pytest.raises(InputError) as caught:
+        program("refused.c").launches(LoopChoice((function,), sizes={}))
+    assert caught.value.where
+
+
+def test_an_unknown_function_or_size_names_the_nearest():
+    with pytest.raises(NotFoundError, match="did you mean gemm"):
+        program("algebra.c").launches(LoopChoice(("gem",)))
+    with pytest.raises(NotFoundError, match="did you mean nk"):
+        program("algebra.c").launches(LoopChoice(("gemm",), sizes={"nkk": 3}))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ({"ni": 4, "nj": 4}, "nk is not given"),
+        ({"ni": 4.5, "nj": 4, "nk": 4}, "not a whole number"),
+        ({"ni": 100_000, "nj": 100_000, "nk": 1}, "more elements than an int counts"),
+    ],
+)
+def test_sizes_that_cannot_be_used(sizes, reason):
+    with pytest.raises(LaunchError, match=reason):
+        program("algebra.c").launches(LoopChoice(("gemm",), sizes=sizes))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("for (int i = 0; i < n; i++) x[i - 1] = 0;", "reaches -1, outside of it"),
+        ("float a[8]; for (int i = 0; i < n; i++) { a[i] = x[i]; }", "a of 8 elements reaches 9"),
+        ("for (int i = 0; i < n * 1000000000; i++) x[i] = 0;", "leaves the range of int"),
+        ("for (int i = 0; i < n / k; i++) x[i] = 0;", "division by zero"),
+    ],
+)
+def test_launches_never_leave_their_arrays(body, reason):
+    found = read(f"void f(int n, int k, float *x) {{ {body} }}")
+    with pytest.raises(LaunchError, match=reason):
+        found.launches(LoopChoice(sizes={"n": 10, "k": 0}))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("struct p { float x; };\nvoid f(int n, struct p *a) {\nfor(;;);\n}", 2, "structure"),
+        ("void f(int n, float **a) {\nfor (int i = 0; i < n; i++)\na[i][i] = 0;\n}", 1, "pointers"),
+        ("void f(int n, float *a) {\nfor (int i = 1; i < n; i *= 2)\na[i] = 0;\n}", 2, "steps"),
+        ("void f(int n, float *a) {\nfor (int i = 0; i > -n; i++)\na[i] = 0;\n}", 2, "away from"),
+        ("void f(int n, float *a) {\nfor (int i = 0; i < n; i++) {\na[i] = 0; i++;\n}}", 2, "own"),
+        ("void f(int n, float *a) {\nfor (int i = 0; i < n; i++)\na[--n] = 0;\n}", 2, "bounds"),
+        ("int g(int i);\nvoid f(float *a) {\nfor (int i = 0; i < 9; i++)\na[i] = g(i);\n}",
+         4, "no body"),
+        ("void f(int n, float *a) {\nint i;\nfor (i = 0; i < n; i++)\na[i] = 0;\na[0] = i;\n}",
+         3, "after the loop"),
+    ],
+)  # fmt: skip
+def test_loops_that_no_grid_can_run(text, line, reason):
+    (refusal,) = read(text).refusals
+    assert refusal.where.line == line
+    assert reason in refusal.reason
+
+
+def test_a_file_without_loops_says_so():
+    with pytest.raises(InputError, match="no loop"):
+        read("int main(void) { return 0; }").launches()
