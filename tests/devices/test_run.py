@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 
@@ -117,6 +118,20 @@ def test_a_source_is_compiled_first(ended, built, tmp_path):
     done = ended(*A100, "--timeline", timeline, PROGRAMS / "vector_add.cu", 1000)
     assert done.printed == "cudaSuccess, 0 wrong\n"
     assert '"name":"add"' in timeline.read_text()
+
+
+def test_a_program_is_found_as_a_shell_does(ended, built, monkeypatch):
+    program = built("vector_add")
+    monkeypatch.chdir(program.parent)
+    assert ended(*A100, f"./{program.name}", 10).printed == "cudaSuccess, 0 wrong\n"
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    assert ended(*A100, program.name, 10).printed == "cudaSuccess, 0 wrong\n"
+
+
+def test_the_default_stream_may_be_each_threads_own(ended, built):
+    source = PROGRAMS / "transpose.cu"
+    done = ended(*A100, "--nvcc=--default-stream=per-thread", source)
+    assert done.printed.startswith("0 wrong")
 
 
 def test_the_exit_status_is_that_of_the_program(ended):

@@ -70,7 +70,7 @@ def _build(folder: Path, command: tuple[str, ...] | None = None) -> None:
     """Make the libraries in a folder. ToolError where the compiler fails."""
     command = command or compiler()
     driver = folder / _names()[0]
-    _compile(command, "device.c", driver, "-pthread")
+    _compile(command, "device.c", driver, str(SOURCES / "driver.c"), "-pthread", "-ldl")
     for version in _RUNTIMES:
         name = f"libcudart.so.{version}"
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as scratch:

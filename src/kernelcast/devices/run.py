@@ -56,9 +56,8 @@ def run_on_device(
     device = VirtualGpu(tuple(machines), forecasts, cache, sampling.threads, sampling.budget)
     name, *arguments = command
     if not is_source(name):
-        program = find_program(name)
-        check_program(program)
-        status = run_program(device, [str(program), *arguments], folder, output=output)
+        check_program(find_program(name))
+        status = run_program(device, command, folder, output=output)
     else:
         capabilities = [machine.compute_capability for machine in machines]
         made = compile_program(Path(name), capabilities, folder, options=options, cache=cache)

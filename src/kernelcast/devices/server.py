@@ -191,6 +191,7 @@ def run_program(
     paths = [str(libraries), held.get("LD_LIBRARY_PATH", "")]
     held["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
     held[_SOCKET_VARIABLE] = name
+    held["TRITON_LIBCUDA_PATH"] = str(libraries)  # Triton looks for the driver by itself
     with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
         listening.bind(f"\0{name}")
         listening.listen()

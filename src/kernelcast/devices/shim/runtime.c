@@ -808,3 +808,7 @@ KC_API const char *cudaGetErrorName(error e) {
 #define UNSUPPORTED(name) \
   KC_API error name(void) { return answered(kc_unsupported(#name)); }
 #include "unsupported_runtime.h"
+
+#define PER_THREAD(name, suffix) \
+  extern __typeof(name) name##suffix __attribute__((alias(#name), visibility("default")));
+#include "per_thread.h"
