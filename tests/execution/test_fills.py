@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelcast.errors import LaunchError, NotFoundError
-from kernelcast.execution.fills import ELEMENT_TYPES, bf16_bits, fill_array
+from kernelcast.execution.fills import (
+    ELEMENT_TYPES,
+    PIECE_BYTES,
+    WHOLE_BYTES,
+    bf16_bits,
+    fill_array,
+    fill_piece,
+    pieces_of,
+)
 from kernelcast.ir import ELEMENT_BYTES, Array, Fill
 
 TYPES = tuple(ELEMENT_BYTES)
@@ -150,3 +158,25 @@ def test_bf16_is_the_nearest_with_ties_to_even(value: float) -> None:
 def test_bf16_keeps_nan() -> None:
     bits = np.array([0x7F80_0001, 0xFFFF_FFFF], np.uint32).view(np.float32)
     assert ((bf16_bits(bits) & 0x7FFF) > 0x7F80).all()
+
+
+@pytest.mark.parametrize("kind", [("arange", ()), ("random", (3,)), ("randint", (0, 50, 3))])
+@pytest.mark.parametrize("type_name", ["u8", "f16", "f32", "u64"])
+def test_pieces_of_a_large_array_do_not_depend_on_each_other(
+    type_name: str, kind: tuple[str, tuple[float, ...]]
+) -> None:
+    """Whoever fills only some of them finds there what all of them would hold."""
+    elements = (WHOLE_BYTES + 12345) // ELEMENT_TYPES[type_name].itemsize
+    array = Array(type_name, (elements,), Fill(*kind))
+    whole = np.zeros(elements, ELEMENT_TYPES[type_name])
+    fill_array(whole, array)
+    some = np.zeros_like(whole)
+    last = pieces_of(array) - 1
+    for piece in (last, 7):
+        fill_piece(some, array, piece)
+    size = PIECE_BYTES // whole.dtype.itemsize
+    assert np.array_equal(some[7 * size : 8 * size], whole[7 * size : 8 * size])
+    assert np.array_equal(some[last * size :], whole[last * size :])
+    assert not some[: 7 * size].any()
+    if kind[0] != "arange":
+        assert not np.array_equal(whole[:99], whole[size : size + 99])

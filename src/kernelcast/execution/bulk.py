@@ -238,7 +238,7 @@ class _Tile(_Copy):
         layout = self.layout
         steps = (layout.element_bytes, *layout.strides_bytes)
         return as_strided(
-            self.memory.bytes_at(box.first, 1),
+            self.memory.bytes_at(box.first, box.end - box.first),
             (*reversed(box.counts), layout.element_bytes),
             (*reversed(steps), 1),
         )

@@ -1,12 +1,15 @@
 """How arrays start: the values of every `Fill`, written in place.
 
 Random fills draw from NumPy's SFC64 with the fill's seed (0 where it has none), so equal fills of
-equal type and size are equal arrays on every machine.
+equal type and size are equal arrays on every machine. Large arrays are made of pieces that do not
+depend on each other, each with a generator of its own, so that one that nobody looks at need not be
+filled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,15 @@ ArrayView = NDArray[Any]
 
 _CHUNK_ELEMENTS = 1 << 20
 """Values that need a wider temporary are made in pieces of this size."""
+
+PIECE_BYTES = 1 << 20
+"""Size of the pieces that large arrays are filled by."""
+
+WHOLE_BYTES = 32 << 20
+"""Arrays up to this are filled at once."""
+
+_BY_PIECES = ("ones", "arange", "random", "randint")
+
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {
     **{f"{kind}{bits}": np.dtype(f"u{bits // 8}") for kind in "bu" for bits in (8, 16, 32, 64)},
@@ -45,29 +57,65 @@ def fill_array(view: ArrayView, array: Array, base_dir: Path | None = None) -> N
 
     Raises `LaunchError` where a file cannot be used and `NotFoundError` for an unknown fill.
     """
-    try:
-        write = _FILLS[array.fill.kind]
-    except KeyError:
-        raise NotFoundError("fill", array.fill.kind, _FILLS) from None
-    write(view, array, base_dir)
+    if array.fill.kind not in _FILLS:
+        raise NotFoundError("fill", array.fill.kind, _FILLS)
+    if has_pieces(array):
+        for piece in range(pieces_of(array)):
+            fill_piece(view, array, piece)
+    elif array.fill.kind == "file":
+        _file(view, array, base_dir)
+    else:
+        _FILLS[array.fill.kind](view, _Piece(array, 0, _generator(array.fill)))
 
 
-def _zeros(view: ArrayView, array: Array, base_dir: Path | None) -> None:
+def has_pieces(array: Array) -> bool:
+    """Whether an array is filled by pieces, each for itself."""
+    return array.fill.kind in _BY_PIECES and array.size_bytes > WHOLE_BYTES
+
+
+def pieces_of(array: Array) -> int:
+    """How many pieces an array has, the last one possibly smaller."""
+    return -(-array.size_bytes // PIECE_BYTES)
+
+
+def fill_piece(view: ArrayView, array: Array, piece: int) -> None:
+    """Write one piece of an array that `has_pieces` to `view`, all of its flat memory.
+
+    Raises `LaunchError` where the fill does not fit the array's type.
+    """
+    elements = PIECE_BYTES // view.dtype.itemsize
+    first = piece * elements
+    generator = _generator(array.fill, piece)
+    _FILLS[array.fill.kind](view[first : first + elements], _Piece(array, first, generator))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is to be written: an array, the number of its first element in the view, and where
+    random numbers come from."""
+
+    array: Array
+    first: int
+    generator: np.random.Generator
+
+
+def _zeros(view: ArrayView, piece: _Piece) -> None:
     """Nothing to write: fresh memory is zero and stays untouched."""
 
 
-def _ones(view: ArrayView, array: Array, base_dir: Path | None) -> None:
-    view[:] = _converted(np.ones(1), array.type)[0]
+def _ones(view: ArrayView, piece: _Piece) -> None:
+    view[:] = _converted(np.ones(1), piece.array.type)[0]
 
 
-def _arange(view: ArrayView, array: Array, base_dir: Path | None) -> None:
+def _arange(view: ArrayView, piece: _Piece) -> None:
     for start, stop in _chunks(view):
-        view[start:stop] = _converted(np.arange(start, stop), array.type)
+        numbers = np.arange(piece.first + start, piece.first + stop)
+        view[start:stop] = _converted(numbers, piece.array.type)
 
 
-def _random(view: ArrayView, array: Array, base_dir: Path | None) -> None:
+def _random(view: ArrayView, piece: _Piece) -> None:
     """Floats uniform in [0, 1); integers uniform over the whole range of their type."""
-    generator = _generator(array.fill, 0)
+    array, generator = piece.array, piece.generator
     if array.type in ("f32", "f64"):
         generator.random(out=view, dtype=view.dtype)
         return
@@ -84,8 +132,9 @@ def _random(view: ArrayView, array: Array, base_dir: Path | None) -> None:
             )
 
 
-def _randint(view: ArrayView, array: Array, base_dir: Path | None) -> None:
+def _randint(view: ArrayView, piece: _Piece) -> None:
     """Integers uniform in [lo, hi)."""
+    array = piece.array
     numbers = array.fill.numbers
     if len(numbers) < 2 or numbers[0] >= numbers[1]:
         raise LaunchError(
@@ -99,19 +148,18 @@ def _randint(view: ArrayView, array: Array, base_dir: Path | None) -> None:
                 f"{array.fill} does not fit {array.type}",
                 hint=f"keep it within {limits.min} and {limits.max + 1}",
             )
-    generator = _generator(array.fill, 2)
     wide = np.uint64 if high > 1 << 63 else np.int64
     for start, stop in _chunks(view):
-        drawn = generator.integers(low, high, stop - start, dtype=wide)
+        drawn = piece.generator.integers(low, high, stop - start, dtype=wide)
         view[start:stop] = _converted(drawn, array.type)
 
 
-def _permutation(view: ArrayView, array: Array, base_dir: Path | None) -> None:
+def _permutation(view: ArrayView, piece: _Piece) -> None:
     """The numbers 0 to n-1 in random order."""
     order = np.arange(view.size, dtype=np.uint32 if view.size < 1 << 32 else np.uint64)
-    _generator(array.fill, 0).shuffle(order)
+    piece.generator.shuffle(order)
     for start, stop in _chunks(view):
-        view[start:stop] = _converted(order[start:stop], array.type)
+        view[start:stop] = _converted(order[start:stop], piece.array.type)
 
 
 def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
@@ -149,14 +197,14 @@ def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     view.reshape(array.shape)[...] = loaded.view(view.dtype) if untyped else loaded
 
 
-_FILLS: dict[str, Callable[[ArrayView, Array, Path | None], None]] = {
+_FILLS: dict[str, Callable[[ArrayView, _Piece], None]] = {
     "zeros": _zeros,
     "ones": _ones,
     "arange": _arange,
     "random": _random,
     "randint": _randint,
     "permutation": _permutation,
-    "file": _file,
+    "file": _zeros,  # in a way of its own
 }
 
 
@@ -172,9 +220,11 @@ def _chunks(view: ArrayView) -> Iterator[tuple[int, int]]:
         yield start, min(start + _CHUNK_ELEMENTS, view.size)
 
 
-def _generator(fill: Fill, at: int) -> np.random.Generator:
-    seed = int(fill.numbers[at]) if len(fill.numbers) > at else 0
-    return np.random.Generator(np.random.SFC64(abs(seed)))
+def _generator(fill: Fill, piece: int = 0) -> np.random.Generator:
+    """Where the random numbers of a piece come from; the seed is a fill's last number."""
+    at = 2 if fill.kind == "randint" else 0
+    seed = abs(int(fill.numbers[at])) if len(fill.numbers) > at else 0
+    return np.random.Generator(np.random.SFC64([seed, piece] if piece else seed))
 
 
 def _dims(shape: tuple[int, ...]) -> str:

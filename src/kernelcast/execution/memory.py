@@ -28,8 +28,13 @@ from kernelcast.execution.address_map import (
     SHARED_WINDOW,
 )
 from kernelcast.execution.arguments import match_arguments, pack_parameters, signature
-from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
+from kernelcast.execution.fills import (
+    ELEMENT_TYPES,
+    fill_array,
+    has_pieces,
+)
 from kernelcast.execution.packing import packed
+from kernelcast.execution.pieces import PiecedArrays
 from kernelcast.execution.symbols import chosen_symbols, packed_symbol
 from kernelcast.ir import (
     Argument,
@@ -118,8 +123,10 @@ class Memory:
         symbols: Mapping[str, int],
         shared_bytes: int,
         local_bytes: int,
+        pieced: PiecedArrays | None = None,
     ) -> None:
         self._reservation = reservation
+        self._pieced = pieced or PiecedArrays()
         self.regions = regions
         self.parameters = parameters
         self.symbols = symbols
@@ -181,6 +188,7 @@ class Memory:
             values,
             placed,
             contents,
+            reservation.pieced,
         )
 
     @classmethod
@@ -193,12 +201,14 @@ class Memory:
         values: tuple[tuple[Parameter, bytes], ...],
         variables: Mapping[str, Region],
         contents: Mapping[str, tuple[Argument, bytes]] | None = None,
+        pieced: PiecedArrays | None = None,
     ) -> Memory:
         """The memory of a launch whose arrays lie in `reservation` already.
 
         `regions` are all that the launch may access, `values` the bytes of every parameter, and
         `variables` where those of the module are in global memory; `contents` are the values and
-        bytes of those in constant banks that do not hold what the code brings along.
+        bytes of those in constant banks that do not hold what the code brings along. `pieced` are
+        the arrays among them that are filled where they are looked at.
         """
         shared, static_bytes = _offsets(
             [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
@@ -220,6 +230,7 @@ class Memory:
             symbols,
             dynamic_at + launch.smem_bytes,
             local_bytes,
+            pieced,
         )
 
     @property
@@ -242,7 +253,21 @@ class Memory:
 
     def bytes_at(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
         """A writable view of `size_bytes` bytes from a device address on."""
+        self._pieced.fill(address, size_bytes)
         return self._reservation.view(address, size_bytes)
+
+    def fill(self) -> None:
+        """Fill what arrays of this launch hold and nobody has looked at yet."""
+        for region in self.regions:
+            self._pieced.fill(region.address, region.size_bytes)
+
+    def touch(self, address: int) -> None:
+        """Fill the piece of an array that an address lies in, if it is not filled yet."""
+        self._pieced.fill(address, 1)
+
+    def filled_pieces(self, region: Region) -> NDArray[np.uint8] | None:
+        """Of an array that is filled by pieces, by piece whether it is; None of others."""
+        return self._pieced.filled(region.address)
 
     def array(self, label: str) -> NDArray[Any]:
         """The elements of an array, flat, as a writable view; bf16 and bits as unsigned."""
@@ -284,6 +309,7 @@ class _Reservation:
         self._next = GLOBAL_BASE
         self._placed: dict[tuple[str, bool], Region] = {}
         self._given: dict[str, Argument] = {}
+        self.pieced = PiecedArrays()
         self.host_delta = int(self._bytes.ctypes.data) - GLOBAL_BASE
 
     @classmethod
@@ -311,6 +337,9 @@ class _Reservation:
             if array.fill.kind == "random" and not is_read:
                 return region
             elements = self.view(region.address, region.size_bytes)
+            if has_pieces(array):
+                self.pieced.add(region.address, array, elements.view(ELEMENT_TYPES[array.type]))
+                return region
             if array.fill.kind != "zeros":
                 self._expect_writes(region)
             fill_array(elements.view(ELEMENT_TYPES[array.type]), array, base_dir)

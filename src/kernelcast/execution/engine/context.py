@@ -39,7 +39,8 @@ class Slot(IntEnum):
     STATE = auto()  # saved registers, one area per warp
     STATUS = auto()  # per warp a WarpStatus
     WAITING_AT = auto()  # per warp the number of the barrier it waits at
-    REGIONS = auto()  # table of (first address, bytes, writable), ascending
+    TOUCH = auto()  # the host's function for pieces of arrays that are not filled yet
+    REGIONS = auto()  # table of (first address, bytes, writable, filled pieces or 0), ascending
     REGION_COUNT = auto()
     GUESSES = auto()  # per instruction the region it hit last: (first address, bytes, writable)
     SYMBOLS = auto()  # addresses of the kernel's variables

@@ -331,8 +331,8 @@ search_head:
   br i1 %searching, label %search, label %fault_outside
 
 search:
-  %r3 = mul i64 %r, 3
-  %first_p = getelementptr i64, ptr %regions, i64 %r3
+  %r4 = mul i64 %r, 4
+  %first_p = getelementptr i64, ptr %regions, i64 %r4
   %first = load i64, ptr %first_p
   %size_p = getelementptr i64, ptr %first_p, i64 1
   %size = load i64, ptr %size_p
@@ -355,12 +355,43 @@ found:
   %forbidden = and i1 %is_write, %is_const
   br i1 %forbidden, label %fault_read_only, label %hit
 
+; Of an array that is filled by pieces, the next guess is the piece, once it is filled.
 hit:
+  %filled_p = getelementptr i64, ptr %first_p, i64 3
+  %filled = load i64, ptr %filled_p
+  %is_whole = icmp eq i64 %filled, 0
+  br i1 %is_whole, label %known, label %piece
+
+piece:
+  %number = lshr i64 %offset, $PIECE_SHIFT
+  %flags = inttoptr i64 %filled to ptr
+  %flag_p = getelementptr i8, ptr %flags, i64 %number
+  %flag = load atomic i8, ptr %flag_p acquire, align 1
+  %is_filled = icmp ne i8 %flag, 0
+  br i1 %is_filled, label %piece_known, label %touch
+
+touch:
+  %touch_function = slot ptr TOUCH
+  %untouched = call i32 %touch_function(ptr %ctx, i64 %address)
+  %touch_failed = icmp ne i32 %untouched, 0
+  br i1 %touch_failed, label %stop, label %piece_known
+
+piece_known:
+  %piece_offset = shl i64 %number, $PIECE_SHIFT
+  %piece_first = add i64 %first, %piece_offset
+  %piece_rest = sub i64 %size, %piece_offset
+  %is_last = icmp ult i64 %piece_rest, $PIECE_BYTES
+  %piece_size = select i1 %is_last, i64 %piece_rest, i64 $PIECE_BYTES
+  br label %known
+
+known:
+  %known_first = phi i64 [ %first, %hit ], [ %piece_first, %piece_known ]
+  %known_size = phi i64 [ %size, %hit ], [ %piece_size, %piece_known ]
   %g2 = mul i64 %instruction, 2
   %guess_p = getelementptr i64, ptr %guesses, i64 %g2
-  store i64 %first, ptr %guess_p
+  store i64 %known_first, ptr %guess_p
   %guess_1 = getelementptr i64, ptr %guess_p, i64 1
-  store i64 %size, ptr %guess_1
+  store i64 %known_size, ptr %guess_1
   %host = add i64 %address, %delta
   store i64 %host, ptr %host_p
   br label %lane_done
@@ -384,5 +415,7 @@ fault:
   %lane64 = zext i32 %l to i64
   slot FAULT_LANE = %lane64
   slot FAULT_ADDRESS = %address
+  ret i32 1
+stop:
   ret i32 1
 }

@@ -24,6 +24,7 @@ from kernelcast.execution.engine.context import (
     WarpResult,
     WarpStatus,
 )
+from kernelcast.execution.fills import PIECE_BYTES
 from kernelcast.execution.trace import KIND_SHIFT, RecordKind
 
 _ENUMS: tuple[type[IntEnum], ...] = (BarrierArray, Fault, RunResult, WarpResult, WarpStatus)
@@ -32,6 +33,8 @@ _NUMBERS = {
     "BARRIER_BYTES": 8 * BARRIERS * len(BarrierArray),
     "GLOBAL_BASE": GLOBAL_BASE,
     "LOCAL_WINDOW": LOCAL_WINDOW,
+    "PIECE_BYTES": PIECE_BYTES,
+    "PIECE_SHIFT": PIECE_BYTES.bit_length() - 1,
     "PARAM_WINDOW": PARAM_WINDOW,
     "SHARED_WINDOW": SHARED_WINDOW,
     "WARP_HEADER": RecordKind.WARP << KIND_SHIFT,

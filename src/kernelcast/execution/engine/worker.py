@@ -20,7 +20,7 @@ from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
 from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
-from kernelcast.execution.memory import Memory
+from kernelcast.execution.memory import Memory, Region
 from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
@@ -37,6 +37,7 @@ _STACK_BYTES = 1 << 30
 there, some KiB for each of its instructions; memory is taken only as far as it is used."""
 
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_TouchCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64)
 _BulkCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *(ctypes.c_uint32,) * 4)
 
 
@@ -104,7 +105,11 @@ class Worker:
         self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
         self._keep: list[NDArray[np.generic]] = []
         self._pointer(Slot.OPERANDS, self.operands)
-        self._callbacks: list[Any] = [_Callback(self._drain), _BulkCallback(self._copy)]
+        self._callbacks: list[Any] = [
+            _Callback(self._drain),
+            _BulkCallback(self._copy),
+            _TouchCallback(self._touch),
+        ]
         self._set_memory()
         self._set_launch()
         self._set_warps()
@@ -173,14 +178,25 @@ class Worker:
         parameters[: memory.parameters.size] = memory.parameters
         self._pointer(Slot.PARAM, parameters)
         self.set(Slot.PARAM_BYTES, memory.parameters.size)
-        regions = [(r.address, r.size_bytes, int(r.writable)) for r in memory.regions]
-        self._pointer(Slot.REGIONS, np.array(regions or [(0, 0, 0)], np.uint64))
+        regions = [
+            (r.address, r.size_bytes, int(r.writable), self._filled_pieces(r))
+            for r in memory.regions
+        ]
+        self._pointer(Slot.REGIONS, np.array(regions or [(0, 0, 0, 0)], np.uint64))
         self.set(Slot.REGION_COUNT, len(regions))
         # A guess that no address fits: the first access of every instruction searches.
         guesses = np.tile(np.array([1 << 63, 64], np.uint64), max(len(kernel.instructions), 1))
         self._pointer(Slot.GUESSES, guesses)
         addresses = [memory.symbols[v.name] for v in kernel.variables]
         self._pointer(Slot.SYMBOLS, np.array(addresses or [0], np.uint64))
+
+    def _filled_pieces(self, region: Region) -> int:
+        """Where it stands which pieces of an array are filled; 0 where all are."""
+        filled = self.work.memory.filled_pieces(region)
+        if filled is None:
+            return 0
+        self._keep.append(filled)
+        return filled.ctypes.data
 
     def _set_launch(self) -> None:
         work, launch = self.work, self.work.launch
@@ -222,7 +238,8 @@ class Worker:
         self.set(Slot.LOG_LIMIT, self.log.ctypes.data + _LOG_BYTES)
 
     def _set_callbacks(self) -> None:
-        for slot, callback in zip((Slot.DRAIN, Slot.BULK), self._callbacks, strict=True):
+        slots = (Slot.DRAIN, Slot.BULK, Slot.TOUCH)
+        for slot, callback in zip(slots, self._callbacks, strict=True):
             # `ctypes.cast` would make the callback hold itself.
             self.set(slot, ctypes.c_void_p.from_buffer(callback).value or 0)
 
@@ -244,6 +261,15 @@ class Worker:
             raise over_budget(work.kernel, block, executed, work.budget)
         work.tell_progress(block)
         return True
+
+    def _touch(self, _context: int, address: int) -> int:
+        """Called by the compiled code for an address in a piece that is not filled yet."""
+
+        def fill() -> bool:
+            self.work.memory.touch(address)
+            return True
+
+        return self._stops_with(fill)
 
     def _copy(self, _context: int, position: int, number: int, mask: int, moves: int) -> int:
         """Called by the compiled code for a step of a bulk copy; non-zero stops it."""

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 
 import numpy as np
@@ -41,11 +41,16 @@ class RunState:
     thread_instructions: int = 0
 
     def __post_init__(self) -> None:
-        self.buffer = self.memory.buffer
         self.parameters = memoryview(self.memory.parameters.tobytes())
         self.symbols = self.memory.symbols
         self.global_base = GLOBAL_BASE
         self.bulk_copies = BulkCopies(self.kernel, self.launch, self.memory)
+
+    @cached_property
+    def buffer(self) -> memoryview:
+        """All of device memory, filled."""
+        self.memory.fill()
+        return self.memory.buffer
 
     def record(self, kind: RecordKind, ident: int, mask: int, *words: int) -> None:
         """Append a record to the trace."""
