@@ -7,6 +7,7 @@ occupancy_curve   a case               -> Curve                 exploration, rep
 explore           cases, numbers       -> Explored              exploration, reporting
 dvfs              a case, clocks       -> Clocks                exploration, reporting
 what_if           a case               -> Costs                 exploration, reporting
+offload           a C file, sizes      -> Worth                 exploration, reporting
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from kernelcast.reporting.printed import (
     Explored,
     Forecast,
     SideBySide,
+    Worth,
 )
 from kernelcast.toolchain.nvrtc import CompileOptions
 
@@ -71,6 +73,7 @@ __all__ = [
     "Sampling",
     "SideBySide",
     "Workload",
+    "Worth",
     "model_names",
 ]
 
@@ -378,6 +381,59 @@ def what_if(
 
     chosen = simulating_model([_model(model)])
     return Costs.of(costs(case, chosen, read_removals(removals), pairs=pairs, progress=progress))
+
+
+def offload(
+    file: str | Path,
+    gpus: Sequence[str | Machine] = (DEFAULT_GPU,),
+    *,
+    function: str = "",
+    sizes: Mapping[str, int | float] | None = None,
+    cpu_s: float | None = None,
+    model: str | Model = "",
+    transfers: str = "pinned",
+    break_even: bool = True,
+    build: Build | None = None,
+    sampling: Sampling = ENOUGH,
+) -> tuple[Worth, ...]:
+    """Whether the loops of a C file are worth a GPU, function by function or of one `function`.
+
+    `sizes` are scalars of the functions. `cpu_s` is the time on the CPU; where it is not given, the
+    file is compiled by the system's C compiler and the function is called here, at several sizes if
+    the `break_even` is asked for. `transfers` is `pinned` or `pageable`.
+
+    Raises InputError where no loop can become a kernel, and ToolError where there is no compiler.
+    """
+    # What a plain forecast does without.
+    from kernelcast.exploration.cpu_clocks import given, measured
+    from kernelcast.exploration.offload import Offloading
+    from kernelcast.exploration.offload import offload as offloaded
+    from kernelcast.frontends.c.choices import LoopFlags
+    from kernelcast.frontends.c.program import LoopChoice
+    from kernelcast.frontends.loading import read_c_file
+    from kernelcast.ir import HostMemory
+    from kernelcast.measuring.native_c import NativeCode, c_compiler
+
+    build, path = build or Build(), Path(file)
+    options = build.options
+    flags = LoopFlags(defines=options.defines, include_dirs=options.include_dirs)
+    what = Offloading(
+        file=path,
+        program=flags.program(read_c_file(path), str(path)),
+        choice=LoopChoice((function,) if function else (), sizes=sizes),
+        machines=tuple(map(machine, gpus)),
+        model=_model(model),
+        memory=HostMemory(transfers),
+        build=build,
+        sampling=sampling,
+        finds_break_even=break_even,
+    )
+    if cpu_s is None:
+        code = NativeCode(c_compiler(), defines=options.defines, include_dirs=options.include_dirs)
+        clock = measured(path, code)
+    else:
+        clock = given(cpu_s)
+    return tuple(map(Worth.of, offloaded(what, clock)))
 
 
 def _model(model: str | Model) -> Model:

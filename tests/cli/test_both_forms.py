@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 SAXPY = ROOT / "examples/saxpy.cu"
 LAUNCHING = ROOT / "tests/cli/launching.cu"
 PTX = ("--isa", "ptx")
+GEMM = ROOT / "tests/frontends/c/nests/algebra.c"
+GEMM_SIZES = ("--size", "n=40", "--size", "m=40", "--size", "k=40")
 COMMANDS: list[tuple[object, ...]] = [
     ("predict", SAXPY, *PTX, "--sample", "2"),
     ("predict", SAXPY, *PTX, "--gpu", "t4,l4", "--model", "all"),
@@ -33,6 +35,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("explore", SAXPY, *PTX, "--gpu", "t4", "--sweep", "sm.count=20,40"),
     ("dvfs", SAXPY, *PTX, "--clock-sm", "1e9,2e9", "--clock-memory", "1e9,2e9"),
     ("what-if", SAXPY, "--remove", "dram-bandwidth,tail", "--pairs"),
+    ("offload", GEMM, "--function", "gemm_linear", *GEMM_SIZES, "--cpu-time", "1e-3", *PTX),
     ("mix", "--alpha", "inf"),
     ("gpus",),
     ("gpus", "gtx-280"),

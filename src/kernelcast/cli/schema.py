@@ -20,6 +20,7 @@ def command(name: str, output: Output) -> None:
     kernelcast schema explore             explore --json
     kernelcast schema dvfs                dvfs --json
     kernelcast schema what-if             what-if --json
+    kernelcast schema offload             offload --json
     kernelcast schema gate                gate --json
     kernelcast schema run                 run PROGRAM --json
     """
@@ -31,6 +32,7 @@ def command(name: str, output: Output) -> None:
     from kernelcast.reporting.documents.gate import gate_schema
     from kernelcast.reporting.documents.occupancy_curve import curve_schema
     from kernelcast.reporting.documents.occupancy_cusp import cusp_schema
+    from kernelcast.reporting.documents.offload import offload_schema
     from kernelcast.reporting.documents.predict import predict_schema
     from kernelcast.reporting.documents.run import run_schema
     from kernelcast.reporting.documents.what_if import what_if_schema
@@ -42,6 +44,7 @@ def command(name: str, output: Output) -> None:
         "explore": explore_schema,
         "dvfs": dvfs_schema,
         "what-if": what_if_schema,
+        "offload": offload_schema,
         "gate": gate_schema,
         "run": run_schema,
     }

@@ -227,6 +227,18 @@ def read_file(path: str | Path) -> bytes:
         ) from error
 
 
+def read_c_file(path: str | Path) -> str:
+    """The text of a file of C; InputError where it is anything else."""
+    data = read_file(path)
+    if recognise(data, name=str(path)) is not FileKind.C:
+        raise InputError(
+            "only C has loops that a GPU could take",
+            where=str(path),
+            hint="give a file whose name ends with .c; predict takes CUDA",
+        )
+    return data.decode("utf-8", "surrogateescape")
+
+
 def no_kernel(where: str) -> InputError:
     """The error of a file without any kernel."""
     return InputError(

@@ -11,6 +11,7 @@ from kernelcast.exploration.dvfs import ClockCurve
 from kernelcast.exploration.explored import Exploration
 from kernelcast.exploration.gains import WhatIf
 from kernelcast.exploration.occupancy_curve import OccupancyCurve
+from kernelcast.exploration.offload import Offload
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
 from kernelcast.reporting.documents.base import as_json
@@ -18,6 +19,7 @@ from kernelcast.reporting.documents.dvfs import clock_result, dvfs_document
 from kernelcast.reporting.documents.explain import explain_document
 from kernelcast.reporting.documents.explore import explore_document
 from kernelcast.reporting.documents.occupancy_curve import curve_document, curve_result
+from kernelcast.reporting.documents.offload import offload_document, offload_result
 from kernelcast.reporting.documents.predict import predict_document
 from kernelcast.reporting.documents.result import result
 from kernelcast.reporting.documents.what_if import what_if_document, what_if_result
@@ -142,6 +144,26 @@ class Clocks(ClockCurve):
     def as_dict(self) -> dict[str, Any]:
         """The result as `dvfs --json` gives it."""
         return as_json(clock_result(self))
+
+
+@dataclass(frozen=True)
+class Worth(Offload):
+    """Loops on CPU and GPUs, whose text is the full report and which turns into a dictionary."""
+
+    @classmethod
+    def of(cls, found: Offload) -> Worth:
+        """The same answer, ready to be printed."""
+        return cls(**{f.name: getattr(found, f.name) for f in fields(Offload)})
+
+    def __str__(self) -> str:
+        return plain_text(view(offload_document([self])))
+
+    def _repr_html_(self) -> str:
+        return _fragment(offload_document([self]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `offload --json` gives it."""
+        return as_json(offload_result(self))
 
 
 @dataclass(frozen=True)

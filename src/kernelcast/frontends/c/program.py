@@ -35,6 +35,8 @@ class LoopChoice:
 
 
 _ALL_LOOPS = LoopChoice()
+_MOST_NAMED = 5
+"""Lines that an error names beside its own."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,10 @@ class CProgram:
         if not refused:
             what = remarks[0] if remarks else "no loop is found in this file"
             return InputError(what, where=self.file.name, hint="give a function with for loops")
-        first, more = refused[0], len(refused) - 1
-        others = f" ({more} more refused: {', '.join(_lines(refused[1:]))})" if more else ""
+        # A header that is missing may be why, but a loop's own reason says more.
+        first = next((r for r in refused if r.function), refused[0])
+        more = [str(r.where.line) for r in refused if r is not first][:_MOST_NAMED]
+        others = f" (more is refused in line {', '.join(more)})" if more else ""
         return InputError(
             first.reason + others, where=str(first.where), hint=first.hint or "change the loop"
         )
@@ -143,10 +147,6 @@ def read_program(
     file = read_c(text, name, defines, include_dirs)
     plans = (plan_function(file, function) for function in file.functions)
     return CProgram(file, tuple(plan for plan in plans if plan is not None))
-
-
-def _lines(refusals: Sequence[RefusedLoop]) -> list[str]:
-    return [f"line {r.where.line}" for r in refusals][:5]
 
 
 def _at_lines(plan: FunctionPlan, launch: Launch, lines: Sequence[int]) -> bool:
