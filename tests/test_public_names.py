@@ -8,7 +8,7 @@ import pytest
 import kernelcast as kc
 
 PACKAGE = Path(kc.__file__).parent
-HEAVY = {"numpy", "llvmlite", "numba", "rich", "msgspec", "click", "elftools"}
+HEAVY = {"numpy", "llvmlite", "numba", "rich", "msgspec", "click", "elftools", "lz4"}
 
 SAXPY = """
 extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {

@@ -166,6 +166,10 @@ def test_a_library_lists_its_kernels(run, library):
     data = json.loads(run("kernels", library, "--json").out)
     assert sorted(k["symbol"] for k in data["kernels"]) == ["one", "two"]
     assert run("kernels", library, "--kernel", "one", "--quiet").out.count("sm_80") == 1
+    assert run("kernels", library, "--kernel", "*", "--quiet").out.count("sm_80") == 2
+    done = run("kernels", library, "--kernel", "tow")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "unknown kernel 'tow'; did you mean two" in done.err
 
 
 def test_a_kernel_of_a_library_is_disassembled(run, library):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import mmap
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +22,7 @@ from tests.frontends.fat_binaries import (
 )
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError, ToolError
-from kernelcast.frontends import fatbin
+from kernelcast.frontends import containers, fatbin, sass
 from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.fatbin import (
     Compression,
@@ -28,6 +30,7 @@ from kernelcast.frontends.fatbin import (
     open_fat_binary,
     read_fat_binary,
 )
+from kernelcast.frontends.loading import load_bytes
 from kernelcast.frontends.lz4 import CompressedDataError, decompress_block
 from kernelcast.frontends.sass import container_kernels, machine_code
 from kernelcast.toolchain.nvrtc import compile_cuda
@@ -131,6 +134,98 @@ def test_one_kernel_of_a_library_is_disassembled(library):
         machine_code(library, compute_capability=(9, 0), kernel="third")
 
 
+def counted(monkeypatch, owner, name):
+    """Calls of a function, which goes on doing what it did."""
+    calls = []
+    real = getattr(owner, name)
+
+    def call(*args, **options):
+        calls.append(args)
+        return real(*args, **options)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
+def many_files(cubins, count):
+    """A library with the same two kernels, and `count` others, each in a cubin of its own."""
+    other = 'extern "C" __global__ void other{0}(int* x) {{ *x = {0}; }}'
+    parts = [
+        Part(lz4_block(compiled), number, flags=LZ4, size=len(compiled))
+        for number in (80, 90)
+        for compiled in (
+            cubins[number],
+            *(
+                compile_cuda(other.format(n), name="k.cu", architecture=f"sm_{number}").cubin
+                for n in range(count)
+            ),
+        )
+    ]
+    return host_program({".nv_fatbin": b"".join(map(fat_binary, parts))})
+
+
+@pytest.fixture(scope="module")
+def many(cubins, tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "libmany.so"
+    path.write_bytes(many_files(cubins, 5))
+    return path
+
+
+def test_one_kernel_decompresses_its_architecture_and_reads_its_cubin(many, monkeypatch):
+    decompressed = counted(monkeypatch, fatbin, "decompress_block")
+    read = counted(monkeypatch, containers, "kernel_symbols")
+    data = containers.embedded_code(many, (9, 0), "second<64>")
+    assert "second<64>" in {k.label for k in load_bytes_kernels(data)}
+    # The six cubins of the chip, and once more the one that is loaded.
+    assert (len(decompressed), len(read)) == (7, 6)
+
+
+def load_bytes_kernels(data):
+    module = load_bytes(data, name="k.cubin", compute_capability=(9, 0))
+    return [module.kernel(name) for name in module.kernel_names]
+
+
+def test_a_pattern_reads_the_cubins_that_hold_it(many, monkeypatch):
+    read = counted(monkeypatch, sass, "read_cubin")
+    found = [(k.label, k.target) for k in container_kernels(many, pattern="*ther3")]
+    assert found == [("other3", "sm_80"), ("other3", "sm_90")]
+    assert len(read) == 2
+    assert len(list(container_kernels(many, (9, 0), pattern="other"))) == 5
+    assert len(list(container_kernels(many, (9, 0), pattern="second<64>"))) == 1
+    assert len(list(container_kernels(many, (9, 0), pattern="_Z6secondILi64EEvPf"))) == 1
+
+
+def test_a_list_tells_how_far_it_is(many):
+    shares: list[float] = []
+    assert len(list(container_kernels(many, progress=shares.append))) == 14
+    assert shares == sorted(shares) and shares[0] == 0 and len(shares) == 12
+
+
+@pytest.mark.parametrize("pattern", ["othr3", "*othr*", "zzz"])
+def test_a_name_that_no_kernel_has(many, pattern):
+    with pytest.raises(NotFoundError) as caught:
+        list(container_kernels(many, pattern=pattern))
+    assert "\n" not in str(caught.value)
+    assert pattern == "zzz" or "did you mean other" in str(caught.value)
+
+
+def test_memory_of_the_file_is_let_go(many, monkeypatch):
+    """Pages that were read do not stay: a library is larger than what a list may take."""
+    with open_fat_binary(many) as found:
+        advised = []
+
+        class Buffer(mmap.mmap):
+            def madvise(self, *args):
+                advised.append(args)
+                super().madvise(*args)
+
+        with many.open("rb") as file, Buffer(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
+            copy = replace(found, buffer=buffer)
+            assert [d for _, d in copy.cubins()] == [d for _, d in found.cubins()]
+        assert len(advised) == len(found.members)
+        assert all(start % mmap.PAGESIZE == 0 for _, start, _ in advised)
+
+
 def test_what_is_a_container(tmp_path, library, cubins, whole):
     for name, data, answer in [
         ("cubin", cubins[90], False),
@@ -205,8 +300,9 @@ def test_zstandard_of_another_size_is_damage():
     ("block", "data"),
     [
         (b"\x50hello", b"hello"),
-        (b"\x1fa\x01\x00\x05\x00", b"a" * 25),  # a match that overlaps what it makes
-        (b"\x40abcd\x02\x00\x10e", b"abcdcdcde"),
+        # A match that overlaps what it makes; the last twelve bytes of a block are no match.
+        (b"\x1fa\x01\x00\x05\xc0" + b"e" * 12, b"a" * 25 + b"e" * 12),
+        (b"\x40abcd\x02\x00\xc0" + b"e" * 12, b"abcdcdcd" + b"e" * 12),
         (b"\xf0\x01" + b"x" * 16, b"x" * 16),
     ],
 )
@@ -214,7 +310,11 @@ def test_lz4_blocks_made_by_hand(block, data):
     assert decompress_block(block, len(data)) == data
 
 
-@given(st.binary(max_size=40).flatmap(lambda b: st.builds(lambda n: b * n, st.integers(1, 30))))
+@given(
+    st.binary(min_size=1, max_size=40).flatmap(
+        lambda b: st.builds(lambda n: b * n, st.integers(1, 30))
+    )
+)
 def test_lz4_gives_back_what_was_compressed(data):
     assert decompress_block(lz4_block(data), len(data)) == data
 

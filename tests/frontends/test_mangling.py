@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.mangling import base_name, name_matcher, source_name
 from kernelcast.toolchain.nvrtc import compile_cuda
 
 
@@ -68,3 +68,28 @@ def test_the_compiler_understands_the_names_we_read() -> None:
         source, name="k.cu", architecture="sm_90", name_expressions=wanted
     ).lowered_names
     assert [source_name(mangled) for mangled in lowered.values()] == wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "fits"),
+    [
+        ("", "a::b<3>", True),
+        ("b<", "a::b<3>", True),
+        ("c", "a::b<3>", False),
+        ("a::*", "a::b<3>", True),
+        ("a::?", "a::b<3>", False),
+        ("*[3]*", "a::b<int [3]>", True),
+        ("*.*", "a::b", False),
+        ("*<float*>", "k<float*>", True),
+    ],
+)
+def test_patterns(pattern: str, name: str, fits: bool) -> None:
+    assert name_matcher(pattern)(name) is fits
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [("k", "k"), ("a::b::k", "k"), ("a::k<b::c>", "k"), ("k<x::y, 3> ", "k"), ("", "")],
+)
+def test_base_names(name: str, base: str) -> None:
+    assert base_name(name) == base

@@ -30,7 +30,8 @@ def command(
     """List the kernels of FILE with their parameters and resources.
 
     FILE is CUDA C++, PTX, a cubin, a fat binary, or a program or library with GPU code. Of the
-    last three, the code for every architecture is listed, or that which --gpu runs.
+    last three, the code for every architecture is listed, or that which --gpu runs, a kernel in a
+    line; --kernel chooses by a part of the name, or by a pattern such as '*softmax*<float*'.
     """
     from kernelcast.frontends.fatbin import is_container
 
@@ -50,13 +51,13 @@ def command(
     output.show(kernels_document(found, templates=templates))
 
 
-def _show_container(file: str, gpus: GpuFlags | None, kernel: str, output: Output) -> None:
-    from kernelcast.frontends.loading import choose_kernel
+def _show_container(file: str, gpus: GpuFlags | None, pattern: str, output: Output) -> None:
+    from kernelcast.cli.progress import progress_bar
     from kernelcast.frontends.sass import container_kernels
     from kernelcast.reporting.documents.kernels import kernels_document
 
-    found = list(container_kernels(file, gpus.machine().compute_capability if gpus else None))
-    if kernel:
-        chosen = choose_kernel(kernel, {k.name: k.label for k in found}, where=file)
-        found = [k for k in found if k.name == chosen]
-    output.show(kernels_document(found, is_library=True))
+    chip = gpus.machine().compute_capability if gpus else None
+    with progress_bar(f"reading {Path(file).name}", output.quiet) as progress:
+        found = container_kernels(file, chip, pattern=pattern, progress=progress)
+        document = kernels_document(found, is_library=True)
+    output.show(document)

@@ -141,8 +141,9 @@ class ProgramModule:
 
 def _variables(cubin: Cubin) -> Iterator[Variable]:
     """The variables of a cubin in global and constant memory, with what they hold at first."""
-    for name, banks in cubin.banks.items():
-        yield from (v for v in cubin.kernels[name].variables if v.space is Space.GLOBAL)
+    for name, kernel in cubin.kernels.items():
+        banks = cubin.constant_banks(name)
+        yield from (v for v in kernel.variables if v.space is Space.GLOBAL)
         for bank, offset, variable in banks.variables:
             initial = banks.data[bank][offset : offset + variable.size_bytes]
             yield replace(variable, initial=initial)

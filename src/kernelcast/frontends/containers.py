@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelcast.errors import InputError
-from kernelcast.frontends.cubin import read_cubin
+from kernelcast.frontends.cubin import kernel_symbols
 from kernelcast.frontends.fatbin import FatBinary, Member, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel
-from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.mangling import base_name, source_name
 
 
 @dataclass(frozen=True)
 class EmbeddedCubin:
-    """A cubin out of a fat binary, the kernel looked for, and all kernels by their names."""
+    """A cubin out of a fat binary, the kernel looked for, and kernels whose names are like its."""
 
     data: bytes
     mangled: str
@@ -38,15 +38,25 @@ def embedded_code(path: str | Path, compute_capability: tuple[int, int], kernel:
 
 
 def embedded_cubin(fat_binary: FatBinary, architecture: str, kernel: str) -> EmbeddedCubin:
-    """The cubin of an architecture that holds a kernel."""
-    labels: dict[str, str] = {}
-    holders: dict[str, Member] = {}
-    for member, data in fat_binary.cubins(architecture):
-        for mangled in read_cubin(data, name=fat_binary.name).kernels:
-            labels[mangled] = source_name(mangled)
-            holders[mangled] = member
+    """The cubin of an architecture that holds a kernel.
+
+    Of the names in all cubins those are looked at that hold the kernel's own, which a mangled name
+    spells out; all, to say which are alike, where that finds none.
+    """
+    own = kernel if kernel.startswith("_Z") else base_name(kernel)
+    holders = _holders(fat_binary, architecture, own) or _holders(fat_binary, architecture, "")
+    labels = {mangled: source_name(mangled) for mangled in holders}
     chosen = choose_kernel(kernel, labels, where=fat_binary.name)
     return EmbeddedCubin(fat_binary.data(holders[chosen]), chosen, labels)
+
+
+def _holders(fat_binary: FatBinary, architecture: str, holding: str) -> dict[str, Member]:
+    """Where kernels lie whose mangled names hold a text."""
+    return {
+        mangled: member
+        for member, data in fat_binary.cubins(architecture)
+        for mangled in kernel_symbols(data, name=fat_binary.name, holding=holding)
+    }
 
 
 def _ptx(fat_binary: FatBinary, compute_capability: tuple[int, int]) -> bytes | None:

@@ -6,19 +6,17 @@ then two bytes of value, or, in format 4, a 16-bit length and as many bytes.
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from kernelcast.errors import InputError
 from kernelcast.frontends.cubin_data import CubinData
+from kernelcast.frontends.elf import FUNCTION, ElfFile, section_names
 from kernelcast.ir import Kernel, Parameter, Resources, Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
-
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
 
 _SIZED_FORMAT = 4
 _REGISTERS = 0x2F  # the attribute numbers, as nvdisasm and cuobjdump show them
@@ -29,6 +27,11 @@ _MAX_THREADS = 0x05
 _REQUIRED_THREADS = 0x10
 _BARRIERS = 0x4C
 _CLUSTER = 0x3D
+_OF_MODULE = (_REGISTERS, _MIN_STACK_BYTES, _FRAME_BYTES)
+"""What the module says of its functions, by their symbols."""
+
+_PARAMETERS_OF = rb"\.nv\.constant0\."
+"""Begins the name of a kernel's section of parameters, which no other function has."""
 
 _SHARED_ALIGN_BYTES = 16
 _STACK_ALIGN_BYTES = 16
@@ -48,88 +51,124 @@ _RESERVED_SHARED_BYTES = 1024
 
 @dataclass(frozen=True)
 class Cubin:
-    """The kernels of a cubin by mangled name, without their instructions.
-
-    `banks` are the constant banks that each of them reads besides its parameters.
-    """
+    """The kernels of a cubin by mangled name, without their instructions."""
 
     architecture: str
     kernels: Mapping[str, Kernel]
-    banks: Mapping[str, CodeBanks]
+    name: str = ""
+    _data: CubinData = field(kw_only=True, repr=False, compare=False)
+    _elf: ElfFile = field(kw_only=True, repr=False, compare=False)
+
+    def constant_banks(self, kernel: str) -> CodeBanks:
+        """The constant banks that a kernel reads besides its parameters.
+
+        InputError where the file is damaged, as of `read_cubin`.
+        """
+        with _sound(self.name):
+            return self._data.constant_banks(kernel)
+
+    @property
+    def code_bytes(self) -> int:
+        """The size of all code, that of functions that are no kernels among it."""
+        code = (s for s in self._elf.sections.values() if s.name.startswith(".text."))
+        return sum(section.size for section in code)
+
+    def functions_of(self, kernel: str) -> tuple[int, ...]:
+        """The numbers of the symbols of a kernel and of all functions that it may call.
+
+        Those are what its code, and that of what it calls, names, and what its constants point to.
+        """
+        with _sound(self.name):
+            numbers = {
+                symbol.section: number
+                for number, symbol in enumerate(self._elf.symbols)
+                if symbol.type == FUNCTION
+            }
+            constants = self.constant_banks(kernel).functions
+            wanted, found = [kernel, *(function for *_, function in constants)], dict[str, int]()
+            while wanted:
+                function = wanted.pop()
+                section = self._elf.sections.get(f".text.{function}")
+                if section is None or function in found or section.index not in numbers:
+                    continue
+                found[function] = numbers[section.index]
+                wanted += [
+                    self._elf.symbol_name(symbol)
+                    for _, symbol, _ in self._elf.relocations(section.name)
+                    if symbol.type == FUNCTION
+                ]
+            return tuple(sorted(found.values()))
 
 
-def read_cubin(data: bytes, *, name: str, maker: str = "") -> Cubin:
-    """Read the resources and parameters of every kernel.
+def read_cubin(
+    data: bytes, *, name: str, maker: str = "", only: Collection[str] | None = None
+) -> Cubin:
+    """Read the resources and parameters of every kernel, or of those whose names are in `only`.
 
     `maker` says who compiled it, for `Resources.source`. InputError where the file is damaged.
     """
-    from elftools.common.exceptions import ELFError
-    from elftools.construct.core import ConstructError
-    from elftools.elf.elffile import ELFFile
+    with _sound(name):
+        return _read(ElfFile(data), name, maker, only)
 
+
+@contextmanager
+def _sound(name: str) -> Iterator[None]:
+    """InputError in place of what damage of a file called `name` raises."""
     try:
-        return _read(ELFFile(BytesIO(data)), name, maker)
-    except (
-        *(ELFError, ConstructError, struct.error, ValueError, LookupError, TypeError),
-        *(AttributeError, AssertionError, OverflowError, MemoryError, UnicodeError, OSError),
-    ) as error:
+        yield
+    except (struct.error, ValueError, LookupError, OverflowError, MemoryError) as error:
         raise InputError(
             "the cubin is damaged or cut short", where=name, hint="compile it again"
         ) from error
 
 
-def _read(elf: ELFFile, name: str, maker: str) -> Cubin:
+def kernel_symbols(data: bytes, *, name: str, holding: str = "") -> tuple[str, ...]:
+    """The mangled names of a cubin's kernels that hold a text; nothing else is read.
+
+    InputError where the file is damaged, as of `read_cubin`.
+    """
+    with _sound(name):
+        table = section_names(data)
+        part = re.escape(holding.encode("utf-8", "surrogateescape"))
+        found = re.findall(_PARAMETERS_OF + rb"([^\0]*" + part + rb"[^\0]*)\0", table)
+        return tuple(name.decode("utf-8", "replace") for name in dict.fromkeys(found))
+
+
+def _read(elf: ElfFile, name: str, maker: str, only: Collection[str] | None) -> Cubin:
     architecture = _architecture(elf)
-    sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
-    _check_extents(elf)
     data = CubinData(elf)
-    symbols = data.symbol_names
     module: dict[int, dict[str, int]] = {}
-    if ".nv.info" in sections:
-        for attribute, value in _attributes(sections[".nv.info"].data()):
-            if len(value) == 8:
+    if ".nv.info" in elf.sections:
+        for attribute, value in _attributes(elf.content(".nv.info")):
+            if attribute in _OF_MODULE and len(value) == 8:
                 index, number = struct.unpack("<II", value)
-                module.setdefault(attribute, {})[symbols[index]] = number
+                module.setdefault(attribute, {})[elf.symbol_name(index)] = number
     # Functions that kernels share have sections of code too, but no parameters from the driver.
     kernels = {
-        kernel: _kernel(kernel, architecture, sections, module, data.variables, name, maker)
-        for kernel in (s.removeprefix(".text.") for s in sections if s.startswith(".text."))
-        if kernel in module.get(_REGISTERS, {}) and f".nv.constant0.{kernel}" in sections
+        kernel: _kernel(kernel, architecture, elf, module, data.variables, name, maker)
+        for kernel in (s.removeprefix(".text.") for s in elf.sections if s.startswith(".text."))
+        if (only is None or kernel in only)
+        and kernel in module.get(_REGISTERS, {})
+        and f".nv.constant0.{kernel}" in elf.sections
     }
-    banks = {kernel: data.constant_banks(kernel) for kernel in kernels}
-    return Cubin(f"sm_{architecture}", kernels, banks)
+    return Cubin(f"sm_{architecture}", kernels, name, _data=data, _elf=elf)
 
 
-def _check_extents(elf: ELFFile) -> None:
-    """ValueError where a section or the program headers reach past the end of the file."""
-    header = elf.header
-    ends = [header["e_phoff"] + header["e_phnum"] * header["e_phentsize"]]
-    ends += [
-        section["sh_offset"] + section["sh_size"]
-        for section in elf.iter_sections()
-        if section["sh_type"] != "SHT_NOBITS"
-    ]
-    if max(ends) > elf.stream_len:
-        raise ValueError("the file ends too early")
-
-
-def _architecture(elf: ELFFile) -> int:
+def _architecture(elf: ElfFile) -> int:
     """Compute capability * 10 out of the header's flags, whose layout changed with ABI 8."""
-    flags = int(elf.header["e_flags"])
-    is_new = elf.header["e_ident"]["EI_ABIVERSION"] >= _NEW_LAYOUT_ABI
-    return flags >> 8 & 0xFF if is_new else flags & 0xFF
+    return elf.flags >> 8 & 0xFF if elf.abi >= _NEW_LAYOUT_ABI else elf.flags & 0xFF
 
 
 def _kernel(
     kernel: str,
     architecture: int,
-    sections: Mapping[str, Any],
+    elf: ElfFile,
     module: Mapping[int, Mapping[str, int]],
     variables: tuple[Variable, ...],
     name: str,
     maker: str,
 ) -> Kernel:
-    attributes = list(_attributes(sections[f".nv.info.{kernel}"].data()))
+    attributes = list(_attributes(elf.content(f".nv.info.{kernel}")))
     by_kind = dict(attributes)
     threads = by_kind.get(_REQUIRED_THREADS) or by_kind.get(_MAX_THREADS)
     # The first KiB is the system's on sm_90 and later; the section counts it.
@@ -139,11 +178,10 @@ def _kernel(
     is_recursive = stack == _UNKNOWN_STACK
     resources = Resources(
         registers=module[_REGISTERS][kernel],
-        static_shared_bytes=max(0, _size(sections, f".nv.shared.{kernel}") - reserved),
+        static_shared_bytes=max(0, elf.size(f".nv.shared.{kernel}") - reserved),
         local_bytes=module.get(_FRAME_BYTES, {}).get(kernel, 0) if is_recursive else stack,
-        constant_bytes=_size(sections, ".nv.constant3")
-        + _size(sections, f".nv.constant2.{kernel}"),
-        named_barriers=_barriers(by_kind, sections[f".text.{kernel}"]),
+        constant_bytes=elf.size(".nv.constant3") + elf.size(f".nv.constant2.{kernel}"),
+        named_barriers=_barriers(by_kind, elf.sections[f".text.{kernel}"].flags),
         max_threads_per_block=_product(threads) if threads else None,
         source=f"cubin{f' by {maker}' if maker else ''} for sm_{architecture}",
     )
@@ -155,7 +193,7 @@ def _kernel(
         instructions=(),
         blocks=(),
         variables=(
-            *_own_memory(_size(sections, f".nv.shared.{kernel}"), resources.local_bytes),
+            *_own_memory(elf.size(f".nv.shared.{kernel}"), resources.local_bytes),
             *variables,
         ),
         resources=resources,
@@ -210,17 +248,13 @@ def _parameters(kernel: str, attributes: list[tuple[int, bytes]]) -> tuple[Param
     )
 
 
-def _barriers(by_kind: Mapping[int, bytes], text: Any) -> int:
+def _barriers(by_kind: Mapping[int, bytes], text_flags: int) -> int:
     """Barriers used: an attribute in new cubins, bits of the section's flags in old ones."""
     if _BARRIERS in by_kind:
         return by_kind[_BARRIERS][0]
-    return int(text["sh_flags"]) >> 20 & 0x7F
+    return text_flags >> 20 & 0x7F
 
 
 def _product(dimensions: bytes) -> int:
     x, y, z = struct.unpack_from("<III", dimensions)
     return int(x * y * z)
-
-
-def _size(sections: Mapping[str, Any], name: str) -> int:
-    return int(sections[name]["sh_size"]) if name in sections else 0

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
+from kernelcast.frontends.elf import (
+    FUNCTION,
+    OBJECT,
+    VARIABLE_OF_RELOCATABLE_CODE,
+    ElfFile,
+    ElfSymbol,
+)
 from kernelcast.ir import Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
-
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
 
 _GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
 _ALIGN_BYTES = 256
 _BANKS_OF_MODULE = (3, 4)
 _BANK_OF_KERNEL = 2
-_OBJECTS = ("STT_OBJECT", "STT_LOPROC")  # the second is how relocatable code marks variables
+_OBJECTS = (OBJECT, VARIABLE_OF_RELOCATABLE_CODE)
 
 
 class CubinData:
     """What a cubin holds besides code; its table of symbols is read once."""
 
-    def __init__(self, elf: ELFFile) -> None:
+    def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
-        table: Any = elf.get_section_by_name(".symtab")
-        self._symbols = tuple(table.iter_symbols())
         self.variables = tuple(self._global_variables())
-        self._known = frozenset(v.name for v in self.variables)
-        self._of_module = [self._bank(n, f".nv.constant{n}") for n in _BANKS_OF_MODULE]
-        self.constants = tuple(self._constant_variables())
 
-    @property
-    def symbol_names(self) -> tuple[str, ...]:
-        """Names in the order of the table."""
-        return tuple(symbol.name for symbol in self._symbols)
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(v.name for v in self.variables)
+
+    @cached_property
+    def _of_module(self) -> list[CodeBanks | None]:
+        return [self._bank(n, f".nv.constant{n}") for n in _BANKS_OF_MODULE]
+
+    @cached_property
+    def _constants(self) -> tuple[tuple[int, int, Variable], ...]:
+        return tuple(self._constant_variables())
 
     def constant_banks(self, kernel: str) -> CodeBanks:
         """What a kernel reads from the banks behind its parameters."""
@@ -43,54 +49,46 @@ class CubinData:
             data={n: data for bank in banks for n, data in bank.data.items()},
             addresses=tuple(a for bank in banks for a in bank.addresses),
             functions=tuple(f for bank in banks for f in bank.functions),
-            variables=self.constants,
+            variables=self._constants,
         )
 
     def _global_variables(self) -> Iterator[Variable]:
         """The `__device__` variables of the module."""
         for name in _GLOBAL_SECTIONS:
-            section = self._elf.get_section_by_name(name)
-            if section is None:
-                continue
-            index = self._elf.get_section_index(name)
-            content = section.data() if section["sh_type"] != "SHT_NOBITS" else b""
-            for symbol in self._symbols:
-                is_object = symbol["st_info"]["type"] in _OBJECTS
-                if is_object and symbol["st_shndx"] == index and symbol["st_size"]:
-                    start, size = symbol["st_value"], symbol["st_size"]
-                    initial = content[start : start + size]
-                    yield Variable(symbol.name, Space.GLOBAL, size, _ALIGN_BYTES, initial)
+            content = self._elf.content(name) if name in self._elf.sections else b""
+            for symbol in self._objects(name):
+                start, size = symbol.value, symbol.size
+                initial = content[start : start + size]
+                label = self._elf.symbol_name(symbol)
+                yield Variable(label, Space.GLOBAL, size, _ALIGN_BYTES, initial)
 
     def _constant_variables(self) -> Iterator[tuple[int, int, Variable]]:
         """The `__constant__` variables of the module, each with its bank and its offset there."""
         for number in _BANKS_OF_MODULE:
-            index = self._elf.get_section_index(f".nv.constant{number}")
-            for symbol in self._symbols if index is not None else ():
-                is_object = symbol["st_info"]["type"] in _OBJECTS
-                if is_object and symbol["st_shndx"] == index and symbol["st_size"]:
-                    size = symbol["st_size"]
-                    variable = Variable(symbol.name, Space.CONST, size, _ALIGN_BYTES)
-                    yield number, symbol["st_value"], variable
+            for symbol in self._objects(f".nv.constant{number}"):
+                label = self._elf.symbol_name(symbol)
+                variable = Variable(label, Space.CONST, symbol.size, _ALIGN_BYTES)
+                yield number, symbol.value, variable
+
+    def _objects(self, name: str) -> Iterator[ElfSymbol]:
+        """The variables that a section defines."""
+        section = self._elf.sections.get(name)
+        if section is None:
+            return
+        for symbol in self._elf.symbols:
+            if symbol.section == section.index and symbol.type in _OBJECTS and symbol.size:
+                yield symbol
 
     def _bank(self, number: int, section_name: str) -> CodeBanks | None:
         """One bank; None where there is no such section."""
-        section = self._elf.get_section_by_name(section_name)
-        if section is None:
+        if section_name not in self._elf.sections:
             return None
         addresses, functions = [], []
-        for offset, symbol, addend in self._relocations(section_name):
-            if symbol.name in self._known:
-                addresses.append((number, offset, symbol.name, addend))
-            elif symbol["st_info"]["type"] == "STT_FUNC":
-                functions.append((number, offset, symbol.name))
-        return CodeBanks({number: section.data()}, tuple(addresses), tuple(functions))
-
-    def _relocations(self, section_name: str) -> Iterator[tuple[int, Any, int]]:
-        """Offset, symbol and addend of the addresses that stand in a section."""
-        for prefix in (".rel", ".rela"):
-            section: Any = self._elf.get_section_by_name(prefix + section_name)
-            if section is None:
-                continue
-            for relocation in section.iter_relocations():
-                addend = relocation["r_addend"] if relocation.is_RELA() else 0
-                yield relocation["r_offset"], self._symbols[relocation["r_info_sym"]], addend
+        for offset, symbol, addend in self._elf.relocations(section_name):
+            name = self._elf.symbol_name(symbol)
+            if name in self._known:
+                addresses.append((number, offset, name, addend))
+            elif symbol.type == FUNCTION:
+                functions.append((number, offset, name))
+        content = self._elf.content(section_name)
+        return CodeBanks({number: content}, tuple(addresses), tuple(functions))

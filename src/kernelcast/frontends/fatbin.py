@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +74,32 @@ class FatBinary:
         """The chips there is machine code for, oldest first."""
         return tuple(sorted({m.architecture for m in self.members if m.is_cubin}, key=_number))
 
-    def cubins(self, architecture: str | None = None) -> Iterator[tuple[Member, bytes]]:
+    def cubins(
+        self, architecture: str | None = None, progress: Callable[[float], None] | None = None
+    ) -> Iterator[tuple[Member, bytes]]:
         """Cubins one after the other, of one architecture or of all.
 
-        InputError where one is damaged, ToolError where its decompressor is not installed.
+        `progress` is told the share that was given. InputError where one is damaged, ToolError
+        where its decompressor is not installed.
         """
-        for member in self.members:
-            if member.is_cubin and architecture in (None, member.architecture):
-                yield member, self.data(member)
+        wanted = [m for m in self.members if m.is_cubin and architecture in (None, m.architecture)]
+        if not wanted:
+            return
+        # The next one is decompressed while the caller reads this one.
+        with ThreadPoolExecutor(1) as pool:
+            ahead = pool.submit(self.data, wanted[0])
+            for count, (member, following) in enumerate(zip_longest(wanted, wanted[1:])):
+                if progress:
+                    progress(count / len(wanted))
+                data = ahead.result()
+                if following is not None:
+                    ahead = pool.submit(self.data, following)
+                yield member, data
 
     def data(self, member: Member) -> bytes:
         """A member, decompressed."""
         stored = bytes(self.buffer[member.offset : member.offset + member.stored_bytes])
+        self._forget(member)
         if member.compression is Compression.NONE:
             return stored
         try:
@@ -99,6 +115,13 @@ class FatBinary:
         texts = [m for m in self.members if not m.is_cubin and _number(m.architecture) <= most]
         for member in sorted(texts, key=lambda m: -_number(m.architecture)):
             yield self.data(member)
+
+    def _forget(self, member: Member) -> None:
+        """Let go of the memory in which the system keeps a part of a mapped file."""
+        if isinstance(self.buffer, mmap.mmap) and hasattr(self.buffer, "madvise"):
+            start = member.offset - member.offset % mmap.PAGESIZE
+            end = member.offset + member.stored_bytes
+            self.buffer.madvise(mmap.MADV_DONTNEED, start, end - start)
 
     def architecture_for(self, compute_capability: tuple[int, int]) -> str:
         """The newest code a chip runs: its own, or an older one's of the same generation.

@@ -12,8 +12,11 @@ from kernelcast.isas.sass.linking import linked
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
 
-_listed: dict[tuple[bytes, str], SassModule] = {}
+_listed: dict[tuple[bytes, str, tuple[int, ...]], SassModule] = {}
 _LISTED_CUBINS = 2
+_WHOLE_BYTES = 1 << 18
+"""A cubin with more code is disassembled kernel by kernel: nvdisasm reads about 1 MB/s, and takes a
+third of a second to start."""
 
 
 def machine_kernel(
@@ -30,7 +33,7 @@ def machine_kernel(
     `described` is the same kernel from another source, PTX for example, which knows the names and
     types of its parameters. Raises ToolError without a disassembler.
     """
-    kernel = linked_kernel(listed(data, name=name, cache=cache), cubin, mangled)
+    kernel = linked_kernel(listed(data, cubin, mangled, name=name, cache=cache), cubin, mangled)
     if described is None:
         return kernel
     return replace(
@@ -45,15 +48,20 @@ def machine_kernel(
     )
 
 
-def listed(data: bytes, *, name: str, cache: Cache | None = None) -> SassModule:
-    """The code of a cubin, whose bytes are `data`. Raises ToolError without a disassembler.
+def listed(
+    data: bytes, cubin: Cubin, mangled: str = "", *, name: str, cache: Cache | None = None
+) -> SassModule:
+    """The code of a cubin, whose bytes are `data`, or of one kernel where that is much less.
 
     The last few are kept by their content: kernels of one file are asked for one after the other.
+    Raises ToolError without a disassembler.
     """
-    key = (data, name)
+    is_large = mangled and cubin.code_bytes > _WHOLE_BYTES
+    functions = cubin.functions_of(mangled) if is_large else ()
+    key = (data, name, functions)
     module = _listed.get(key)
     if module is None:
-        listing = disassemble(data, cache, name=name)
+        listing = disassemble(data, cache, name=name, functions=functions)
         module = _listed[key] = parse_sass(listing, f"listing of {name}")
         while len(_listed) > _LISTED_CUBINS:
             del _listed[next(iter(_listed))]
@@ -64,7 +72,7 @@ def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:
     """The kernel called `mangled` with all that it calls, out of a cubin and its listing."""
     shell = cubin.kernels[mangled]
     variables = {v.name for v in shell.variables if v.space is Space.GLOBAL}
-    code = linked(mangled, module, cubin.banks[mangled], variables)
+    code = linked(mangled, module, cubin.constant_banks(mangled), variables)
     return sass_kernel(code.function, shell, code.banks)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache
 
@@ -18,6 +19,7 @@ _MAX_CHARACTERS = 1 << 14
 _KEPT_NAMES = 1 << 16
 
 _LEFT_OUT = re.compile(r"\(anonymous namespace\)::|\[abi:[^\[\]]*\]")
+_BRACKET = re.compile("[()]")
 _CLOSING = re.compile(r"> (?=>)")
 
 
@@ -32,14 +34,33 @@ def source_name(mangled: str) -> str:
     return _without_parameters(_CLOSING.sub(">", _LEFT_OUT.sub("", read))) or mangled
 
 
+def name_matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a source's name fits a pattern.
+
+    `*` stands for any characters and `?` for one; without them the pattern may stand anywhere in
+    the name.
+    """
+    if not set("*?") & set(pattern):
+        return lambda name: pattern in name
+    parts = re.split(r"([*?])", pattern)
+    wild = {"*": ".*", "?": "."}
+    whole = re.compile("".join(wild.get(part, re.escape(part)) for part in parts), re.DOTALL)
+    return lambda name: whole.fullmatch(name) is not None
+
+
+def base_name(name: str) -> str:
+    """A source's name without name spaces and template arguments: `tiled` of `lib::tiled<a::b>`."""
+    return name.partition("<")[0].rpartition("::")[2].strip()
+
+
 def _without_parameters(text: str) -> str:
     """A function's name without its parameter list, and without `void` before templates."""
     if text.endswith(")"):
         depth = 0
-        for at in range(len(text) - 1, -1, -1):
-            depth += (text[at] == ")") - (text[at] == "(")
+        for bracket in reversed(list(_BRACKET.finditer(text))):
+            depth += 1 if bracket[0] == ")" else -1
             if depth == 0:
-                text = text[:at]
+                text = text[: bracket.start()]
                 break
     return text.removeprefix("void ")
 

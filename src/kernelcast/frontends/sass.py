@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelcast.errors import InputError
+from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.containers import embedded_cubin
-from kernelcast.frontends.cubin import Cubin, read_cubin
+from kernelcast.frontends.cubin import Cubin, kernel_symbols, read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel, read_file
 from kernelcast.frontends.machine_kernel import listed
-from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.mangling import base_name, name_matcher, source_name
 from kernelcast.frontends.ptx import assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Kernel, Resources
@@ -73,18 +73,38 @@ def machine_code(
 
 
 def container_kernels(
-    path: str | Path, compute_capability: tuple[int, int] | None = None
+    path: str | Path,
+    compute_capability: tuple[int, int] | None = None,
+    *,
+    pattern: str = "",
+    progress: Callable[[float], None] | None = None,
 ) -> Iterator[Kernel]:
     """The kernels in a file with fat binaries, without their instructions, cubin after cubin.
 
-    `compute_capability` leaves only the code such a chip runs. InputError where it runs none.
+    `compute_capability` leaves only the code such a chip runs. `pattern` is a mangled name or one
+    for `name_matcher`. `progress` is told the share that was read. InputError where the chip runs
+    no code in the file, NotFoundError where no name fits the pattern.
     """
+    fits = name_matcher(pattern)
+    seen: dict[str, str] = {}
+    is_found = False
     with open_fat_binary(path) as fat_binary:
         chosen = compute_capability and fat_binary.architecture_for(compute_capability)
-        for _, data in fat_binary.cubins(chosen or None):
-            cubin = read_cubin(data, name=str(path))
-            for mangled, kernel in cubin.kernels.items():
-                yield replace(kernel, label=source_name(mangled))
+        for _, data in fat_binary.cubins(chosen or None, progress):
+            symbols = kernel_symbols(data, name=str(path))
+            # Equal names of several architectures are one text.
+            symbols = tuple(seen.setdefault(symbol, symbol) for symbol in symbols)
+            wanted = [s for s in symbols if s == pattern or fits(source_name(s))]
+            if not wanted:
+                continue
+            is_found = True
+            cubin = read_cubin(data, name=str(path), only=set(wanted))
+            for mangled in wanted:
+                if kernel := cubin.kernels.get(mangled):
+                    yield replace(kernel, name=mangled, label=source_name(mangled))
+    if pattern and not is_found:
+        known = {base_name(source_name(mangled)) for mangled in seen}
+        raise NotFoundError("kernel", pattern, known, where=str(path))
 
 
 def _from_fat_binary(
@@ -112,7 +132,8 @@ def _from_cubin(
     chosen = _chosen(kernel, labels, name) if kernel else tuple(cubin.kernels)
     if not chosen:
         choose_kernel("", labels, where=name)  # says that there is none
-    module = listed(data, name=name, cache=cache)
+    only = chosen[0] if len(chosen) == 1 else ""
+    module = listed(data, cubin, only, name=name, cache=cache)
     return tuple(
         MachineCode(name, labels[m], module.function(m), cubin.kernels[m].resources) for m in chosen
     )

@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 import zlib
+from collections.abc import Sequence
 from functools import cache as once
 from pathlib import Path
 
@@ -26,26 +27,33 @@ _REFUSED = re.compile(r'(?:CUDA )?architecture|is not supported|"?SM\d+', re.IGN
 
 
 def disassemble(
-    cubin: bytes, cache: Cache | None = None, *, name: str = "", timeout_s: float = _TIMEOUT_S
+    cubin: bytes,
+    cache: Cache | None = None,
+    *,
+    name: str = "",
+    functions: Sequence[int] = (),
+    timeout_s: float = _TIMEOUT_S,
 ) -> str:
     """The listing of a cubin, with encodings, and with source and PTX lines where it has them.
 
-    `name` says in errors what was disassembled. Raises UnsupportedError for an architecture that
+    `name` says in errors what was disassembled. `functions` are the numbers of symbols: where some
+    are given, their code alone is listed. Raises UnsupportedError for an architecture that
     the installed nvdisasm refuses, InputError for a damaged cubin, ToolError where nvdisasm is
     missing, fails or takes longer than `timeout_s`.
     """
     executable = nvdisasm_path()
-    key = content_key(_identity(executable), *_CODE_WITH_ENCODINGS, *_LINE_INFORMATION, cubin)
+    chosen = ("-fun", ",".join(map(str, functions))) if functions else ()
+    code = (*_CODE_WITH_ENCODINGS, *chosen)
+    key = content_key(_identity(executable), *code, *_LINE_INFORMATION, cubin)
     if cache is not None and (stored := cache.get("listing", key)) is not None:
         return zlib.decompress(stored).decode("utf-8", "replace")
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
         file = Path(directory) / "input.cubin"
         file.write_bytes(cubin)
-        options = (*_CODE_WITH_ENCODINGS, *_LINE_INFORMATION)
-        listing, complaint = _run(executable, options, file, timeout_s)
+        listing, complaint = _run(executable, (*code, *_LINE_INFORMATION), file, timeout_s)
         if complaint and not _REFUSED.search(complaint):
             # Damaged line information must not hide the code.
-            listing, complaint = _run(executable, _CODE_WITH_ENCODINGS, file, timeout_s)
+            listing, complaint = _run(executable, code, file, timeout_s)
     if complaint:
         if _REFUSED.search(complaint):
             raise UnsupportedError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
 from kernelcast.execution.arguments import signature
-from kernelcast.ir import Kernel
+from kernelcast.ir import Kernel, Parameter
 from kernelcast.reporting.documents.base import Natural
 
 
@@ -53,15 +54,18 @@ class KernelsDocument(Struct, frozen=True):
 
 
 def kernels_document(
-    kernels: Sequence[Kernel], *, is_library: bool = False, templates: Sequence[str] = ()
+    kernels: Iterable[Kernel], *, is_library: bool = False, templates: Sequence[str] = ()
 ) -> KernelsDocument:
     """The document of the kernels of a file."""
-    parts = [_kernel(k) for k in kernels]
+    # Of a library's kernels, several architectures' have equal texts, which are long.
+    texts: dict[str, str] = {}
+    parts = [_kernel(k, texts) for k in kernels]
     return KernelsDocument("kernelcast/kernels/1", parts, is_library, list(templates))
 
 
-def _kernel(kernel: Kernel) -> KernelPart:
+def _kernel(kernel: Kernel, texts: dict[str, str]) -> KernelPart:
     held = kernel.resources
+    described = signature(kernel)
     return KernelPart(
         name=kernel.label or kernel.name,
         symbol=kernel.name,
@@ -74,11 +78,16 @@ def _kernel(kernel: Kernel) -> KernelPart:
         constant_bytes=held.constant_bytes,
         spilled_bytes=held.spilled_bytes,
         max_threads_per_block=held.max_threads_per_block,
-        resources_source=held.source,
-        parameters=[
-            ParameterPart(p.label or p.name, p.type, p.size_bytes, p.is_pointer, p.pointee or None)
-            for p in kernel.parameters
-        ],
+        resources_source=texts.setdefault(held.source, held.source),
+        parameters=list(map(_parameter, kernel.parameters)),
         warnings=list(kernel.warnings),
-        signature=signature(kernel),
+        signature=texts.setdefault(described, described),
     )
+
+
+def _parameter(p: Parameter) -> ParameterPart:
+    return _part(p.label or p.name, p.type, p.size_bytes, p.is_pointer, p.pointee or None)
+
+
+# A library's kernels have few different ones.
+_part = lru_cache(1 << 12)(ParameterPart)

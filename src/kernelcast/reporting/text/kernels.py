@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kernelcast.reporting.documents.kernels import KernelPart, KernelsDocument
 from kernelcast.reporting.figures import grouped
-from kernelcast.reporting.layout import columns, indented
+from kernelcast.reporting.layout import indented
 
 
 def render(document: KernelsDocument, *, brief: bool) -> RenderableType:
@@ -37,21 +37,21 @@ def _kernels(kernels: Sequence[KernelPart]) -> RenderableType:
     return Group(*parts)
 
 
-def _library(kernels: Sequence[KernelPart]) -> RenderableType:
-    """Kernels by name with the registers, shared and local memory of each architecture's code."""
-    names = ("architecture", "registers", "shared B", "local B")
-    table = columns(*names, "kernel", left=("architecture", "kernel"))
-    table.columns[-1].no_wrap = False
-    table.columns[-1].overflow = "fold"
+def _library(kernels: Sequence[KernelPart]) -> str:
+    """Kernels by name with the registers, shared and local memory of each architecture's code.
+
+    A line for each, however long its name: libraries hold hundreds of thousands.
+    """
+    lines = [_row("architecture", "registers", "shared B", "local B", "kernel")]
     for kernel in sorted(kernels, key=lambda k: (k.name, k.symbol, len(k.target), k.target)):
-        table.add_row(
-            kernel.target,
-            "" if kernel.registers is None else str(kernel.registers),
-            grouped(kernel.static_shared_bytes),
-            grouped(kernel.local_bytes),
-            Text(kernel.name),
-        )
-    return table
+        registers = "" if kernel.registers is None else str(kernel.registers)
+        shared, local = grouped(kernel.static_shared_bytes), grouped(kernel.local_bytes)
+        lines.append(_row(kernel.target, registers, shared, local, kernel.name))
+    return "\n".join(lines)
+
+
+def _row(target: str, registers: str, shared: str, local: str, name: str) -> str:
+    return f"{target:<12}  {registers:>9}  {shared:>8}  {local:>7}  {name}"
 
 
 def _resources(kernel: KernelPart) -> str:
