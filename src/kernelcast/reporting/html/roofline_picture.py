@@ -114,9 +114,9 @@ def _point_words(part: RooflinePart, level: LevelPart) -> str:
 
 
 def _rate(part: RooflinePart, per_s: float) -> str:
-    """`8.03 Tflop/s`, `194 G warp instructions/s`."""
+    """`8.03 Tflop/s`, `194 G warp inst/s`."""
     is_word = " " in part.unit
-    return f"{scaled(per_s, '')} {part.unit}s/s" if is_word else scaled(per_s, f"{part.unit}/s")
+    return f"{scaled(per_s, '')} warp inst/s" if is_word else scaled(per_s, f"{part.unit}/s")
 
 
 def _legend(part: RooflinePart) -> Iterator[str]:

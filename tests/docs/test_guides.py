@@ -1,0 +1,78 @@
+"""What guides show is what their commands print: `scripts/update-docs` writes it anew.
+
+A fenced block `console` holds commands behind `$`, each followed by what it prints. A comment
+`<!-- file: NAME -->` above a block says that the commands find the block in a file of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from tests.golden.test_golden_reports import COMPILER
+
+ROOT = Path(__file__).parents[2]
+GUIDES = tuple(sorted((ROOT / "docs/guides").glob("*.md")))
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```\S*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a shell prints for a command, errors included, without spaces at the ends of lines."""
+    path = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    changed = {"PATH": path, "COLUMNS": "100", "PYTHONPATH": str(ROOT / "src")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "TF_BUILD")}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder / "work",
+        env=kept | changed,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def run_again(guide: str, folder: Path) -> str:
+    """The guide with what its commands print now, each in turn in one folder."""
+    ours = folder / "bin/kernelcast"
+    for made in (folder / "work", ours.parent):
+        made.mkdir()
+    ours.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kernelcast "$@"\n')
+    ours.chmod(0o755)
+    for name, text in FILE.findall(guide):
+        (folder / "work" / name).write_text(text)
+
+    def again(block: re.Match[str]) -> str:
+        commands = [line for line in block[1].splitlines() if line.startswith("$ ")]
+        shown = "".join(f"{each}\n{printed(each[2:], folder)}" for each in commands)
+        return f"```console\n{shown}```"
+
+    return CONSOLE.sub(again, guide)
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.stem)
+def test_guides_show_what_their_commands_print(file, tmp_path, request):
+    guide = file.read_text("utf-8")
+    compiler = version("nvidia-cuda-nvrtc")
+    is_updated = request.config.getoption("--update-golden")
+    if not is_updated and COMPILER.read_text("utf-8").strip() != compiler:
+        pytest.skip(f"the guides are of NVRTC {COMPILER.read_text().strip()}, this is {compiler}")
+    again = run_again(guide, tmp_path)
+    if is_updated:
+        file.write_text(again, "utf-8")
+        return
+    assert again == guide, "review the change, then scripts/update-docs"
+
+
+def test_every_guide_is_in_the_index_and_runs_something():
+    index = (ROOT / "docs/index.md").read_text("utf-8")
+    assert len(GUIDES) >= 3
+    for file in GUIDES:
+        assert f"\nguides/{file.stem}\n" in index
+        assert CONSOLE.search(file.read_text("utf-8"))
