@@ -161,7 +161,8 @@ class Teg:
         if Removal.LAUNCH_OVERHEAD in played.removed:
             start = Part(start.name, 0.0)
         stack = cycle_stack(played.found, time.cycles)
-        parts = (*(Part(name, cycles) for name, cycles in stack.items() if cycles), start)
+        longest = sorted(stack.items(), key=lambda row: -row[1])
+        parts = (*(Part(name, cycles) for name, cycles in longest if cycles), start)
         cycles = time.cycles + start.cycles
         bounds = [in_seconds(case, c + start.cycles) for c in time.interval or ()]
         return Prediction(
@@ -392,7 +393,7 @@ def _in_turn_cycles(case: Case) -> float:
 
 def _bounds(played: Played) -> tuple[Part, ...]:
     """What each resource alone would take."""
-    rows = [Part(name, used * played.time.cycles) for name, used in played.use.items()]
+    rows = [Part(name, used * played.time.cycles) for name, used in played.use.items() if used]
     return tuple(sorted(rows, key=lambda row: -row.cycles))
 
 
