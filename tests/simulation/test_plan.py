@@ -56,3 +56,11 @@ def test_four_sms_of_a_grid_by_hand():
     plan = detailed_sms(20, 8, 2, 1e9)
     assert plan.blocks == ((0, 8, 16), (2, 10, 18), (4, 12), (6, 14))
     assert (plan.busiest, plan.share) == (3, 0.5)
+
+
+def test_three_waves_are_played_where_they_are_affordable():
+    """Of 20 SMs with 6 blocks at a time and 100 blocks each."""
+    several, single, short = (detailed_sms(2000, 20, 6, affordable) for affordable in (40, 20, 13))
+    assert [len(plan.blocks) for plan in (several, single, short)] == [2, 1, 1]
+    assert several.simulated >= 18 and single.simulated >= 18
+    assert 12 <= short.simulated < 18

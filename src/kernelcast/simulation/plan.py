@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 _MOST_SMS = 4
 """SMs in detail: what several ask of the chip is smoother than what one does."""
+_WAVES, _FEWEST_WAVES = 3, 2
+"""Waves of blocks that an SM goes through: in the first, blocks begin together and with empty
+caches, so that it tells little of those that are left out. Two where three are too many."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,11 @@ def detailed_sms(
     """
     busy = min(sms, of)
     busiest = -(-of // sms)
-    # As many SMs as can go through two waves.
-    count = min(busy, _MOST_SMS, max(1, int(affordable // min(busiest, 2 * resident))))
+    # As many SMs as can go through enough waves.
+    enough = resident * (_WAVES if affordable >= _WAVES * resident else _FEWEST_WAVES)
+    count = min(busy, _MOST_SMS, max(1, int(affordable // min(busiest, enough))))
     count = min(busy, wanted) if wanted else count
-    rounds = _rounds(busiest, resident, affordable / count)
+    rounds = _rounds(busiest, resident, affordable / count, enough)
     chosen = [k * busy // count for k in range(count)]
     places = [k * busiest // rounds for k in range(rounds)]
     blocks = tuple(
@@ -63,11 +67,11 @@ def detailed_sms(
     return DetailedSms(of, blocks, busiest, count / busy)
 
 
-def _rounds(busiest: int, resident: int, affordable: float) -> int:
-    """Blocks of an SM: all, or two waves and more, with as many in the last as there are."""
-    if busiest <= affordable or busiest <= 2 * resident:
+def _rounds(busiest: int, resident: int, affordable: float, enough: int) -> int:
+    """Blocks of an SM: all, or `enough` and more, with as many in the last wave as there are."""
+    if busiest <= affordable or busiest <= enough:
         return busiest
-    most = max(2 * resident, int(affordable))
+    most = max(enough, int(affordable))
     surplus = (most - busiest) % resident
     fewer = most - surplus
-    return fewer if fewer >= 2 * resident else min(busiest, fewer + resident)
+    return fewer if fewer >= enough else min(busiest, fewer + resident)

@@ -94,11 +94,12 @@ def _replacements(found: Simulated, plan: DetailedSms, resident: int) -> list[ND
 
 
 def _waves(passed: Sequence[NDArray[np.int64]], resident: int) -> list[float]:
-    """Cycles from block to block of every wave of every SM."""
+    """Cycles from block to block of every wave of every SM; a part of a wave goes to the others,
+    since blocks that began together end one after the other."""
     return [
         float(np.mean(wave)) / resident
         for own in passed
-        for wave in np.array_split(own, -(-len(own) // resident))
+        for wave in np.array_split(own, max(1, len(own) // resident))
     ]
 
 
