@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from kernelcast.devices.libraries import SOURCES
+from kernelcast.devices.shim.build import SOURCES
 from tests.devices.conftest import PROGRAMS
 from tests.devices.test_parts import errors, header
 

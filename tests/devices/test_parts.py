@@ -16,9 +16,10 @@ from kernelcast.devices.attributes import device_attributes, transfer_seconds
 from kernelcast.devices.clock import Clock
 from kernelcast.devices.errors import Code
 from kernelcast.devices.forecasts import argument_values, is_sampled
-from kernelcast.devices.libraries import SOURCES, compiler
+from kernelcast.devices.libraries import compiler
 from kernelcast.devices.memory import DeviceMemory
 from kernelcast.devices.server import Request
+from kernelcast.devices.shim.build import SOURCES
 from kernelcast.errors import ToolError
 from kernelcast.execution.memory import Region
 from kernelcast.toolchain.wheels import find_in_wheels

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -137,6 +140,18 @@ def test_the_default_stream_may_be_each_threads_own(ended, built):
 def test_the_exit_status_is_that_of_the_program(ended):
     assert ended("sh", "-c", "exit 7").status == 7
     assert ended("sh", "-c", "kill -9 $$").status == 128 + 9
+
+
+def test_an_interrupt_ends_the_program_and_shows_what_it_did(built):
+    call = [sys.executable, "-m", "kernelcast", "run", "--json", "sh", "-c"]
+    program = "trap 'echo ended >&2; exit' INT; echo ready >&2; while :; do sleep 0.1; done"
+    run = subprocess.Popen([*call, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stderr is not None
+    assert run.stderr.readline() == b"ready\n"
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate()
+    assert (run.returncode, err) == (130, b"ended\n")
+    assert json.loads(out)["exit_status"] == 130
 
 
 def test_a_program_with_the_static_runtime_is_told_how_to_link(ended, built, tmp_path):

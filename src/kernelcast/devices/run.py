@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,12 @@ from kernelcast.models.terms.base import Model
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
+
+_BUDGET = 1_000_000_000
+"""Warp instructions after which a block is taken to be endless: half a minute of the engine. Real
+programs have longer blocks than the samples of a forecast may."""
+
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -47,23 +52,24 @@ def run_on_device(
     """Run a program, or a source that is compiled first, on the first of the machines.
 
     `sampling` is how launches are sampled for their forecasts; all of every launch is executed, on
-    `sampling.threads` threads. `output` is where the program's standard output goes. Raises
-    InputError for what cannot be run, ToolError where a compiler is missing, CompileError.
+    `sampling.threads` threads. `output` is where the program's standard output goes. Where this is
+    interrupted, the program ends, and the answer is what it did until then. Raises InputError for
+    what cannot be run, ToolError where a compiler is missing, CompileError.
     """
     sampling = sampling or Sampling()
     folder = libraries()
     forecasts = Forecasts(tuple(machines), model, sampling, caches, cache)
-    device = VirtualGpu(tuple(machines), forecasts, cache, sampling.threads, sampling.budget)
-    name, *arguments = command
-    if not is_source(name):
-        check_program(find_program(name))
-        status = run_program(device, command, folder, output=output)
-    else:
+    budget = _BUDGET if sampling.budget is None else sampling.budget
+    device = VirtualGpu(tuple(machines), forecasts, cache, sampling.threads, budget)
+    image = None
+    if is_source(command[0]):
         capabilities = [machine.compute_capability for machine in machines]
-        made = compile_program(Path(name), capabilities, folder, options=options, cache=cache)
-        with tempfile.TemporaryDirectory(prefix="kernelcast-") as scratch:
-            program = Path(scratch) / Path(name).stem
-            program.write_bytes(made)
-            program.chmod(0o700)
-            status = run_program(device, [str(program), *arguments], folder, output=output)
+        source = Path(command[0])
+        image = compile_program(source, capabilities, folder, options=options, cache=cache)
+    else:
+        check_program(find_program(command[0]))
+    try:
+        status = run_program(device, command, folder, image=image, output=output)
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
     return ProgramRun(tuple(command), status, tuple(machines), model, device.record)

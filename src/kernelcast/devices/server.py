@@ -178,13 +178,15 @@ def run_program(
     command: Sequence[str],
     libraries: Path,
     *,
+    image: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     output: IO[bytes] | int | None = None,
 ) -> int:
     """Run a program on the device until it ends; its exit status, 128 and more for a signal.
 
-    `libraries` is the folder of those that the program is to load. `output` is where its standard
-    output goes. InputError where it cannot be started. When this is interrupted, the program ends.
+    `libraries` is the folder of those that the program is to load. The program is `image` where
+    there is one, else what the command's first word names. `output` is where its standard output
+    goes. InputError where it cannot be started. When this is interrupted, the program ends.
     """
     name = f"kernelcast-{os.getpid()}-{secrets.token_hex(8)}"
     held = dict(os.environ if environment is None else environment)
@@ -197,7 +199,7 @@ def run_program(
         listening.listen()
         selector.register(listening, selectors.EVENT_READ)
         try:
-            program = subprocess.Popen(list(command), env=held, stdout=output)
+            program = _started(list(command), image, held, output)
         except OSError as error:
             raise InputError(
                 f"cannot be started: {error.strerror or error}",
@@ -210,6 +212,29 @@ def run_program(
             _end(program)
             raise
     return program.returncode if program.returncode >= 0 else 128 - program.returncode
+
+
+def _started(
+    command: list[str],
+    image: bytes | None,
+    environment: Mapping[str, str],
+    output: IO[bytes] | int | None,
+) -> subprocess.Popen[bytes]:
+    if image is None:
+        return subprocess.Popen(command, env=environment, stdout=output)
+    # A file without a name, as whoever is killed deletes none.
+    file = os.memfd_create("program", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(file, "wb", closefd=False) as written:
+            written.write(image)
+        return subprocess.Popen(
+            command,
+            executable=f"/proc/{os.getpid()}/fd/{file}",
+            env=environment,
+            stdout=output,
+        )
+    finally:
+        os.close(file)
 
 
 def _serve_until_end(

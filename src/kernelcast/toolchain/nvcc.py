@@ -22,6 +22,8 @@ _HEADERS = ("cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include")
 _INSTALL = "install it with: pip install 'kernelcast[run]'"
 _INSTALL_HOST = "install one, for example: apt install g++"
 _HOSTS = ("g++", "c++", "clang++")
+_SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
+"""What marks the line of a log that says what is wrong."""
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -156,7 +158,7 @@ def _compile(nvcc: Path, source: Path, arguments: Sequence[str]) -> bytes:
         if done.returncode == 0 and made.is_file():
             return made.read_bytes()
     log = done.stdout + done.stderr
-    lines = [line.strip() for line in log.splitlines() if "error" in line.lower()]
+    lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in _SIGNS)]
     what = lines[0] if lines else f"nvcc ended with status {done.returncode}"
     raise CompileError(what, where="" if str(source) in what else str(source), log=log)
 

@@ -137,7 +137,8 @@ def _forecast_words(document: RunDocument) -> str:
     sampled = sum(kernel.sampled for kernel in document.kernels)
     known = sum(kernel.known for kernel in document.kernels)
     estimated = sum(kernel.estimated for kernel in document.kernels)
-    text = f"by the {document.model_label} model: {grouped(sampled)} launches sampled"
+    launches = "1 launch" if sampled == 1 else f"{grouped(sampled)} launches"
+    text = f"by the {document.model_label} model: {launches} sampled"
     if known:
         text += f", {grouped(known)} equal to one of them"
     if estimated:
