@@ -13,6 +13,7 @@ offload           a C file, sizes      -> Worth                 exploration, rep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError
@@ -149,11 +150,23 @@ def launches(
     return launches_of_file(Path(file), defines, tuple(map(Path, include_dirs)))
 
 
-def workload(file: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
+def workload(
+    file: str | Path,
+    flags: LaunchFlags = NO_FLAGS,
+    *,
+    function: str = "",
+    sizes: Mapping[str, int | float] | None = None,
+) -> Workload:
     """The launches that a source file or workload file asks for, changed by flags.
 
-    Raises InputError where the file cannot be read or neither says a launch.
+    Of C, those of all loops, or of one `function`; `sizes` are scalars of its functions. Raises
+    InputError where the file cannot be read or neither says a launch.
     """
+    if function or sizes:
+        written = tuple(f"{name}={value!r}" for name, value in (sizes or {}).items())
+        functions = (function,) if function else ()
+        loops = replace(flags.loops, functions=functions, sizes=written)
+        flags = replace(flags, loops=loops)
     return read_workload(file, flags)
 
 

@@ -2,10 +2,10 @@
 
     speed-up with copies = t_CPU / (t_to_device + t_kernels + t_to_host)
 
-Arrays that kernels read go to the device once, and those that they write come back once, as far as
-loops reach into them; arrays of the function's own stay there. The break-even size is the one from
-which on the GPU wins, copies included: all sizes that bound loops of kernels are halved together,
-or doubled, until the winner changes, and between the last two
+Arrays go to the device once that the first kernel to use them reads, and those that kernels write
+come back once, as far as loops reach into them; arrays of the function's own stay there. The
+break-even size is the one from which on the GPU wins, copies included: all sizes that bound loops
+of kernels are halved together, or doubled, until the winner changes, and between the last two
 
     log(t_GPU / t_CPU) is taken to be linear in log(size).
 """
@@ -153,14 +153,15 @@ def transfers_of(regions: Sequence[ArrayRegion], memory: HostMemory) -> tuple[Tr
 def _transfers(regions: Sequence[ArrayRegion], memory: HostMemory) -> Iterator[Transfer]:
     for direction in Direction:
         for region in regions:
-            used = region.read if direction is Direction.TO_DEVICE else region.written
-            if used and not region.is_local:
+            is_towards = direction is Direction.TO_DEVICE
+            used = region.read if is_towards else region.written
+            if used and not region.is_local and (region.is_input or not is_towards):
                 size_bytes = len(used) * ELEMENT_BYTES[region.type.element]
                 yield Transfer(size_bytes, direction, memory, region.name)
 
 
 @dataclass(frozen=True)
-class _Point:
+class _FunctionTimes:
     """A function at one choice of sizes."""
 
     launches: FunctionLaunches
@@ -193,7 +194,7 @@ def _point(
     found: FunctionLaunches,
     cpu: CpuClock,
     progress: Progress | None = None,
-) -> _Point:
+) -> _FunctionTimes:
     work = Workload(what.file, {}, found.together(), what.file.parent)
     cases = cases_of_workload(
         work, what.machines, build=what.build, sampling=what.sampling, progress=progress
@@ -207,7 +208,7 @@ def _point(
         predictions = tuple(what.model.predict(case) for case in cases[at::count])
         whole = end_to_end(machine, sum(map(_seconds, predictions)), copies)
         gpus.append(GpuTime(machine, predictions, whole, time.seconds))
-    return _Point(found, time, tuple(gpus))
+    return _FunctionTimes(found, time, tuple(gpus))
 
 
 def _seconds(prediction: Prediction) -> float:
@@ -236,8 +237,8 @@ def _bounds(plan: FunctionPlan, kernel: LoopKernel) -> Iterator[set[str]]:
 
 
 def _around(
-    what: Offloading, plan: FunctionPlan, here: _Point, varied: Sequence[str], cpu: CpuClock
-) -> list[_Point]:
+    what: Offloading, plan: FunctionPlan, here: _FunctionTimes, varied: Sequence[str], cpu: CpuClock
+) -> list[_FunctionTimes]:
     """Points from small to large, in which every GPU has lost and won, where that is to be had."""
     below, above = [here], [here]
     sampled = replace(what, sampling=replace(what.sampling, exact=False))
@@ -266,11 +267,11 @@ def _wins(gpu: GpuTime) -> bool:
 def _scaled(
     what: Offloading,
     plan: FunctionPlan,
-    here: _Point,
+    here: _FunctionTimes,
     varied: Sequence[str],
     factor: float,
     cpu: CpuClock,
-) -> _Point | None:
+) -> _FunctionTimes | None:
     """The function with sizes times a factor; None where that cannot be had any more."""
     old = here.launches.values
     sizes = {**old, **{name: max(1, round(old[name] * factor)) for name in varied}}
@@ -286,7 +287,7 @@ def _scaled(
         return None  # what is only tried need not be possible
 
 
-def _break_even(points: Sequence[_Point], at: int, varied: Sequence[str]) -> BreakEven:
+def _break_even(points: Sequence[_FunctionTimes], at: int, varied: Sequence[str]) -> BreakEven:
     tried = tuple(
         TriedSize(
             {name: p.launches.values[name] for name in varied},

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.frontends.c.running import launched, program
+from tests.frontends.c.running import NESTS, launched, program
 
+import kernelcast as kc
 from kernelcast.frontends.c.plan import FunctionPlan, LoopKernel
 from kernelcast.frontends.c.program import LoopChoice, read_program
 from kernelcast.frontends.c.scalars import Operator
@@ -141,11 +142,18 @@ def test_a_loop_is_chosen_by_its_line():
 
 def test_regions_are_what_the_loops_access():
     found = launched("stencils.c", "jacobi_1d", {"steps": 1, "n": 50})
-    regions = {r.name: (r.length, r.read, r.written) for r in found.regions}
+    regions = {r.name: (r.length, r.read, r.written, r.is_input) for r in found.regions}
     assert regions == {
-        "A": (50, range(50), range(1, 49)),
-        "B": (50, range(50), range(1, 49)),
+        "A": (50, range(50), range(1, 49), True),
+        "B": (50, range(50), range(1, 49), False),
     }
+
+
+def test_python_takes_loops_as_it_takes_kernels():
+    work = kc.workload(NESTS / "others.c", function="saxpy", sizes={"n": 1000, "a": 0.5})
+    (launch,) = work.launches
+    assert (launch.kernel, launch.grid, launch.args["a"]) == ("saxpy_23", (4, 1, 1), 0.5)
+    assert kc.load(NESTS / "others.c", kernel="saxpy_23").label == "saxpy_23"
 
 
 COEFFICIENTS = st.integers(-3, 3)

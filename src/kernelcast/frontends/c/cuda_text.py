@@ -31,6 +31,8 @@ _STEP_OF_GRID = {
 }
 _FINAL_SUFFIX = "_final"
 """Behind the name of a kernel: the one that combines what its blocks have left."""
+_OWN_LINES = Place("made of loops", 1)
+"""Where the lines stand that are made of none of the program."""
 _COMBINED = {
     Operator.SUM: "a + b",
     Operator.PRODUCT: "a * b",
@@ -101,27 +103,39 @@ class _Placed(str):
         return made
 
 
-def _joined(lines: Iterable[str], with_lines: bool) -> str:
-    """Lines as a text, where asked for each behind a mark of the line that it is made of."""
+def _joined(lines: Iterable[str], start: Place, with_lines: bool) -> str:
+    """Lines as a text, where asked for each behind a mark of the line that it is made of.
+
+    A line that is made of none belongs to the one before it, the first to `start`.
+    """
     found: list[str] = []
+    at = start
     for line in lines:
-        if with_lines and isinstance(line, _Placed) and line.place.line:
-            found.append(f'#line {line.place.line} "{line.place.file}"')
+        at = line.place if isinstance(line, _Placed) and line.place.line else at
+        if with_lines:
+            found.append(_mark_of(at))
         found.append(str(line))
     return "\n".join(found)
+
+
+def _mark_of(at: Place) -> str:
+    return f'#line {at.line} "{at.file}"'
 
 
 def cuda_text(file: CFile, plans: Sequence[FunctionPlan], *, with_lines: bool = False) -> str:
     """All kernels of a file as one source; `with_lines` marks where each line comes from."""
     parts = [f"// Made of the loops of {file.name}."]
+    if with_lines:
+        parts.append(_mark_of(_OWN_LINES))
     parts += _typedefs(file)
     parts += _constants(file, plans)
-    parts += _device_functions(file, plans)
+    parts += _device_functions(file, plans, with_lines)
     kernels = [(plan, kernel) for plan in plans for kernel in plan.kernels]
     parts += _block_functions({r for _, kernel in kernels for r in _kinds(kernel)})
     for plan, kernel in kernels:
-        parts.append(_joined(_kernel(plan, kernel), with_lines))
-        parts += [_joined(_final(kernel, r), with_lines) for r in kernel.reductions]
+        parts.append(_joined(_kernel(plan, kernel), kernel.place, with_lines))
+        finals = (_final(kernel, r) for r in kernel.reductions)
+        parts += [_joined(final, kernel.place, with_lines) for final in finals]
     return "\n\n".join(parts) + "\n"
 
 
@@ -159,7 +173,9 @@ def _flat(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _device_functions(file: CFile, plans: Sequence[FunctionPlan]) -> Iterator[str]:
+def _device_functions(
+    file: CFile, plans: Sequence[FunctionPlan], with_lines: bool
+) -> Iterator[str]:
     names: dict[str, None] = {}
     for plan in plans:
         for kernel in plan.kernels:
@@ -172,7 +188,8 @@ def _device_functions(file: CFile, plans: Sequence[FunctionPlan]) -> Iterator[st
         function = file.functions[name]
         types = _types_of(function, file)
         head = expression(function.decl, types).replace("static ", "").replace("inline ", "")
-        yield "\n".join([f"__device__ {head}", "{", *_block(function.body, types, 1), "}"])
+        lines = [f"__device__ {head}", "{", *_block(function.body, types, 1), "}"]
+        yield _joined(lines, place(function), with_lines)
 
 
 def _types_of(function: Node, file: CFile) -> dict[str, CType]:
@@ -247,8 +264,7 @@ def _kernel(plan: FunctionPlan, kernel: LoopKernel) -> Iterator[str]:
     parameters = ", ".join(_declared_parameter(plan, kernel, p) for p in _all(plan, kernel))
     yield f'extern "C" __global__ void {kernel.name}({parameters})'
     yield "{"
-    at = kernel.loops[0].node if kernel.loops else kernel.body[0]
-    yield from (_Placed.at(at, f"{_INDENT}{line}") for line in _prologue(plan, kernel))
+    yield from (f"{_INDENT}{line}" for line in _prologue(plan, kernel))
     if kernel.reductions:
         yield from _strided(kernel, types)
         yield from _indented(_epilogue(kernel), 1)
@@ -369,7 +385,7 @@ def _final(kernel: LoopKernel, reduction: Reduction) -> Iterator[str]:
         f"(int parts, const {scalar} *__restrict__ {name}_parts, {scalar} *__restrict__ {name}_at)"
     )
     yield "{"
-    yield _Placed.at(kernel.loops[0].node, f"{_INDENT}{scalar} a = {_identity(reduction)};")
+    yield f"{_INDENT}{scalar} a = {_identity(reduction)};"
     yield f"{_INDENT}for (int part = threadIdx.x; part < parts; part += blockDim.x) {{"
     yield f"{_INDENT * 2}{scalar} b = {name}_parts[part];"
     yield f"{_INDENT * 2}a = {combined};"

@@ -49,6 +49,8 @@ class ArrayRegion:
     """What the kernels of a function use of an array, in elements from its start.
 
     `length` is that of the array; `read` and `written` are ranges, empty where there are none.
+    `is_input` says whether the first kernel that uses it reads it, `is_local` whether it is the
+    function's own.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ArrayRegion:
     length: int
     read: range
     written: range
+    is_input: bool
     is_local: bool
 
 
@@ -302,10 +305,12 @@ class _Host:
     def _measure(self, kernel: LoopKernel) -> None:
         """Note which elements of its arrays a kernel uses."""
         numbers = self._numbers()
+        read = {a.array for a in kernel.accesses.accesses if not a.is_write}
         for access in kernel.accesses.accesses:
+            array = access.array
             found = self._flat_range(access, kernel.accesses.variables, numbers)
-            if found is not None and access.array not in self.plan.constants:
-                extent = self._found.setdefault(access.array, _TouchedElements())
+            if found is not None and array not in self.plan.constants:
+                extent = self._found.setdefault(array, _TouchedElements(array in read))
                 extent.add(found, access.is_write)
 
     def _flat_range(
@@ -389,13 +394,22 @@ class _Host:
             known = [length for length in lengths if length is not None]
             length = _product(known) if len(known) == len(lengths) else extent.length(known)
             found.append(
-                ArrayRegion(each, type_, max(length, 1), extent.read, extent.written, each in local)
+                ArrayRegion(
+                    each,
+                    type_,
+                    max(length, 1),
+                    extent.read,
+                    extent.written,
+                    extent.is_input,
+                    each in local,
+                )
             )
         return tuple(found)
 
 
 @dataclass
 class _TouchedElements:
+    is_input: bool = False
     read: range = range(0)
     written: range = range(0)
 

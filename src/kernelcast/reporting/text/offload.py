@@ -87,7 +87,7 @@ def _gpus(r: OffloadResult) -> RenderableType:
     table = columns(
         *("", "kernels", "to device", "to host", "in all", "speed-up", "without copies"),
         *("first limit", "worth it"),
-        left=("first limit", "worth it"),
+        left=("", "first limit", "worth it"),
     )
     for g in r.gpus:
         table.add_row(
