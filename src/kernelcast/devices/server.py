@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from kernelcast.devices.device import Process, Reply, VirtualGpu
 from kernelcast.devices.errors import Code, code_of
@@ -180,13 +180,16 @@ def run_program(
     *,
     image: bytes | None = None,
     environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
     output: IO[bytes] | int | None = None,
+    errors: IO[bytes] | int | None = None,
 ) -> int:
     """Run a program on the device until it ends; its exit status, 128 and more for a signal.
 
     `libraries` is the folder of those that the program is to load. The program is `image` where
-    there is one, else what the command's first word names. `output` is where its standard output
-    goes. InputError where it cannot be started. When this is interrupted, the program ends.
+    there is one, else what the command's first word names. `output` and `errors` are where its
+    standard output and error go, `folder` where it runs. InputError where it cannot be started.
+    When this is interrupted, the program ends.
     """
     name = f"kernelcast-{os.getpid()}-{secrets.token_hex(8)}"
     held = dict(os.environ if environment is None else environment)
@@ -199,7 +202,9 @@ def run_program(
         listening.listen()
         selector.register(listening, selectors.EVENT_READ)
         try:
-            program = _started(list(command), image, held, output)
+            program = _started(
+                list(command), image, env=held, cwd=folder, stdout=output, stderr=errors
+            )
         except OSError as error:
             raise InputError(
                 f"cannot be started: {error.strerror or error}",
@@ -217,11 +222,11 @@ def run_program(
 def _started(
     command: list[str],
     image: bytes | None,
-    environment: Mapping[str, str],
-    output: IO[bytes] | int | None,
+    **how: Any,
 ) -> subprocess.Popen[bytes]:
+    """A program that has begun; `how` is what `subprocess.Popen` takes."""
     if image is None:
-        return subprocess.Popen(command, env=environment, stdout=output)
+        return subprocess.Popen(command, **how)
     # A file without a name, as whoever is killed deletes none.
     file = os.memfd_create("program", os.MFD_CLOEXEC)
     try:
@@ -230,8 +235,7 @@ def _started(
         return subprocess.Popen(
             command,
             executable=f"/proc/{os.getpid()}/fd/{file}",
-            env=environment,
-            stdout=output,
+            **how,
         )
     finally:
         os.close(file)

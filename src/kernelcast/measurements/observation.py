@@ -17,7 +17,8 @@ class Observation:
     `kernel` is what the file calls the kernel or the benchmark; empty where it holds one alone.
     `parameters` are those that its author varied, by their names. `seconds` holds every repeat, or
     the one figure that was published. `grid`, `block` and `registers` (per thread) are None, and
-    `counters` (by the profiler's names, in basic units) empty, where the file does not say them.
+    `counters` (by the profiler's names, in basic units) and `signature` (the kernel's name with its
+    template arguments and parameters) empty, where the file does not say them.
     """
 
     kernel: str
@@ -27,6 +28,7 @@ class Observation:
     block: Extent | None = None
     registers: int | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
+    signature: str = ""
 
     @property
     def time_s(self) -> float:

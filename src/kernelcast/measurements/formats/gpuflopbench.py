@@ -59,6 +59,7 @@ def _observations(rows: Sequence[Mapping[str, str]]) -> Iterator[Observation]:
             grid=key.grid,
             block=key.block,
             counters=_counters(key, alike),
+            signature=key.signature,
         )
 
 

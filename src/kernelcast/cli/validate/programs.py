@@ -1,0 +1,107 @@
+"""Programs whose launches were timed: run on a virtual GPU, forecasts beside the times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernelcast.cli.options import (
+    GpuFlags,
+    ModelFlags,
+    Output,
+    SamplingFlags,
+    gpu_options,
+    model_options,
+    output_options,
+    sampling_options,
+)
+
+
+@click.command("programs")
+@click.argument("file", metavar="DATA", type=click.Path())
+@click.option(
+    "--sources",
+    required=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder that holds the programs: NAME, NAME-cuda, or src/NAME-cuda.",
+)
+@gpu_options(required=True)
+@model_options()
+@click.option(
+    "--programs",
+    "count",
+    type=click.IntRange(min=1),
+    default=1000,
+    metavar="N",
+    help="Run N programs, drawn at random.  [default: all]",
+)
+@click.option("--only", metavar="PROGRAM", multiple=True, help="Run this program. Repeatable.")
+@click.option(
+    "--launches",
+    type=click.IntRange(min=1),
+    default=24,
+    show_default=True,
+    help="End a program after so many launches.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=120.0,
+    show_default=True,
+    help="End a program after so many seconds.",
+)
+@click.option(
+    "--longer-than",
+    "least_us",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="US",
+    help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
+)
+@sampling_options
+@output_options
+def command(
+    file: str,
+    sources: Path,
+    gpus: GpuFlags,
+    models: ModelFlags,
+    count: int,
+    only: tuple[str, ...],
+    launches: int,
+    seconds: float,
+    least_us: float,
+    sampling: SamplingFlags,
+    output: Output,
+) -> None:
+    """Predicted beside measured times of the launches of whole programs.
+
+    The programs of DATA are compiled and run as `kernelcast run` does; those of its launches that
+    they make are compared, and counters where DATA has some. DATA is a table of gpuFLOPBench, or a
+    file of program times such as those in measurements/data.
+    """
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.errors import InputError
+    from kernelcast.reporting.documents.measured import measured_document
+    from kernelcast.toolchain.cache import Cache
+    from kernelcast.validation.measured import Choice
+    from kernelcast.validation.programs import Limits, validate_programs
+
+    chosen = models.models()
+    if len(chosen) > 1:
+        raise InputError("one model expected", where="--model", hint="name one")
+    chip = gpus.machine()
+    with progress_bar("running", output.quiet) as progress:
+        answer = validate_programs(
+            file,
+            sources,
+            chip,
+            chosen[0],
+            Choice(count, least_us * 1e-6, only),
+            limits=Limits(launches, seconds),
+            sampling=sampling.sampling(),
+            cache=Cache(),
+            progress=progress,
+        )
+    output.show(measured_document(answer, chip.name, chip.title))

@@ -1,0 +1,295 @@
+"""Programs whose launches were timed on a GPU: run on a virtual one, launch beside launch."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelcast.devices.device import VirtualGpu
+from kernelcast.devices.forecasts import Forecasts, LaunchForecast, Prepared
+from kernelcast.devices.libraries import libraries
+from kernelcast.devices.server import run_program
+from kernelcast.errors import InputError, KernelcastError, NotFoundError
+from kernelcast.execution.trace import Progress
+from kernelcast.ir import CacheState, Launch
+from kernelcast.machines.machine import Machine
+from kernelcast.measurements.formats.program_times import kernel_name
+from kernelcast.measurements.observation import Extent, Observation
+from kernelcast.measurements.reading import read_measurements
+from kernelcast.models.terms.base import Case, Model, Prediction
+from kernelcast.models.terms.parameters import model_label
+from kernelcast.profiling.run import Sampling
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
+from kernelcast.validation.accuracy import Comparison, require_scipy
+from kernelcast.validation.counter_scores import counter_scores
+from kernelcast.validation.judging import nothing_compared
+from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
+
+_FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
+"""Where a program's sources lie in the folder of all sources."""
+_SOURCES = (".cu", ".cpp", ".cc", ".c")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a program has told enough: after so many launches, seconds in all, or instructions of
+    one launch."""
+
+    launches: int = 24
+    seconds: float = 120.0
+    instructions: int = 20_000_000_000
+
+
+class _EnoughError(Exception):
+    """A program has made as many launches as are wanted, or has run for long enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A launch that a program made on the virtual GPU."""
+
+    launch: Launch
+    forecast: LaunchForecast
+
+
+@dataclass
+class _Watched(Forecasts):
+    """Forecasts that are kept in order, and end the program when there are enough."""
+
+    limits: Limits = Limits()
+    made: list[_Made] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def of(
+        self, kernel: object, launch: Launch, arguments: object, prepared: Prepared
+    ) -> LaunchForecast:
+        """As any forecast; _EnoughError where none is wanted any more."""
+        late = time.monotonic() - self.started > self.limits.seconds
+        if late or len(self.made) >= self.limits.launches:
+            raise _EnoughError
+        found = super().of(kernel, launch, arguments, prepared)
+        self.made.append(_Made(launch, found))
+        return found
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """Runs programs, whose sources lie in folders of `sources`, on `chip`."""
+
+    sources: Path
+    chip: Machine
+    model: Model
+    limits: Limits
+    sampling: Sampling
+    cache: Cache | None
+
+    def launches(self, name: str, arguments: str) -> list[_Made]:
+        """The launches that a program makes, until there are enough."""
+        folder = _folder(self.sources, name)
+        shim = libraries()
+        main, options = _main_and_options(folder)
+        made = compile_program(
+            main, [self.chip.compute_capability], shim, options=options, cache=self.cache
+        )
+        watched = _Watched(
+            (self.chip,),
+            self.model,
+            self.sampling,
+            CacheState.FLUSHED,
+            self.cache,
+            limits=self.limits,
+        )
+        device = VirtualGpu(
+            (self.chip,),
+            watched,
+            self.cache,
+            self.sampling.threads,
+            self.limits.instructions,
+            say=lambda text: None,
+        )
+        with _as_file(made, name) as path, suppress(_EnoughError):
+            # What a program does between its launches may take longer than they do.
+            most_s = str(round(2 * self.limits.seconds))
+            command = ["timeout", most_s, str(path), *shlex.split(arguments)]
+            nowhere = subprocess.DEVNULL
+            run_program(device, command, shim, folder=folder, output=nowhere, errors=nowhere)
+        return watched.made
+
+
+def validate_programs(
+    file: str | Path,
+    sources: Path,
+    chip: Machine,
+    model: Model,
+    choice: Choice,
+    *,
+    limits: Limits | None = None,
+    sampling: Sampling | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> MeasuredSet:
+    """Run the programs of a file of measurements, and compare their launches.
+
+    A profiler timed each launch with cold caches, and so it is forecast. `choice` draws programs,
+    not launches. Raises InputError where nothing can be compared.
+    """
+    require_scipy()
+    found = read_measurements(file)
+    known = _by_program(found.observations, choice.least_s, str(file))
+    for name in choice.only:
+        if name not in known:
+            raise NotFoundError("program", name, known, where=str(file))
+    names = choice.only or drawn_of([*known], choice.count)
+    runner = _Runner(sources, chip, model, limits or Limits(), sampling or Sampling(), cache)
+    comparisons: list[Comparison] = []
+    pairs: list[tuple[Observation, Case]] = []
+    missing: list[str] = []
+    for at, name in enumerate(sorted(names)):
+        try:
+            arguments = known[name][0].parameters.get("arguments", "")
+            made = runner.launches(name, str(arguments))
+        except KernelcastError as error:
+            missing.append(f"{name}: {error.what}")
+            made = []
+        for one, launches in _matched(known[name], made):
+            predictions = [p for each in launches for p in each.forecast.predictions[:1]]
+            if not predictions:
+                why = launches[0].forecast.why_none if launches else "no such launch was made"
+                missing.append(f"{one.kernel}: {why}")
+                continue
+            comparisons.append(_comparison(len(comparisons), one, launches, predictions))
+            pairs.append((one, predictions[0].case))
+        if progress:
+            progress((at + 1) / len(names))
+    if not comparisons:
+        raise nothing_compared(str(file), missing)
+    registers = [
+        one.registers == case.kernel.resources.registers
+        for one, case in pairs
+        if one.registers is not None
+    ]
+    return MeasuredSet(
+        found=found,
+        scores={model_label(model): Score(tuple(comparisons))},
+        code=SameCode(len(registers), sum(registers)),
+        counted=counter_scores(pairs),
+        missing=tuple(dict.fromkeys(missing)),
+    )
+
+
+def _by_program(
+    observations: Sequence[Observation], least_s: float, file: str
+) -> Mapping[str, list[Observation]]:
+    """By program the launches to be compared: their shape is known, and they took long enough."""
+    found: dict[str, list[Observation]] = {}
+    for one in observations:
+        if one.grid and one.block and one.seconds and one.time_s >= least_s:
+            found.setdefault(one.kernel.partition("/")[0], []).append(one)
+    if not found:
+        raise InputError(
+            "holds no launch of a program with its grid and block, and a time that is long enough",
+            where=file,
+        )
+    return found
+
+
+@contextmanager
+def _as_file(made: bytes, name: str) -> Iterator[Path]:
+    """A program that was compiled, as a file for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="kernelcast-") as scratch:
+        path = Path(scratch) / name
+        path.write_bytes(made)
+        path.chmod(0o700)
+        yield path
+
+
+def _folder(sources: Path, name: str) -> Path:
+    for pattern in _FOLDERS:
+        folder = sources / pattern.format(name)
+        if folder.is_dir():
+            return folder.resolve()
+    raise InputError(f"no folder of sources for {name}", where=str(sources))
+
+
+def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
+    """The first source of a program, and the others as options.
+
+    Its makefile says which, and what to define; without one, all sources in the folder are its own.
+    """
+    makefile = folder / "Makefile"
+    text = makefile.read_text("utf-8", "replace").replace("\\\n", " ") if makefile.is_file() else ""
+    listed = re.search(r"^source\s*[:+]?=(.*)$", text, re.MULTILINE)
+    names = (
+        listed[1].split()
+        if listed
+        else sorted(path.name for path in folder.iterdir() if path.suffix in _SOURCES)
+    )
+    files = [folder / name for name in names if Path(name).suffix in _SOURCES]
+    if not files:
+        raise InputError("its makefile lists no sources", where=str(makefile))
+    flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
+    return files[0], ProgramOptions(
+        defines=tuple(flags["-D"]),
+        include_dirs=(folder, *(folder / path for path in flags["-I"])),
+        std=next(iter(flags["-std="]), None),
+        further=tuple(map(str, files[1:])),
+    )
+
+
+def _flags(makefile: str, kind: str) -> Iterator[str]:
+    """What a makefile sets by flags of a kind, but for what it computes."""
+    for word in re.findall(rf"(?<=\s){re.escape(kind)}(\S+)", makefile):
+        if "$" not in word:
+            yield word
+
+
+def _matched(
+    wanted: Sequence[Observation], made: Sequence[_Made]
+) -> Iterator[tuple[Observation, list[_Made]]]:
+    """Every observation with the launches that are it: of the same kernel, grid and block.
+
+    Instances of a template that are launched alike are told apart by their order.
+    """
+    instances: dict[tuple[str, Extent, Extent], dict[str, list[_Made]]] = {}
+    for each in made:
+        launch = each.launch
+        key = kernel_name(launch.kernel), launch.grid, launch.block
+        instances.setdefault(key, {}).setdefault(launch.kernel, []).append(each)
+    taken: dict[tuple[str, Extent, Extent], int] = {}
+    for one in wanted:
+        assert one.grid and one.block
+        key = kernel_name(one.signature or one.kernel.rpartition("/")[2]), one.grid, one.block
+        own = list(instances.get(key, {}).values())
+        at = taken[key] = taken.get(key, -1) + 1
+        yield one, own[at] if at < len(own) else []
+
+
+def _comparison(
+    at: int, one: Observation, launches: Sequence[_Made], predictions: Sequence[Prediction]
+) -> Comparison:
+    """The mean of the launches' forecasts beside the median of the repeats."""
+
+    def mean(bounds: Sequence[float | None]) -> float | None:
+        held = [bound for bound in bounds if bound is not None]
+        return statistics.fmean(held) if len(held) == len(bounds) else None
+
+    predicted = mean([made.forecast.times_s[0] for made in launches])
+    assert predicted is not None
+    return Comparison(
+        one.kernel,
+        at,
+        f"{one.signature or one.kernel} {one.grid} {one.block}",
+        predicted,
+        one.time_s,
+        mean([p.low_s for p in predictions]),
+        mean([p.high_s for p in predictions]),
+    )

@@ -1,0 +1,133 @@
+"""Programs that were timed: run on the virtual GPU, launch beside launch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kernelcast.devices.forecasts import LaunchForecast
+from kernelcast.devices.libraries import compiler
+from kernelcast.errors import InputError, NotFoundError, ToolError
+from kernelcast.ir import Launch
+from kernelcast.machines.loader import load_machine
+from kernelcast.measurements.observation import Observation
+from kernelcast.models import load_model
+from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
+from kernelcast.validation.measured import Choice
+from kernelcast.validation.programs import (
+    Limits,
+    _Made,
+    _main_and_options,
+    _matched,
+    validate_programs,
+)
+
+PROGRAMS = Path(__file__).parents[1] / "devices" / "programs"
+NONE = LaunchForecast((1.0,), ())
+
+
+def launched(kernel: str, blocks: int) -> _Made:
+    return _Made(Launch((blocks, 1, 1), (64, 1, 1), kernel=kernel), NONE)
+
+
+def observed(signature: str, blocks: int) -> Observation:
+    return Observation(
+        "p/f", {}, (1.0,), grid=(blocks, 1, 1), block=(64, 1, 1), signature=signature
+    )
+
+
+def test_launches_are_told_by_kernel_grid_and_block():
+    made = [launched("f", 4), launched("g", 4), launched("f", 5), launched("f", 4)]
+    wanted = [observed("f(int)", 4), observed("f(int)", 5), observed("h(int)", 4)]
+    matched = [own for _, own in _matched(wanted, made)]
+    assert matched == [[made[0], made[3]], [made[2]], []]
+
+
+def test_instances_of_a_template_are_told_by_their_order():
+    made = [launched("f<float>", 4), launched("f<int>", 4), launched("f<float>", 4)]
+    wanted = [observed("void f<float>(T1 *)", 4), observed("void f<int>(T1 *)", 4)]
+    matched = [own for _, own in _matched(wanted, made)]
+    assert matched == [[made[0], made[2]], [made[1]]]
+
+
+def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++14 -I../common -DN=4 -DX=$(Y) -Wall\n"
+    )
+    main, options = _main_and_options(tmp_path)
+    assert main == tmp_path / "main.cu"
+    assert options.further == (str(tmp_path / "other.cpp"),)
+    assert options.defines == ("N=4",)
+    assert options.include_dirs == (tmp_path, tmp_path / "../common")
+    assert options.std == "c++14"
+
+
+def test_without_a_makefile_all_sources_are_its_own(tmp_path):
+    for name in ("a.cu", "b.cpp", "notes.txt"):
+        (tmp_path / name).write_text("")
+    main, options = _main_and_options(tmp_path)
+    assert (main.name, [Path(name).name for name in options.further]) == ("a.cu", ["b.cpp"])
+
+
+@pytest.fixture
+def times(tmp_path):
+    """A file that says how long the launches of `vector_add` took: of 3 a millisecond each."""
+    for tool in (compiler, find_nvcc, find_host_compiler):
+        try:
+            tool()
+        except ToolError as error:
+            pytest.skip(str(error))
+    folder = tmp_path / "sources" / "adding-cuda"
+    folder.mkdir(parents=True)
+    shutil.copy(PROGRAMS / "vector_add.cu", folder)
+    launch = {
+        "kernel": "add(const float *, const float *, float *, int)",
+        "grid": [391, 1, 1],
+        "block": [256, 1, 1],
+        "time_s": 1e-3,
+        "dram_read_bytes": 800000,
+        "dram_write_bytes": 0,
+        "instructions": 100,
+        "registers": 1,
+    }
+    other = {**launch, "grid": [7, 1, 1]}
+    programs = {"adding": {"arguments": "100000 3", "launches": [launch, launch, other]}}
+    file = tmp_path / "times.json"
+    document = {"schema": "kernelcast/program-times/1", "device": "A GPU", "programs": programs}
+    file.write_text(json.dumps(document))
+    return file
+
+
+def test_what_a_program_launches_is_compared(times):
+    answer = validate_programs(
+        times,
+        times.parent / "sources",
+        load_machine("a100-sxm-80gb"),
+        load_model("volkov"),
+        Choice(),
+        limits=Limits(launches=2),
+    )
+    (comparison,) = answer.scores["volkov"].comparisons
+    assert (comparison.kernel, comparison.measured_s) == ("adding/add", 1e-3)
+    assert 1e-6 < comparison.predicted_s < 1e-4
+    assert comparison.low_s is not None and comparison.low_s <= comparison.predicted_s
+    assert answer.missing == ("adding/add: no such launch was made",)
+    assert (answer.code.known, answer.code.same) == (1, 0)
+    metrics = {score.metric: score for score in answer.counted}
+    assert metrics["dram__bytes_read.sum"].median == pytest.approx(1, rel=0.1)
+
+
+def test_what_is_not_there_is_named(times):
+    def validate(sources, choice):
+        chip, model = load_machine("a100-sxm-80gb"), load_model("volkov")
+        return validate_programs(times, sources, chip, model, choice)
+
+    with pytest.raises(NotFoundError, match="addin"):
+        validate(times.parent / "sources", Choice(only=("addin",)))
+    with pytest.raises(InputError, match="nothing can be compared"):
+        validate(times.parent, Choice())
+    with pytest.raises(InputError, match="long"):
+        validate(times.parent, Choice(least_s=1.0))
