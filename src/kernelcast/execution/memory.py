@@ -45,14 +45,19 @@ from kernelcast.ir import (
     Parameter,
     Space,
     Structure,
+    Texture,
     Variable,
     arrays_in,
 )
+from kernelcast.ir.texture import DESCRIPTOR_BYTES
 
 _RESERVED_BYTES = 1 << 40
 """Room for the arrays of later launches; where the system refuses it, a launch's own need."""
 
 _POINTER_BYTES = 8
+
+_TEXEL_WORD_BYTES = 4
+"""Texels are read in words of so many bytes."""
 
 _HUGE_BYTES = 1 << 21
 """Size of a huge page."""
@@ -165,7 +170,9 @@ class Memory:
         reservation = earlier._reservation if earlier else _Reservation.open(need)
         assert isinstance(reservation, _Reservation)
 
-        placing = _PlacedArguments(reservation, base_dir, is_read)
+        placing = _PlacedArguments(
+            reservation, base_dir, is_read, _aligned(kernel.parameter_bytes, DESCRIPTOR_BYTES)
+        )
         where = signature(kernel)
         values = tuple(
             (p, packed(p, value, label, placing, where=where, name=f"argument {label}"))
@@ -189,6 +196,7 @@ class Memory:
             placed,
             contents,
             reservation.pieced,
+            placing.descriptors,
         )
 
     @classmethod
@@ -202,13 +210,15 @@ class Memory:
         variables: Mapping[str, Region],
         contents: Mapping[str, tuple[Argument, bytes]] | None = None,
         pieced: PiecedArrays | None = None,
+        descriptors: Mapping[int, bytes] | None = None,
     ) -> Memory:
         """The memory of a launch whose arrays lie in `reservation` already.
 
         `regions` are all that the launch may access, `values` the bytes of every parameter, and
         `variables` where those of the module are in global memory; `contents` are the values and
         bytes of those in constant banks that do not hold what the code brings along. `pieced` are
-        the arrays among them that are filled where they are looked at.
+        the arrays among them that are filled where they are looked at, `descriptors` what stands
+        behind the parameters.
         """
         shared, static_bytes = _offsets(
             [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
@@ -226,7 +236,10 @@ class Memory:
         return cls(
             reservation,
             tuple(sorted(regions, key=lambda r: r.address)),
-            _parameter_block(kernel, launch, values, symbols, local_bytes, contents or {}),
+            _with_descriptors(
+                _parameter_block(kernel, launch, values, symbols, local_bytes, contents or {}),
+                descriptors or {},
+            ),
             symbols,
             dynamic_at + launch.smem_bytes,
             local_bytes,
@@ -330,13 +343,21 @@ class _Reservation:
         offset = address - GLOBAL_BASE
         return self._bytes[offset : offset + size_bytes]
 
-    def place_array(self, label: str, array: Array, base_dir: Path | None, is_read: bool) -> Region:
+    def place_array(
+        self,
+        label: str,
+        array: Array,
+        base_dir: Path | None,
+        is_read: bool,
+        multiple_bytes: int = 1,
+    ) -> Region:
         known = self._placed.get((label, True))
+        size_bytes = _aligned(array.size_bytes, multiple_bytes)
         if known is None:
-            region = self._place(label, array.size_bytes, array.type, True, True)
+            region = self._place(label, size_bytes, array.type, True, True)
             if array.fill.kind == "random" and not is_read:
                 return region
-            elements = self.view(region.address, region.size_bytes)
+            elements = self.view(region.address, array.size_bytes)
             if has_pieces(array):
                 self.pieced.add(region.address, array, elements.view(ELEMENT_TYPES[array.type]))
                 return region
@@ -344,7 +365,7 @@ class _Reservation:
                 self._expect_writes(region)
             fill_array(elements.view(ELEMENT_TYPES[array.type]), array, base_dir)
             return region
-        if (known.type, known.size_bytes) != (array.type, array.size_bytes):
+        if (known.type, known.size_bytes) != (array.type, size_bytes):
             raise LaunchError(
                 f"array {label} is {array.type} of {array.size_bytes} bytes here, but "
                 f"{known.type} of {known.size_bytes} bytes in an earlier launch",
@@ -435,6 +456,19 @@ def _parameter_block(
     return block
 
 
+def _with_descriptors(
+    block: NDArray[np.uint8], descriptors: Mapping[int, bytes]
+) -> NDArray[np.uint8]:
+    """The parameter block with what textures are read by behind it."""
+    if not descriptors:
+        return block
+    whole = np.zeros(max(descriptors) + DESCRIPTOR_BYTES, np.uint8)
+    whole[: block.size] = block
+    for place, data in descriptors.items():
+        whole[place : place + len(data)] = np.frombuffer(data, np.uint8)
+    return whole
+
+
 @dataclass
 class _PlacedArguments:
     """Places what arguments point to; `regions` are those of this launch."""
@@ -442,11 +476,15 @@ class _PlacedArguments:
     reservation: _Reservation
     base_dir: Path | None
     is_read: bool
+    first_descriptor: int
     regions: list[Region] = field(default_factory=list)
+    descriptors: dict[int, bytes] = field(default_factory=dict)
 
-    def array(self, label: str, array: Array) -> int:
-        """The address of an array, which starts filled."""
-        region = self.reservation.place_array(label, array, self.base_dir, self.is_read)
+    def array(self, label: str, array: Array, multiple_bytes: int = 1) -> int:
+        """The address of an array, which starts filled and is as long as a multiple of bytes."""
+        region = self.reservation.place_array(
+            label, array, self.base_dir, self.is_read, multiple_bytes
+        )
         self.regions.append(region)
         return region.address
 
@@ -455,6 +493,13 @@ class _PlacedArguments:
         region = self.reservation.place_data(label, data)
         self.regions.append(region)
         return region.address
+
+    def texture(self, label: str, texture: Texture) -> int:
+        """The place of a texture's descriptor."""
+        place = self.first_descriptor + DESCRIPTOR_BYTES * len(self.descriptors)
+        address = self.array(label, texture.array, _TEXEL_WORD_BYTES)
+        self.descriptors[place] = texture.layout(address).pack()
+        return place
 
     def inline(self, array: Array) -> bytes:
         """The bytes of an array that stands in place of a value."""

@@ -22,6 +22,7 @@ from kernelcast.ir import (
     StructType,
     Structure,
     TensorMap,
+    Texture,
     ValueType,
     field_label,
 )
@@ -42,6 +43,10 @@ class Placing(Protocol):
         """The address of bytes that are put into memory."""
         ...
 
+    def texture(self, label: str, texture: Texture) -> int:
+        """What a kernel is given of a texture, whose array is placed."""
+        ...
+
     def inline(self, array: Array) -> bytes:
         """What an array holds that stands in place of a value."""
         ...
@@ -56,6 +61,10 @@ class Nowhere:
 
     def data(self, label: str, data: bytes) -> int:
         """No address."""
+        return 0
+
+    def texture(self, label: str, texture: Texture) -> int:
+        """No place."""
         return 0
 
     def inline(self, array: Array) -> bytes:
@@ -76,6 +85,8 @@ def packed(
     check_value(parameter, value, name, where)
     if isinstance(value, TensorMap):
         return value.layout(placing.array(value.of or label, value.array)).pack()
+    if isinstance(value, Texture):
+        return placing.texture(value.array.of or label, value).to_bytes(_POINTER_BYTES, "little")
     if not isinstance(value, Array):
         return pack_scalar(parameter, value)
     if is_by_value(parameter):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.fills import bf16_bits
-from kernelcast.ir import ELEMENT_BYTES, Array, Parameter, StructType, TensorMap
+from kernelcast.ir import ELEMENT_BYTES, Array, Parameter, StructType, TensorMap, Texture
 from kernelcast.ir.tensor_map import TENSOR_MAP_BYTES
 
 
@@ -57,11 +57,18 @@ def described(parameter: Parameter) -> str:
 
 
 def check_value(
-    parameter: Parameter, value: int | float | Array | TensorMap, name: str, where: str
+    parameter: Parameter, value: int | float | Array | TensorMap | Texture, name: str, where: str
 ) -> None:
     """LaunchError where a value cannot be given for a parameter."""
     if isinstance(value, TensorMap):
         _check_tensor_map(parameter, name, where)
+    elif isinstance(value, Texture):
+        if parameter.type not in ("u64", "b64") or parameter.is_pointer:
+            raise LaunchError(
+                f"{name} is {described(parameter)}, but a texture is given",
+                where=where,
+                hint="give textures and surfaces for cudaTextureObject_t and cudaSurfaceObject_t",
+            )
     elif isinstance(value, Array):
         _check_array(parameter, value, name, where)
     elif is_by_value(parameter):

@@ -18,6 +18,7 @@ from kernelcast.ir import (
     Launch,
     Structure,
     TensorMap,
+    Texture,
 )
 
 _MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
@@ -110,7 +111,7 @@ def split_assignments(texts: Sequence[str], flag: str = "--arg") -> dict[str, st
 
 def anchor(value: Argument, directory: Path) -> Argument:
     """The argument with the path of its file, if it has one, starting at `directory`."""
-    if isinstance(value, TensorMap):
+    if isinstance(value, TensorMap | Texture):
         array = anchor(value.array, directory)
         assert isinstance(array, Array)
         return replace(value, array=array)

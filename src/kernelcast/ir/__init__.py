@@ -43,6 +43,7 @@ from kernelcast.ir.launch import (
     Launch,
     Structure,
     TensorMap,
+    Texture,
     arrays_in,
     field_label,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "Symbol",
     "TensorMap",
     "Text",
+    "Texture",
     "Traits",
     "ValueType",
     "Variable",

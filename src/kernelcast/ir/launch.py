@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kernelcast.errors import LaunchError
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.ir.tensor_map import TensorLayout
+from kernelcast.ir.texture import FLOAT, MODES, SIGNED, UNSIGNED, TextureLayout
 
 Dim3 = tuple[int, int, int]
 
@@ -110,6 +111,61 @@ class TensorMap:
         return " ".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """A texture or surface object of an array, read by coordinates of `rank` dimensions, the last
+    of the array being x. An array with one dimension more has texels of several channels.
+
+    `mode` says what stands beyond the edge; the rest is as in `cudaTextureDesc`.
+    """
+
+    array: Array
+    rank: int
+    is_surface: bool = False
+    is_linear: bool = False
+    mode: str = "clamp"
+    normalized_coordinates: bool = False
+    normalized_float: bool = False
+
+    @property
+    def channels(self) -> int:
+        """Values of a texel."""
+        return self.array.shape[-1] if len(self.array.shape) > self.rank else 1
+
+    def layout(self, address: int) -> TextureLayout:
+        """What the descriptor says of an array at an address."""
+        type_ = self.array.type
+        kind = FLOAT if type_.startswith("f") else SIGNED if type_.startswith("s") else UNSIGNED
+        texel_bytes = ELEMENT_BYTES[type_] * self.channels
+        z, y, x = ((1,) * 3 + self.array.shape[: self.rank])[-3:]
+        # Coordinates that are not normalized are clamped where they would repeat.
+        repeats = self.mode in ("wrap", "mirror") and not self.normalized_coordinates
+        return TextureLayout(
+            base=address,
+            pitch=x * texel_bytes,
+            slice=x * y * texel_bytes,
+            x=x,
+            y=y,
+            z=z,
+            texel_bytes=texel_bytes,
+            bits=8 * ELEMENT_BYTES[type_],
+            kind=kind,
+            is_linear=int(self.is_linear),
+            is_normalized=int(self.normalized_coordinates),
+            mode=0 if repeats else MODES.index(self.mode),
+            reads_fraction=int(self.normalized_float),
+        )
+
+    def __str__(self) -> str:
+        words = [f"{self.rank}d"]
+        words += ["linear"] if self.is_linear else []
+        words += [self.mode] if self.mode != MODES[0] else []
+        words += ["normalized_coordinates"] if self.normalized_coordinates else []
+        words += ["normalized_float"] if self.normalized_float else []
+        kind = "surface" if self.is_surface else "texture"
+        return f"{self.array} {kind}({', '.join(words)})"
+
+
 class CacheState(StrEnum):
     """What the L2 cache holds when a launch starts; L1 caches are empty then."""
 
@@ -144,13 +200,15 @@ class ArgumentList:
         return f"[{', '.join(map(str, self.items))}]"
 
 
-Argument = int | float | Array | TensorMap | Structure | ArgumentList
+Argument = int | float | Array | TensorMap | Texture | Structure | ArgumentList
 
 
 def arrays_in(label: str, argument: Argument) -> Iterator[tuple[str, Array]]:
     """The arrays that an argument points to, each with the name of its memory."""
     if isinstance(argument, TensorMap):
         yield argument.of or label, argument.array
+    elif isinstance(argument, Texture):
+        yield argument.array.of or label, argument.array
     elif isinstance(argument, Array):
         yield argument.of or label, argument
     elif isinstance(argument, Structure):
@@ -270,7 +328,7 @@ def _argument(given: object, label: str) -> Argument:
         return ArgumentList(tuple(_argument(v, f"{label}[{at}]") for at, v in items))
     if isinstance(given, Real):
         return int(given) if isinstance(given, Integral) else float(given)
-    if isinstance(given, Array | TensorMap | Structure | ArgumentList):
+    if isinstance(given, Array | TensorMap | Texture | Structure | ArgumentList):
         return given
     kind = type(given)
     raise LaunchError(

@@ -16,15 +16,20 @@ from kernelcast.ir import (
     Launch,
     Structure,
     TensorMap,
+    Texture,
 )
 
 _STRUCT, _LIST = "{}", "[]"
+_OF_TEXTURE = (
+    *("rank", "is_surface", "is_linear", "mode", "normalized_coordinates", "normalized_float"),
+)
 
 
 class StoredArray(Struct, omit_defaults=True):
     """An array argument; with a `box` the tensor map of one, as `ir.TensorMap` has it.
 
     Of the type `{}` a struct, of `[]` a list: `items` are its values, by `names` those of fields.
+    An array with `names` alone is a texture; they are how it is read.
     """
 
     type: str
@@ -83,6 +88,10 @@ def _stored(value: Argument) -> int | float | StoredArray:
             value.swizzle_bytes,
             value.of,
         )
+    if isinstance(value, Texture):
+        array = value.array
+        words = tuple(str(getattr(value, name)) for name in _OF_TEXTURE)
+        return StoredArray(array.type, array.shape, array.fill, of=array.of, names=words)
     if isinstance(value, Array):
         return StoredArray(value.type, value.shape, value.fill, of=value.of)
     if isinstance(value, Structure):
@@ -103,6 +112,10 @@ def _argument(value: int | float | StoredArray) -> Argument:
     if value.type == _LIST:
         return ArgumentList(items)
     array = Array(value.type, value.shape, value.fill, "" if value.box else value.of)
+    if value.names:
+        rank, is_surface, is_linear, mode, *flags = value.names
+        read = [flag == "True" for flag in (is_surface, is_linear, *flags)]
+        return Texture(array, int(rank), read[0], read[1], mode, *read[2:])
     if not value.box:
         return array
     return TensorMap(array, value.box, value.order, value.swizzle_bytes, value.of)

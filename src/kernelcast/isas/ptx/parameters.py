@@ -42,6 +42,8 @@ def _used_as_address(instructions: Iterable[Instruction]) -> set[str]:
     origin: dict[Register, str] = {}
     found: set[str] = set()
     for instruction in instructions:
+        if instruction.opcode in ("tex", "suld", "sust"):
+            continue  # what they are given is no address
         for operand in instruction.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register):
                 found.add(origin.get(operand.base, ""))

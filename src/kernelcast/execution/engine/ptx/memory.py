@@ -65,7 +65,7 @@ def _ld(lw: Lowering, i: Instruction) -> None:
             value = load(lw, at, element, number * size, whole=len(targets) == 1)
             slots.append(value.text)
 
-    if lw.is_address_only:
+    if lw.is_address_only and space is not Space.PARAM:
         locate(lw, address, space, size * len(targets), writes=False, lanes=lanes)
         return
     if i.guard is None:
