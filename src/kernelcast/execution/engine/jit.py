@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache as once
 from typing import Any
 
 import llvmlite
@@ -26,7 +27,7 @@ class HostCode:
 
 
 _loaded: dict[str, HostCode] = {}
-_LOADED_MODULES = 16
+_LOADED_MODULES = 128
 
 
 def _level(ir: str) -> int:
@@ -46,6 +47,7 @@ def _target_machine(level: int) -> Any:
     )
 
 
+@once
 def host() -> tuple[str, str]:
     """Name and features of this CPU, for which machine code is made."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()

@@ -81,11 +81,12 @@ def run_engine(
     )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def lower(
     kernel: Kernel, needed: Needed | None = None, *, logs: bool = True, is_shared: bool = False
 ) -> LoweredKernel:
-    """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample."""
+    """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample, and
+    programs launch the same kernels again and again."""
     return lower_kernel(kernel, Ptx(), needed, logs=logs, is_shared=is_shared)
 
 
