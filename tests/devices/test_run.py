@@ -106,6 +106,13 @@ def test_a_program_learns_of_the_device_from_its_machine_file(ended, built):
     assert second == "16384 shared, 1024 threads, 8 blocks, 216 by 1024"
 
 
+def test_a_captured_graph_is_replayed(ended, built):
+    done = ended(*A100, built("graph"))
+    assert done.printed == "1 -1 0, 6 10 5, cudaSuccess\n"
+    (kernel,) = done.profile["kernels"]
+    assert kernel["launches"] == 20
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

@@ -451,24 +451,31 @@ int kc_get_variable(uint32_t module, const char *name, uint64_t *address, uint64
   return KC_SUCCESS;
 }
 
-int kc_launch(kc_function *function, const kc_launch_shape *shape, void **arguments,
-              const void *packed, uint64_t packed_bytes) {
-  if (sticky) return sticky;
-  uint32_t count = function->parameter_count;
+static uint64_t parameter_bytes(const kc_function *function) {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < function->parameter_count; i++) {
     uint64_t end = (uint64_t)function->parameters[i].offset + function->parameters[i].size;
     if (end > bytes) bytes = end;
   }
+  return bytes;
+}
+
+void *kc_pack(const kc_function *function, void **arguments, uint64_t *bytes) {
+  *bytes = parameter_bytes(function);
+  char *block = calloc(1, *bytes + 1);
+  for (uint32_t i = 0; block && i < function->parameter_count; i++)
+    memcpy(block + function->parameters[i].offset, arguments[i], function->parameters[i].size);
+  return block;
+}
+
+int kc_launch(kc_function *function, const kc_launch_shape *shape, void **arguments,
+              const void *packed, uint64_t packed_bytes) {
+  if (sticky) return sticky;
+  uint64_t bytes = parameter_bytes(function);
   struct { uint32_t function, reserved; kc_launch_shape shape; } head = {function->id, 0, *shape};
-  char *block = calloc(1, bytes + 1);
+  char *block = arguments ? kc_pack(function, arguments, &bytes) : calloc(1, bytes + 1);
   if (!block) return KC_OUT_OF_MEMORY;
-  if (arguments) {
-    for (uint32_t i = 0; i < count; i++)
-      memcpy(block + function->parameters[i].offset, arguments[i], function->parameters[i].size);
-  } else if (packed) {
-    memcpy(block, packed, packed_bytes < bytes ? packed_bytes : bytes);
-  }
+  if (!arguments && packed) memcpy(block, packed, packed_bytes < bytes ? packed_bytes : bytes);
   void *answer = NULL;
   int status = call(LAUNCH, &head, sizeof head, block, bytes, &answer, NULL);
   // What went wrong on the device shows from the next call on, as where nobody waited for it.

@@ -101,6 +101,8 @@ KC_API uint64_t kc_device_address(const void *pointer);
 KC_API int kc_load_module(const void *image, uint32_t *module);
 KC_API int kc_get_function(uint32_t module, const char *name, kc_function **function);
 KC_API int kc_get_variable(uint32_t module, const char *name, uint64_t *address, uint64_t *size);
+// The parameters of a launch side by side, as `kc_launch` takes them packed; to be freed.
+KC_API void *kc_pack(const kc_function *function, void **arguments, uint64_t *bytes);
 KC_API int kc_launch(kc_function *function, const kc_launch_shape *shape, void **arguments,
                      const void *packed, uint64_t packed_bytes);
 KC_API int kc_occupancy(kc_function *function, int threads, uint64_t shared_bytes, int *blocks);

@@ -166,6 +166,104 @@ KC_API char __cudaInitModule(void **handle) {
   return 1;
 }
 
+// ---- graphs: what a stream was asked for while it was captured, to be done again and again ----
+
+typedef void (*host_function)(void *);
+
+typedef struct operation {
+  enum { LAUNCH, COPY, FILL, CALL } kind;
+  kc_function *function;
+  kc_launch_shape shape;
+  void *packed;
+  uint64_t packed_bytes, to, to_pitch, from, from_pitch, width, rows;
+  int value;
+  host_function call;
+  void *data;
+} operation;
+
+typedef struct { operation *operations; size_t count; } graph;
+
+static __thread graph *captured;  // while a stream of this thread is captured
+
+static void note(operation made) {
+  captured->operations =
+      realloc(captured->operations, (captured->count + 1) * sizeof *captured->operations);
+  captured->operations[captured->count++] = made;
+}
+
+static error repeated(const operation *o, stream s) {
+  kc_launch_shape shape = o->shape;
+  shape.stream = s;
+  switch (o->kind) {
+    case LAUNCH: return kc_launch(o->function, &shape, NULL, o->packed, o->packed_bytes);
+    case COPY: return kc_copy(o->to, o->to_pitch, o->from, o->from_pitch, o->width, o->rows, s);
+    case FILL: return kc_fill(o->to, o->to_pitch, (uint32_t)o->value & 255, 1, o->width, o->rows, s);
+    default: o->call(o->data); return KC_SUCCESS;
+  }
+}
+
+KC_API error cudaStreamBeginCapture(stream s, int mode) {
+  (void)s, (void)mode;
+  if (started()) return last;
+  if (captured) return answered(KC_INVALID_VALUE);
+  captured = calloc(1, sizeof *captured);
+  return KC_SUCCESS;
+}
+
+KC_API error cudaStreamEndCapture(stream s, graph **made) {
+  (void)s;
+  *made = captured;
+  captured = NULL;
+  return answered(*made ? KC_SUCCESS : KC_INVALID_VALUE);
+}
+
+KC_API error cudaStreamIsCapturing(stream s, int *status) {
+  (void)s;
+  *status = captured != NULL;
+  return KC_SUCCESS;
+}
+
+static void *duplicate(const void *data, uint64_t bytes) {
+  return data ? memcpy(malloc(bytes + 1), data, bytes) : NULL;
+}
+
+KC_API error cudaGraphInstantiate(graph **made, const graph *g, unsigned long long flags) {
+  (void)flags;
+  *made = calloc(1, sizeof **made);
+  (*made)->count = g->count;
+  (*made)->operations = duplicate(g->operations, g->count * sizeof *g->operations);
+  for (size_t i = 0; i < g->count; i++) {
+    operation *o = (*made)->operations + i;
+    o->packed = duplicate(o->packed, o->packed_bytes);
+  }
+  return KC_SUCCESS;
+}
+
+KC_API error cudaGraphInstantiateWithFlags(graph **made, const graph *g, unsigned long long flags) {
+  return cudaGraphInstantiate(made, g, flags);
+}
+
+KC_API error cudaGraphClone(graph **made, const graph *g) {
+  return cudaGraphInstantiate(made, g, 0);
+}
+
+KC_API error cudaGraphUpload(graph *g, stream s) { return (void)g, (void)s, started(); }
+
+KC_API error cudaGraphLaunch(graph *g, stream s) {
+  error status = KC_SUCCESS;
+  for (size_t i = 0; i < g->count && !status; i++) status = repeated(g->operations + i, s);
+  return answered(status);
+}
+
+KC_API error cudaGraphDestroy(graph *g) {
+  for (size_t i = 0; i < g->count; i++) free(g->operations[i].packed);
+  free(g->operations);
+  free(g);
+  return KC_SUCCESS;
+}
+
+KC_API error cudaGraphExecDestroy(graph *g) { return cudaGraphDestroy(g); }
+
 // ---- launches ----
 
 static __thread struct { dim3 grid, block; size_t shared; stream stream; } pushed[16];
@@ -196,6 +294,12 @@ static error launched(const void *host, dim3 grid, dim3 block, void **arguments,
   error status = function_of(host, &function);
   kc_launch_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, s,
                            (uint32_t)cooperative};
+  if (!status && captured) {
+    operation made = {.kind = LAUNCH, .function = function, .shape = shape};
+    made.packed = kc_pack(function, arguments, &made.packed_bytes);
+    note(made);
+    return KC_SUCCESS;
+  }
   return answered(status ? status : kc_launch(function, &shape, arguments, NULL, 0));
 }
 
@@ -499,15 +603,21 @@ KC_API error cudaPointerGetAttributes(pointer_attributes *found, const void *p) 
   return KC_SUCCESS;
 }
 
-static error copied(void *to, const void *from, size_t bytes, unsigned kind, stream s) {
-  if (kind > 4) return answered(KC_INVALID_DIRECTION);
-  return ended(kc_copy((uint64_t)to, bytes, (uint64_t)from, bytes, bytes, 1, s));
-}
-
 static error copied_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t rows, stream s) {
   if (width > to_pitch || width > from_pitch) return answered(12);
+  if (captured) {
+    note((operation){.kind = COPY, .to = (uint64_t)to, .to_pitch = to_pitch,
+                     .from = (uint64_t)from, .from_pitch = from_pitch, .width = width,
+                     .rows = rows});
+    return KC_SUCCESS;
+  }
   return ended(kc_copy((uint64_t)to, to_pitch, (uint64_t)from, from_pitch, width, rows, s));
+}
+
+static error copied(void *to, const void *from, size_t bytes, unsigned kind, stream s) {
+  if (kind > 4) return answered(KC_INVALID_DIRECTION);
+  return copied_rows(to, bytes, from, bytes, bytes, 1, s);
 }
 
 // Copies that are not asynchronous: the host waits for them.
@@ -570,6 +680,11 @@ KC_API error cudaMemcpy3DAsync(const copy_3d *c, stream s) {
 KC_API error cudaMemcpy3D(const copy_3d *c) { return waited(cudaMemcpy3DAsync(c, 0)); }
 
 static error filled(void *to, size_t pitch, int value, size_t width, size_t rows, stream s) {
+  if (captured) {
+    note((operation){.kind = FILL, .to = (uint64_t)to, .to_pitch = pitch, .value = value,
+                     .width = width, .rows = rows});
+    return KC_SUCCESS;
+  }
   return ended(kc_fill((uint64_t)to, pitch, (uint32_t)value & 255, 1, width, rows, s));
 }
 
@@ -669,21 +784,13 @@ KC_API error cudaStreamQuery(stream s) { return (void)s, ended(kc_start()); }
 
 KC_API error cudaStreamWaitEvent(stream s, event e, unsigned flags) {
   (void)flags;
-  kc_stream_waits(s, e);
+  if (!captured) kc_stream_waits(s, e);  // a graph is done in the order in which it was captured
   return ended(KC_SUCCESS);
 }
 
 KC_API error cudaStreamGetPriority(stream s, int *priority) { return (void)s, *priority = 0, 0; }
 KC_API error cudaStreamGetFlags(stream s, unsigned *flags) { return (void)s, *flags = 0, 0; }
-KC_API error cudaStreamIsCapturing(stream s, int *status) { return (void)s, *status = 0, 0; }
-
-KC_API error cudaStreamBeginCapture(stream s, int mode) {
-  (void)s, (void)mode;
-  return answered(kc_unsupported("cudaStreamBeginCapture"));
-}
-
 typedef void (*stream_callback)(stream, error, void *);
-typedef void (*host_function)(void *);
 
 KC_API error cudaStreamAddCallback(stream s, stream_callback call, void *data, unsigned flags) {
   (void)flags;
@@ -693,7 +800,8 @@ KC_API error cudaStreamAddCallback(stream s, stream_callback call, void *data, u
 
 KC_API error cudaLaunchHostFunc(stream s, host_function call, void *data) {
   (void)s;
-  call(data);
+  if (captured) note((operation){.kind = CALL, .call = call, .data = data});
+  else call(data);
   return ended(KC_SUCCESS);
 }
 
@@ -708,7 +816,7 @@ KC_API error cudaEventCreate(event *made) { return cudaEventCreateWithFlags(made
 KC_API error cudaEventDestroy(event e) { return (void)e, started(); }
 
 KC_API error cudaEventRecord(event e, stream s) {
-  kc_record(e, s);
+  if (!captured) kc_record(e, s);
   return ended(KC_SUCCESS);
 }
 
