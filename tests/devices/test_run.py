@@ -47,7 +47,9 @@ def test_the_forecast_is_that_of_predict(ended, built, tmp_path):
 
 def test_events_tell_forecast_time(ended, built):
     done = ended(*A100, built("transpose"))
-    wrong, before, tiled, both = re.findall(r"[\d.]+", done.printed)
+    numbers = re.fullmatch(r"(\d+) wrong, ([\d.]+) ms, ([\d.]+) ms, ([\d.]+) ms\n", done.printed)
+    assert numbers is not None, done.printed
+    wrong, before, tiled, both = numbers.groups()
     times = {k["kernel"]: k["times"][0]["total_s"] for k in done.profile["kernels"]}
     moved = {t["kind"]: t for t in done.profile["transfers"]}
     copied = moved["device to host"]["time_s"] / 2  # one of the two stands between the events
