@@ -188,7 +188,9 @@ def _driver(source: Path, plan: FunctionPlan, launches: FunctionLaunches) -> str
     for name, array in given.items():
         size = array.size_bytes
         declared.append(f"void *{names[name]} = kc_read(kc_in, {size}), *{names[name]}_now = 0;")
-        if name in plan.globals:
+        if name in plan.globals and plan.types[name].is_pointer:
+            declared.append(f"{names[name]}_now = {name} = kc_new({size});")
+        elif name in plan.globals:
             declared.append(f"{names[name]}_now = (void *) {name};")
         else:
             declared.append(f"{names[name]}_now = kc_new({size});")

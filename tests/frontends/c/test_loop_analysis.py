@@ -149,6 +149,31 @@ def test_regions_are_what_the_loops_access():
     }
 
 
+def test_kernels_of_one_line_have_names_of_their_own():
+    found = plan_of("float s = 0; for (int i = 0; i < n; i++) s += x[i]; x[0] = s / n;")
+    assert len({kernel.name for kernel in found.kernels}) == 2
+
+
+def test_what_malloc_gives_is_the_functions_own():
+    found = read_program(
+        "void f(int n, float *restrict x) { float *t = malloc(n * sizeof(float));"
+        "for (int i = 0; i < n; i++) t[i] = x[i]; for (int i = 0; i < n; i++) x[i] = t[i]; }",
+        "given.c",
+    )
+    (launches,), _ = found.launches(LoopChoice(sizes={"n": 9}))
+    assert {r.name: r.is_local for r in launches.regions} == {"t": True, "x": False}
+
+
+def test_variables_of_the_file_have_the_values_it_gives_them():
+    found = read_program(
+        "int n = 40; float x[64]; void f(void) { for (int i = 0; i < n; i++) x[i] = 0; }", "given.c"
+    )
+    (launches,), _ = found.launches()
+    assert launches.values == {"n": 40}
+    (launches,), _ = found.launches(LoopChoice(sizes={"n": 50}))
+    assert launches.values == {"n": 50}
+
+
 def test_python_takes_loops_as_it_takes_kernels():
     work = kc.workload(NESTS / "others.c", function="saxpy", sizes={"n": 1000, "a": 0.5})
     (launch,) = work.launches

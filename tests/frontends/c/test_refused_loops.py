@@ -101,6 +101,12 @@ def test_launches_never_leave_their_arrays(body, reason):
          4, "no body"),
         ("void f(int n, float *a) {\nint i;\nfor (i = 0; i < n; i++)\na[i] = 0;\na[0] = i;\n}",
          3, "after the loop"),
+        ("void f(int n, float *a) {\nfloat *p = a + 1;\nfor (int i = 0; i < n; i++)\np[i] = 0;\n}",
+         4, "where the pointer p leads"),
+        ("void f(int n, float *a) {\nfor (int i = 0; i < n; i++) {\nint new = i; a[new] = 0;\n}}",
+         3, "a word of C++"),
+        ("float *x, *y;\nvoid f(int n) {\nfor (int i = 0; i < n; i++)\nx[i] = y[i];\n}",
+         3, "may overlap"),
     ],
 )  # fmt: skip
 def test_loops_that_no_grid_can_run(text, line, reason):

@@ -127,6 +127,8 @@ def _given(
             if type_.is_integer and not isinstance(value, int):
                 raise LaunchError(f"{each} is {value}, not a whole number", where="--size")
             values[each] = value if type_.is_integer else float(value)
+        elif each in plan.defaults:
+            values[each] = host_value(plan.defaults[each], values, plan.types)
         elif not type_.is_integer:
             values[each] = _DEFAULT_FLOAT
             assumed.append(f"{each} = {_DEFAULT_FLOAT}, which nobody gave")

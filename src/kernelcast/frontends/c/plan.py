@@ -117,7 +117,8 @@ class FunctionPlan:
     """What becomes of a function.
 
     `types` are those of all variables that it sees, `on_device` the scalars that kernels compute,
-    `parameters` its own in order, `steps` what the host does.
+    `parameters` its own in order, `defaults` the values that variables of the file begin with,
+    `steps` what the host does.
     """
 
     name: str
@@ -126,6 +127,7 @@ class FunctionPlan:
     parameters: tuple[str, ...]
     globals: tuple[str, ...]
     constants: tuple[str, ...]
+    defaults: Mapping[str, Node]
     on_device: frozenset[str]
     steps: tuple[HostStep, ...]
     refusals: tuple[RefusedLoop, ...]
@@ -144,7 +146,7 @@ def plan_function(file: CFile, name: str) -> FunctionPlan | None:
     try:
         variables = _variables(file, node)
     except RefusedError as error:
-        return FunctionPlan(name, node, {}, (), (), (), frozenset(), (), (error.of(name),))
+        return FunctionPlan(name, node, {}, (), (), (), {}, frozenset(), (), (error.of(name),))
     planner = _Planner(file, name, variables)
     steps = planner.block(statements(node.body), [], planner.has_marks(node))
     on_device = _on_device(steps, planner)
@@ -158,6 +160,7 @@ def plan_function(file: CFile, name: str) -> FunctionPlan | None:
         variables.parameters,
         variables.globals,
         variables.constants,
+        variables.defaults,
         on_device,
         tuple(finished),
         tuple(dict.fromkeys(planner.refusals)),
@@ -174,6 +177,17 @@ def _kernels(steps: Sequence[HostStep]) -> Iterator[LoopKernel]:
             yield from _kernels((*step.if_true, *step.if_false))
 
 
+_WORDS_OF_CPP = frozenset(
+    {
+        *("alignas", "alignof", "and", "asm", "bitand", "bitor", "catch", "class", "compl"),
+        *("concept", "constexpr", "decltype", "delete", "explicit", "export", "false", "friend"),
+        *("mutable", "namespace", "new", "noexcept", "not", "nullptr", "operator", "or", "private"),
+        *("protected", "public", "requires", "template", "this", "throw", "true", "try", "typeid"),
+        *("typename", "using", "virtual", "xor", "threadIdx", "blockIdx", "blockDim", "gridDim"),
+    }
+)
+"""Names that C leaves to variables and CUDA C++ does not."""
+
 # Variables.
 
 
@@ -183,6 +197,8 @@ class _Variables:
     parameters: tuple[str, ...]
     globals: tuple[str, ...]
     constants: tuple[str, ...]
+    defaults: Mapping[str, Node]
+    stray: frozenset[str]
 
 
 def _variables(file: CFile, function: Node) -> _Variables:
@@ -213,7 +229,25 @@ def _variables(file: CFile, function: Node) -> _Variables:
         tuple(parameters),
         tuple(n for n in file.variables if n in types and n not in constants),
         tuple(constants),
+        {n: v.init for n, v in file.variables.items() if v.init is not None},
+        frozenset(_stray_pointers(function)),
     )
+
+
+def _stray_pointers(function: Node) -> Iterator[str]:
+    """Pointers of a function of which nobody can say that they lead to memory of their own."""
+    for each in walk(function.body):
+        if kind(each) == "Decl" and kind(each.type) == "PtrDecl":
+            values = [v for t, v in _assignments(function.body) if _names(t, each.name)]
+            values = [v.rvalue if kind(v) == "Assignment" else v for v in values]
+            if len(values) != 1 or not _allocates(values[0]):
+                yield each.name
+
+
+def _allocates(value: Node) -> bool:
+    value = value.expr if kind(value) == "Cast" else value
+    name = getattr(getattr(value, "name", None), "name", "")
+    return kind(value) == "FuncCall" and name in ("malloc", "calloc", "aligned_alloc")
 
 
 # Planning.
@@ -337,6 +371,7 @@ class _Planner:
     ) -> Sequence[LoopKernel]:
         band, body = _band(outermost)
         nest = separated(raw := nest_accesses(band, body, self.around))
+        self._check_pointers(nest)
         if not mark.is_independent:
             self._check_aliases(nest, outermost.node)
         self._check_declared(band, body)
@@ -353,7 +388,7 @@ class _Planner:
         inner = tuple(b for b in band if b not in loops)
         return [
             LoopKernel(
-                self._name(outermost),
+                self.name_at(outermost.node),
                 self.function,
                 place(outermost.node),
                 loops,
@@ -365,10 +400,11 @@ class _Planner:
             )
         ]
 
-    def _name(self, loop: ForLoop) -> str:
-        name = f"{self.function}_{place(loop.node).line}"
+    def name_at(self, node: Node) -> str:
+        """A name for a kernel that is made of a node, which no other has."""
+        name = f"{self.function}_{place(node).line}"
         self.names[name] = count = self.names.get(name, 0) + 1
-        return name if count == 1 else f"{name}_{count}"
+        return name if count == 1 else f"{name}x{count}"
 
     def _distributed(
         self,
@@ -406,12 +442,27 @@ class _Planner:
             return ()
         return found
 
+    def _check_pointers(self, nest: NestAccesses) -> None:
+        """RefusedError where a pointer of the function may lead anywhere."""
+        for access in nest.accesses:
+            if access.array in self.variables.stray:
+                raise RefusedError(
+                    access.node,
+                    f"where the pointer {access.array} leads is not followed",
+                    "use the array itself",
+                )
+
     def _check_aliases(self, nest: NestAccesses, node: Node) -> None:
         """RefusedError where pointers of the function may lead to the same memory."""
         types = self.variables.types
         used = dict.fromkeys(a.array for a in nest.accesses)
         written = {a.array for a in nest.accesses if a.is_write}
-        pointers = [a for a in used if a in self.variables.parameters]
+        pointers = [
+            a
+            for a in used
+            if a in self.variables.parameters
+            or (a in self.variables.globals and types[a].is_pointer)
+        ]
         for at, one in enumerate(pointers):
             for other in pointers[at + 1 :]:
                 both = types[one], types[other]
@@ -427,6 +478,10 @@ class _Planner:
 
     def _check_declared(self, band: Sequence[ForLoop], body: Sequence[Node]) -> None:
         """RefusedError for names that are no variable and no function."""
+        for part in [*body, *(b.node for b in band)]:
+            for each in walk(part):
+                if kind(each) in ("ID", "Decl") and each.name in _WORDS_OF_CPP:
+                    raise RefusedError(each, f"{each.name} is a word of C++", "rename it")
         known = set(self.variables.types) | set(self.file.functions)
         known |= {name for part in body for name in declared_names(part)}
         for part in [*body, *(b.stop for b in band), *(b.start for b in band)]:
@@ -673,9 +728,8 @@ def _add_single(found: list[HostStep], node: Node, planner: _Planner) -> None:
     if single is not None:
         found[-1] = replace(single, body=body, accesses=accesses)
         return
-    where = place(node)
-    name = f"{planner.function}_{where.line}"
-    found.append(LoopKernel(name, planner.function, where, (), (), body, accesses))
+    name = planner.name_at(node)
+    found.append(LoopKernel(name, planner.function, place(node), (), (), body, accesses))
 
 
 def _with_initial_values(kernel: LoopKernel, before: list[HostStep]) -> LoopKernel:

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from kernelcast.errors import InputError, KernelcastError, NotFoundError
-from kernelcast.frontends.c.cuda_text import cuda_text
+from kernelcast.frontends.c.cuda_text import cuda_text, final_name
 from kernelcast.frontends.c.launching import FunctionLaunches, launch_function
 from kernelcast.frontends.c.nodes import Place, kind, place, walk
 from kernelcast.frontends.c.plan import FunctionPlan, plan_function
@@ -153,7 +153,11 @@ def _at_lines(plan: FunctionPlan, launch: Launch, lines: Sequence[int]) -> bool:
     """Whether a launch is of a kernel made of a loop in one of the lines."""
     if not lines:
         return True
-    kernel = next(k for k in plan.kernels if launch.kernel.startswith(k.name))
+    kernel = next(
+        k
+        for k in plan.kernels
+        if launch.kernel in (k.name, *(final_name(k, r) for r in k.reductions))
+    )
     places: list[Place] = [kernel.place, *(place(loop.node) for loop in kernel.loops)]
     places += [place(n) for part in kernel.body for n in walk(part) if kind(n) == "For"]
     return any(p.line in lines for p in places)
