@@ -8,6 +8,7 @@ explore           cases, numbers       -> Explored              exploration, rep
 dvfs              a case, clocks       -> Clocks                exploration, reporting
 what_if           a case               -> Costs                 exploration, reporting
 offload           a C file, sizes      -> Worth                 exploration, reporting
+advise            a workload           -> Advised               exploration, reporting
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from kernelcast.models import default_model_name, fast_model_name, model_names, 
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.reporting.printed import (
+    Advised,
     Clocks,
     Costs,
     Curve,
@@ -58,6 +60,7 @@ from kernelcast.toolchain.nvrtc import CompileOptions
 
 __all__ = [
     "DEFAULT_GPU",
+    "Advised",
     "Array",
     "Build",
     "Case",
@@ -447,6 +450,40 @@ def offload(
     else:
         clock = given(cpu_s)
     return tuple(map(Worth.of, offloaded(what, clock)))
+
+
+def advise(
+    work: Workload,
+    gpu: str | Machine = DEFAULT_GPU,
+    *,
+    model: str | Model = "volkov",
+    build: Build | None = None,
+    sampling: Sampling = ENOUGH,
+    progress: Progress | None = None,
+) -> tuple[Advised, ...]:
+    """Which blocks and which registers make the launches of a workload faster, one for each.
+
+    Every candidate is executed and forecast by `model`; what is advised the default model finds
+    faster, too, and it leaves the same in memory. Raises as `cases` and `predict` do, where a
+    launch itself cannot be forecast.
+    """
+    # What a plain forecast does without.
+    from kernelcast.exploration.advice import advise_launch
+
+    return tuple(
+        Advised.of(
+            advise_launch(
+                work,
+                launch,
+                machine(gpu),
+                _model(model),
+                build=build,
+                sampling=sampling,
+                progress=progress,
+            )
+        )
+        for launch in work.launches
+    )
 
 
 def _model(model: str | Model) -> Model:

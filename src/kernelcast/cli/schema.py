@@ -21,12 +21,14 @@ def command(name: str, output: Output) -> None:
     kernelcast schema dvfs                dvfs --json
     kernelcast schema what-if             what-if --json
     kernelcast schema offload             offload --json
+    kernelcast schema advise              advise --json
     kernelcast schema gate                gate --json
     kernelcast schema run                 run PROGRAM --json
     """
     import json
 
     from kernelcast.errors import NotFoundError
+    from kernelcast.reporting.documents.advise import advise_schema
     from kernelcast.reporting.documents.dvfs import dvfs_schema
     from kernelcast.reporting.documents.explore import explore_schema
     from kernelcast.reporting.documents.gate import gate_schema
@@ -45,6 +47,7 @@ def command(name: str, output: Output) -> None:
         "dvfs": dvfs_schema,
         "what-if": what_if_schema,
         "offload": offload_schema,
+        "advise": advise_schema,
         "gate": gate_schema,
         "run": run_schema,
     }

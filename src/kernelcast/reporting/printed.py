@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kernelcast.exploration.advice import LaunchAdvice
 from kernelcast.exploration.dvfs import ClockCurve
 from kernelcast.exploration.explored import Exploration
 from kernelcast.exploration.gains import WhatIf
@@ -14,6 +15,7 @@ from kernelcast.exploration.occupancy_curve import OccupancyCurve
 from kernelcast.exploration.offload import Offload
 from kernelcast.models.terms.base import Prediction
 from kernelcast.reporting.console import plain_text
+from kernelcast.reporting.documents.advise import advice_result, advise_document
 from kernelcast.reporting.documents.base import as_json
 from kernelcast.reporting.documents.dvfs import clock_result, dvfs_document
 from kernelcast.reporting.documents.explain import explain_document
@@ -101,6 +103,23 @@ class Curve(OccupancyCurve):
     def as_dict(self) -> dict[str, Any]:
         """The result as `occupancy-curve --json` gives it."""
         return as_json(curve_result(self))
+
+
+@dataclass(frozen=True)
+class Advised(LaunchAdvice):
+    """Advice whose text is the full report and which turns into a plain dictionary."""
+
+    @classmethod
+    def of(cls, found: LaunchAdvice) -> Advised:
+        """The same advice, ready to be printed."""
+        return cls(**{f.name: getattr(found, f.name) for f in fields(LaunchAdvice)})
+
+    def __str__(self) -> str:
+        return plain_text(view(advise_document([self])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `advise --json` gives it."""
+        return as_json(advice_result(self))
 
 
 _SHOWN = 10

@@ -1,0 +1,158 @@
+"""What `advise` answers: every launch that was tried, and the one that is advised, if any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kernelcast.exploration.advice import LEAST_GAIN, Candidate, LaunchAdvice
+from kernelcast.ir import Dim3
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.parameters import model_label
+from kernelcast.reporting.documents.base import (
+    Extents,
+    Natural,
+    NotNegative,
+    Positive,
+    Share,
+    json_schema,
+)
+from kernelcast.reporting.documents.result import launch_title
+
+_SCHEMA: Literal["kernelcast/advise/1"] = "kernelcast/advise/1"
+
+
+class CandidatePart(Struct, frozen=True):
+    """A launch that was tried.
+
+    `registers` is the cap on those of a thread, null for the compiler's own choice; `by` the rule
+    that proposes it. `gain` is the share of the launch's time that it saves. `time_s` and what
+    follows from it are null where it was `refused`. `results` says whether it leaves the same in
+    memory, null where nobody looked.
+    """
+
+    grid: Extents
+    block: Extents
+    registers: Positive | None
+    by: str
+    time_s: NotNegative | None
+    gain: float | None
+    bottleneck: Bottleneck | None
+    warps_per_sm: Natural | None
+    refused: str
+    results: str | None
+
+
+class StrategiesPart(Struct, frozen=True):
+    """Warps of a block by the three strategies of Resios 2011, section 5.2.1, and their least."""
+
+    even_work: Natural
+    utilisation: Natural
+    hiding_latency: Natural
+    warps: Positive
+
+
+class AdviceResult(Struct, frozen=True):
+    """Advice for one launch on one GPU.
+
+    `best` is null where the launch is best left as it is. `confirmed_s` are the times of the launch
+    and of the best by the default model. `change` says in words what to change.
+    """
+
+    kernel: str
+    title: str
+    gpu: str
+    model_label: str
+    time_s: NotNegative
+    bottleneck: Bottleneck
+    block: Extents
+    best: CandidatePart | None
+    gain: Share
+    confirmed_s: list[NotNegative]
+    change: str
+    candidates: list[CandidatePart]
+    strategies: StrategiesPart | None
+    fixed: str
+    least_gain: Share
+
+
+class AdviseDocument(Struct, frozen=True):
+    """All that `advise --json` prints."""
+
+    schema: Literal["kernelcast/advise/1"]
+    results: list[AdviceResult]
+
+
+def advise_document(found: Sequence[LaunchAdvice]) -> AdviseDocument:
+    """The advice for some launches."""
+    return AdviseDocument(_SCHEMA, [advice_result(one) for one in found])
+
+
+def advise_schema() -> dict[str, Any]:
+    """The JSON Schema of `advise --json`."""
+    return json_schema(AdviseDocument, _SCHEMA, "kernelcast advise --json")
+
+
+def advice_result(found: LaunchAdvice) -> AdviceResult:
+    """The advice for one launch."""
+    current = found.current
+    case = current.case
+    rules = found.rules
+    return AdviceResult(
+        kernel=case.kernel.label or case.kernel.name,
+        title=launch_title(case),
+        gpu=case.machine.name,
+        model_label=model_label(current.model),
+        time_s=current.time_s,
+        bottleneck=current.bottleneck,
+        block=list(case.launch.block),
+        best=None if found.best is None else _candidate(found.best, current.time_s),
+        gain=found.gain,
+        confirmed_s=list(found.confirmed or ()),
+        change=_change(found),
+        candidates=[_candidate(c, current.time_s) for c in found.candidates],
+        strategies=None
+        if rules is None
+        else StrategiesPart(rules.even, rules.utilisation, rules.hiding, rules.warps),
+        fixed=found.fixed,
+        least_gain=LEAST_GAIN,
+    )
+
+
+def _candidate(candidate: Candidate, before_s: float) -> CandidatePart:
+    predicted = candidate.prediction
+    held = None if predicted is None else predicted.case.occupancy.warps_per_sm
+    return CandidatePart(
+        grid=list(candidate.grid),
+        block=list(candidate.block),
+        registers=candidate.cap,
+        by=candidate.by,
+        time_s=candidate.time_s if math.isfinite(candidate.time_s) else None,
+        gain=None if predicted is None else 1 - predicted.time_s / before_s,
+        bottleneck=None if predicted is None else predicted.bottleneck,
+        warps_per_sm=held,
+        refused=candidate.refused,
+        results=None if candidate.verdict is None else str(candidate.verdict),
+    )
+
+
+def _change(found: LaunchAdvice) -> str:
+    best, launch = found.best, found.current.case.launch
+    if best is None:
+        return "leave it as it is"
+    if best.cap is None:
+        return f"launch blocks of {_extents(best.block)} in a grid of {_extents(best.grid)}"
+    threads = launch.threads_per_block
+    blocks = best.prediction.case.occupancy.blocks_per_sm if best.prediction else 1
+    return (
+        f"compile with --maxrregcount={best.cap}, or declare the kernel "
+        f"__launch_bounds__({threads}, {blocks})"
+    )
+
+
+def _extents(extents: Dim3) -> str:
+    x, y, z = extents
+    return ",".join(map(str, (x, y, z)[: 3 if z > 1 else 2 if y > 1 else 1]))

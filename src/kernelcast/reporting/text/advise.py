@@ -1,0 +1,103 @@
+"""Which launch is advised, and every one that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kernelcast.reporting.documents.advise import AdviceResult, AdviseDocument, CandidatePart
+from kernelcast.reporting.figures import percent, seconds
+from kernelcast.reporting.layout import bullets, columns, indented, section, spaced
+
+_LEFT = ("block", "grid", "bound by", "")
+
+
+def render(document: AdviseDocument, *, brief: bool) -> RenderableType:
+    """The advice for each launch; unless `brief`, with all candidates."""
+    return spaced([render_advice(result, brief=brief) for result in document.results])
+
+
+def render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableType:
+    """The advice for one launch."""
+    head = Text.assemble(f"{result.title} on {result.gpu}: ", (result.change, "bold"))
+    notes = [_reason(result)]
+    if brief:
+        return head
+    refused = [c for c in result.candidates if c.time_s is None]
+    return spaced(
+        [
+            Group(head, *map(Text, notes)),
+            indented(_table(result)),
+            section("The three strategies of Resios 2011", _strategies(result))
+            if result.strategies
+            else None,
+            section("Left out", bullets(_left_out(refused))) if refused else None,
+        ]
+    )
+
+
+def _reason(result: AdviceResult) -> str:
+    """How much is gained, or why nothing is."""
+    if result.best is not None and result.best.time_s is not None:
+        before, after = result.confirmed_s
+        times = f"{seconds(result.time_s)} to {seconds(result.best.time_s)}"
+        found = f"{percent(result.gain)} less time, {times}, by the {result.model_label} model; "
+        found += f"{seconds(before)} to {seconds(after)} by the default one"
+        return f"{found}. It {result.best.results}." if result.best.results else f"{found}."
+    if result.fixed:
+        return f"Blocks of another size were not tried: {result.fixed}."
+    least = percent(result.least_gain)
+    return (
+        f"No launch that leaves the same in memory is more than {least} faster by the "
+        f"{result.model_label} model and the default one."
+    )
+
+
+def _table(result: AdviceResult) -> RenderableType:
+    table = columns(
+        "block", "grid", "registers", "time", "gain", "warps", "bound by", "", left=_LEFT
+    )
+    bottleneck = str(result.bottleneck)
+    table.add_row(_extents(result.block), "", "", seconds(result.time_s), "", "", bottleneck, "now")
+    for c in result.candidates:
+        if c.time_s is None or c.gain is None:
+            continue
+        table.add_row(
+            _extents(c.block),
+            _extents(c.grid),
+            "" if c.registers is None else f"at most {c.registers}",
+            seconds(c.time_s),
+            f"{100 * c.gain:+.1f} %",
+            str(c.warps_per_sm),
+            str(c.bottleneck),
+            "; ".join(filter(None, (c.by, c.results))),
+        )
+    return table
+
+
+def _strategies(result: AdviceResult) -> RenderableType:
+    given = result.strategies
+    assert given is not None
+    return bullets(
+        [
+            f"as much work on every SM: {given.even_work} warps of a block",
+            f"what fits an SM: {given.utilisation}",
+            f"enough to hide latencies: {given.hiding_latency}",
+            f"the least of them, and of what a block may have: {given.warps}",
+        ]
+    )
+
+
+def _left_out(refused: Sequence[CandidatePart]) -> list[str]:
+    """Every reason once, with the blocks that it is of."""
+    blocks: dict[str, list[str]] = {}
+    for c in refused:
+        blocks.setdefault(c.refused.partition(", block ")[0], []).append(_extents(c.block))
+    return [f"{', '.join(of)}: {why}" for why, of in blocks.items()]
+
+
+def _extents(extents: Sequence[int]) -> str:
+    x, y, z = extents
+    return ",".join(map(str, (x, y, z)[: 3 if z > 1 else 2 if y > 1 else 1]))
