@@ -34,3 +34,19 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.TAIL: "the last wave of blocks leaves most of the chip idle",
 }
 """Reads on from "bound by ...: "."""
+
+STALL: Mapping[str, str] = {
+    "selected": "an instruction issues",
+    "wait": "waiting for the fixed delay of an instruction",
+    "not selected": "ready, while another warp issues",
+    "long scoreboard": "waiting for what is loaded from L1, L2 or DRAM",
+    "short scoreboard": "waiting for shared memory or special functions",
+    "barrier": "waiting for other warps at a barrier",
+    "math pipe throttle": "waiting for an arithmetic unit that is busy",
+    "lg throttle": "waiting for the full queue of accesses to global memory",
+    "mio throttle": "waiting for the full queue of shared memory and special functions",
+    "dispatch stall": "waiting for registers that are being read",
+    "no instruction": "waiting for the next instruction to be fetched",
+    "drain": "waiting for stores on their way when a warp ends",
+}
+"""What schedulers and warps do or wait for, by the words of NVIDIA's profiler."""

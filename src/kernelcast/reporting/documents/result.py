@@ -17,7 +17,7 @@ from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, P
 from kernelcast.reporting.documents.caches import CachePart, cache_part
 from kernelcast.reporting.documents.divergence import DivergencePart, divergence
 from kernelcast.reporting.documents.lines import CostlyLine, costly_lines
-from kernelcast.reporting.plain_words import MEANING
+from kernelcast.reporting.plain_words import MEANING, STALL
 
 _COSTLY_LINES = 5
 """Source lines of a result, unless all are asked for."""
@@ -35,12 +35,14 @@ class LaunchPart(Struct, frozen=True):
 
 
 class BreakdownPart(Struct, frozen=True):
-    """One term of the time; the cycles of all terms sum to the result's."""
+    """One term of the time; the cycles of all terms sum to the result's. `meaning` says it in plain
+    words where the name is a profiler's; else it is empty."""
 
     name: str
     cycles: float
     fraction: float
     time_s: float
+    meaning: str = ""
 
 
 class BoundPart(Struct, frozen=True):
@@ -254,7 +256,8 @@ def _launch(launch: Launch) -> LaunchPart:
 
 def _term(prediction: Prediction, part: Part) -> BreakdownPart:
     share = part.cycles / prediction.cycles if prediction.cycles else 0.0
-    return BreakdownPart(part.name, part.cycles, share, share * prediction.time_s)
+    meaning = STALL.get(part.name, "") if prediction.simulated is not None else ""
+    return BreakdownPart(part.name, part.cycles, share, share * prediction.time_s, meaning)
 
 
 def _bounds(bounds: Sequence[Part]) -> list[BoundPart]:

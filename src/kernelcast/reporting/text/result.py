@@ -57,11 +57,16 @@ def _meaning(result: Result) -> Text:
 
 
 def _breakdown(result: Result) -> RenderableType:
-    table = columns("", "cycles", "time", "share", left=[""])
+    explained = any(part.meaning for part in result.breakdown)
+    table = columns("", "cycles", "time", "share", *[" "] * explained, left=["", " "])
     for part in result.breakdown:
         if part.cycles >= 0.5:  # what rounding leaves is none
             table.add_row(
-                Text(part.name), grouped(part.cycles), seconds(part.time_s), percent(part.fraction)
+                Text(part.name),
+                grouped(part.cycles),
+                seconds(part.time_s),
+                percent(part.fraction),
+                *[Text(part.meaning)] * explained,
             )
     if result.cycles:
         table.add_row(Text("sum"), grouped(result.cycles), seconds(result.time_s), percent(1))
