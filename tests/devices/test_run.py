@@ -140,6 +140,11 @@ def test_a_program_is_found_as_a_shell_does(ended, built, monkeypatch):
     assert ended(*A100, program.name, 10).printed == "cudaSuccess, 0 wrong\n"
 
 
+def test_code_may_be_linked_on_the_device(ended, built):
+    done = ended(*A100, "--nvcc=-rdc=true", PROGRAMS / "vector_add.cu", 1000)
+    assert done.printed == "cudaSuccess, 0 wrong\n"
+
+
 def test_the_default_stream_may_be_each_threads_own(ended, built):
     source = PROGRAMS / "transpose.cu"
     done = ended(*A100, "--nvcc=--default-stream=per-thread", source)

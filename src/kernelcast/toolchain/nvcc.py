@@ -102,7 +102,7 @@ def compile_program(
             key = content_key(text, *parts)
             if (stored := cache.get("program", key)) is not None:
                 return stored
-    made = _compile(nvcc, source, arguments)
+    made = _compile(nvcc, source, arguments, runtime)
     if cache is not None and key is not None:
         cache.put("program", key, made)
     return made
@@ -115,9 +115,8 @@ def _arguments(
     runtime: Path,
     options: ProgramOptions,
 ) -> list[str]:
-    library = runtime / f"libcudart.so.{_runtime_version(nvcc)}"
     folders = [*options.include_dirs, *find_in_wheels(*_HEADERS)]
-    arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "none", "--compress-mode=none"]
+    arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "shared", "--compress-mode=none"]
     if _runtime_version(nvcc) < 13:
         arguments.remove("--compress-mode=none")
     for target in dict.fromkeys(_target(nvcc, capability) for capability in capabilities):
@@ -126,7 +125,7 @@ def _arguments(
     arguments += [f"-D{define}" for define in options.defines]
     arguments += [f"-std={options.std}"] if options.std else []
     arguments += options.further
-    return [*arguments, "-Xlinker", str(library), "-Xlinker", f"-rpath-link={runtime}"]
+    return [*arguments, "-Xlinker", f"-rpath-link={runtime}"]
 
 
 def _target(nvcc: Path, capability: tuple[int, int]) -> int:
@@ -142,10 +141,13 @@ def _target(nvcc: Path, capability: tuple[int, int]) -> int:
     return fitting[-1]
 
 
-def _compile(nvcc: Path, source: Path, arguments: Sequence[str]) -> bytes:
+def _compile(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) -> bytes:
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
         made = Path(folder) / "program"
-        command = [str(nvcc), str(source), "-o", str(made), *arguments]
+        # Linkers look for a library by its name without a version.
+        library = runtime / f"libcudart.so.{_runtime_version(nvcc)}"
+        (Path(folder) / "libcudart.so").symlink_to(library)
+        command = [str(nvcc), str(source), "-o", str(made), f"-L{folder}", *arguments]
         environment = {**os.environ, "TMPDIR": folder}
         try:
             done = subprocess.run(
