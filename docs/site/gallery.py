@@ -37,7 +37,7 @@ def gallery(folder: Path) -> None:
         found = [api.predict(case) for case in api.cases(work, [api.machine(GPU)])]
         markup = page(report_document(found, predict_document(found)))
         write_into(folder, {f"{name}.html": markup.encode()})
-        print(f"{name}: {found[0]}", file=sys.stderr)
+        print(folder / f"{name}.html")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def test_metrics_agree_with_each_other(document, looping):
 
 
 def test_other_models_tell_nothing_of_warps(looping):
-    plain = explain_document(kc.predict(looping.case))
+    plain = explain_document(kc.predict(looping.case, "volkov"))
     assert plain.simulated is None
     assert all(line.stalls is None for line in plain.lines)
     assert all(instruction.stalls is None for instruction in plain.instructions)

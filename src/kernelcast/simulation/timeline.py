@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,16 +50,22 @@ class WarpTimeline:
 
 def warp_timelines(found: Simulated) -> tuple[WarpTimeline, ...]:
     """The timeline of every warp of which something was noted, in the order of SMs and blocks."""
+    return tuple(_timelines(found))
+
+
+def _timelines(found: Simulated) -> Iterator[WarpTimeline]:
+    """The same, each made when it is asked for: there may be thousands."""
     events = found.events
     if not len(events):
-        return ()
+        return
     order = np.lexsort((events["cycle"], events["warp"], events["block"], events["sm"]))
     events = events[order]
     same = np.ones(len(events) - 1, np.bool_)
     for name in ("sm", "block", "warp"):
         same &= np.diff(events[name]) == 0
     parts = np.split(events, np.flatnonzero(~same) + 1)
-    return tuple(_timeline(part, int(found.times[part[0]["block"], 0])) for part in parts)
+    for part in parts:
+        yield _timeline(part, int(found.times[part[0]["block"], 0]))
 
 
 def _timeline(events: NDArray[np.void], begins: int) -> WarpTimeline:
@@ -67,10 +73,9 @@ def _timeline(events: NDArray[np.void], begins: int) -> WarpTimeline:
     issues = []
     for event in events:
         told = {name: int(event[name]) for name in _FIELDS}
-        issued = IssuedInstruction(**told, not_selected=0)
-        turn = issued.cycle - before - issued.cycles
-        issues.append(replace(issued, not_selected=turn))
-        before = issued.cycle
+        turn = told["cycle"] - before - told["waited"] - told["throttled"] - told["held"] - 1
+        issues.append(IssuedInstruction(**told, not_selected=turn))
+        before = told["cycle"]
     sm, scheduler, block, warp = (int(first[n]) for n in ("sm", "scheduler", "block", "warp"))
     return WarpTimeline(sm, scheduler, block, warp, tuple(issues))
 
@@ -80,10 +85,10 @@ def loop_iteration(kernel: Kernel, found: Simulated) -> WarpTimeline | None:
 
     A whole warp's timeline where the kernel has no loop; None where nothing of it was noted.
     """
-    warps = warp_timelines(found)
+    warps = _timelines(found)
     loop = _longest_loop(kernel, found)
-    if not warps or loop is None:
-        return warps[0] if warps else None
+    if loop is None:
+        return next(warps, None)
     inside = {i for b in loop.blocks for i in range(kernel.blocks[b].start, kernel.blocks[b].end)}
     for warp in warps:
         begins = _header_places(kernel, loop, warp.issues)
