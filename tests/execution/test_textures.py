@@ -261,7 +261,7 @@ def test_beyond_the_edge_of_a_surface(kernel_of, executor):
     assert np.array_equal(out[:32], at.clip(0, 19))
     assert np.array_equal(out[32:], np.where((at >= 0) & (at < 20), at, 0))
     assert np.array_equal(memory.array("s"), np.arange(8, 28))
-    with pytest.raises(MemoryFaultError):
+    with pytest.raises(MemoryFaultError, match="outside of every texture and surface"):
         run(kernel_of("beyond"), executor, "1", "32", "s=f32[20] arange surface()")
 
 

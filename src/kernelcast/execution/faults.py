@@ -11,6 +11,7 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space
+from kernelcast.isas.ptx.parameters import BY_COORDINATES
 
 _MISALIGNED = "is not aligned to"
 _NOUNS = {OpClass.LOAD: "load", OpClass.STORE: "store", OpClass.ATOMIC: "atomic operation"}
@@ -64,6 +65,10 @@ def memory_fault(
     size = instruction.access_bytes
     access = f"{_NOUNS.get(instruction.op_class, 'access')} of {size} bytes at {address:#x}"
     what, hint = _reason(memory, instruction, space, offset, size)
+    whole = kernel.instructions[instruction.index : instruction.index + 1]
+    if any(i.opcode in BY_COORDINATES for i in whole):
+        what = "is outside of every texture and surface"
+        hint = "give one, such as f32[h, w] texture(); x of a surface counts bytes"
     kind = MisalignedError if what.startswith(_MISALIGNED) else MemoryFaultError
     return kind(
         f"{access} {what}", where=place(kernel, launch, instruction, block, thread), hint=hint

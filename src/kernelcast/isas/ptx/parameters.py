@@ -9,6 +9,9 @@ from kernelcast.isas.ptx.declarations import Declaration, align_up
 
 _POINTER_BYTES = 8
 
+BY_COORDINATES = ("tex", "suld", "sust")
+"""Opcodes of reads and writes of textures and surfaces."""
+
 
 def place_parameters(
     formals: tuple[Declaration, ...], instructions: Iterable[Instruction]
@@ -42,7 +45,7 @@ def _used_as_address(instructions: Iterable[Instruction]) -> set[str]:
     origin: dict[Register, str] = {}
     found: set[str] = set()
     for instruction in instructions:
-        if instruction.opcode in ("tex", "suld", "sust"):
+        if instruction.opcode in BY_COORDINATES:
             continue  # what they are given is no address
         for operand in instruction.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register):
