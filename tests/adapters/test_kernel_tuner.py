@@ -125,13 +125,20 @@ def test_dynamic_shared_memory_and_what_does_not_fit():
     assert {type(r["__error__"]).__name__ for r in results} == {"RuntimeFailedConfig"}
 
 
+def test_values_of_constant_variables():
+    source = "__constant__ float factors[2];\n" + SOURCE.replace("a * x", "factors[1] * x")
+    factors = np.array([7, 5], np.float32)
+    results, _ = tuned(source, cmem_args={"factors": factors}, answer=[None, 5 * X, None, None])
+    assert len(results) == 2
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
         ({"lang": "OpenCL"}, InputError, "lang: kernels in OpenCL are not forecast"),
         ({"gpu": "h100-smx"}, NotFoundError, "did you mean h100-sxm"),
         ({"source": SOURCE.replace("a * x", "nothing * x")}, CompileError, "nothing"),
-        ({"cmem_args": {"c": np.zeros(3)}}, UnsupportedError, "values of __constant__ variables"),
+        ({"cmem_args": {"c": np.zeros(3)}}, InputError, "c"),
         ({"texmem_args": {"t": np.zeros(3)}}, UnsupportedError, "textures"),
         ({"arguments": ["x", *GIVEN[1:]]}, TypeError, "argument|str"),
     ],

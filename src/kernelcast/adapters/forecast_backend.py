@@ -18,6 +18,7 @@ from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.forecasting.build import chosen_isa, executable_kernel, module_of
 from kernelcast.frontends.loading import LoadedModule
+from kernelcast.ir import Argument
 from kernelcast.machines.machine import Machine
 from kernelcast.version import VERSION
 
@@ -80,6 +81,7 @@ class ForecastBackend(GPUBackend):  # type: ignore[misc]
             build.isa,
         )
         self._smem_bytes = 0
+        self._symbols: Mapping[str, Argument] = {}
         self._forecasts: dict[tuple[object, ...], Forecast] = {}
         self._launched: tuple[LoadedModule, Launch] | None = None
         self._image: Mapping[str, bytes] | None = None
@@ -106,7 +108,7 @@ class ForecastBackend(GPUBackend):  # type: ignore[misc]
         """The code of a configuration."""
         text = kernel_instance.kernel_string.encode("utf-8", "surrogateescape")
         name = kernel_instance.name
-        self._smem_bytes = 0
+        self._smem_bytes, self._symbols = 0, {}
         module = module_of(text, f"{name}.cu", self.chip, [name], self._build)
         module.kernel(name)  # a name that is not there is an error now
         self._kernel = name
@@ -127,6 +129,7 @@ class ForecastBackend(GPUBackend):  # type: ignore[misc]
             args={given.label: given.value for given in gpu_args},
             smem_bytes=self._smem_bytes,
             kernel=self._kernel,
+            symbols=self._symbols,
         )
         self._launched, self._image = (func, launch), None
         code = func.kernel(self._kernel)
@@ -155,9 +158,9 @@ class ForecastBackend(GPUBackend):  # type: ignore[misc]
         """Dynamic shared memory of the launches that follow, in bytes."""
         self._smem_bytes = int(smem_args["size"])
 
-    def copy_constant_memory_args(self, cmem_args: object) -> None:
-        """Refused: values of `__constant__` variables cannot be given yet."""
-        raise UnsupportedError("cmem_args, values of __constant__ variables", where=self.name)
+    def copy_constant_memory_args(self, cmem_args: Mapping[str, Any]) -> None:
+        """Values of `__constant__` variables in the launches that follow."""
+        self._symbols = {name: argument(value, name) for name, value in cmem_args.items()}
 
     def copy_texture_memory_args(self, texmem_args: object) -> None:
         """Refused: textures cannot be given yet."""
