@@ -18,8 +18,8 @@ from kernelcast.models import load_model
 from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
 from kernelcast.validation.measured import Choice
 from kernelcast.validation.programs import (
-    Limits,
-    _Made,
+    ProgramLimits,
+    _LaunchMade,
     _main_and_options,
     _matched,
     validate_programs,
@@ -29,8 +29,8 @@ PROGRAMS = Path(__file__).parents[1] / "devices" / "programs"
 NONE = LaunchForecast((1.0,), ())
 
 
-def launched(kernel: str, blocks: int) -> _Made:
-    return _Made(Launch((blocks, 1, 1), (64, 1, 1), kernel=kernel), NONE)
+def launched(kernel: str, blocks: int) -> _LaunchMade:
+    return _LaunchMade(Launch((blocks, 1, 1), (64, 1, 1), kernel=kernel), NONE)
 
 
 def observed(signature: str, blocks: int) -> Observation:
@@ -108,7 +108,7 @@ def test_what_a_program_launches_is_compared(times):
         load_machine("a100-sxm-80gb"),
         load_model("volkov"),
         Choice(),
-        limits=Limits(launches=2),
+        limits=ProgramLimits(launches=2),
     )
     (comparison,) = answer.scores["volkov"].comparisons
     assert (comparison.kernel, comparison.measured_s) == ("adding/add", 1e-3)

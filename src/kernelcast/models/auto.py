@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcast.errors import MissingNumberError, UnsupportedError
+from kernelcast.machines.compared import is_before_compared
 from kernelcast.models.teg import Teg
 from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.models.terms.trust import trusted
 from kernelcast.models.volkov import Volkov
-
-_PLAYED_FROM = (7, 0)
-"""The least compute capability of which simulated launches were compared with measured ones."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Auto:
             If the machine lacks what the bounds need.
         """
         bounds = Volkov().predict(case)
-        if case.machine.compute_capability < _PLAYED_FROM:
+        if is_before_compared(case.machine):
             return replace(trusted(bounds), model=self)
         try:
             played = Teg(self.instructions).predict(case)

@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kernelcast.machines.compared import is_measured
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.terms.trust import FITTED, Factors, is_measured
+from kernelcast.models.terms.trust import FITTED, Factors
 from kernelcast.validation.accuracy import Comparison, nearest_rank
 from kernelcast.validation.public import SetAccuracy
 

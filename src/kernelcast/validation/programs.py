@@ -40,7 +40,7 @@ _SOURCES = (".cu", ".cpp", ".cc", ".c")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProgramLimits:
     """When a program has told enough: after so many launches, seconds in all, or instructions of
     one launch."""
 
@@ -54,7 +54,7 @@ class _EnoughError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _LaunchMade:
     """A launch that a program made on the virtual GPU."""
 
     launch: Launch
@@ -65,8 +65,8 @@ class _Made:
 class _Watched(Forecasts):
     """Forecasts that are kept in order, and end the program when there are enough."""
 
-    limits: Limits = Limits()
-    made: list[_Made] = field(default_factory=list)
+    limits: ProgramLimits = ProgramLimits()
+    made: list[_LaunchMade] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     def of(
@@ -77,7 +77,7 @@ class _Watched(Forecasts):
         if late or len(self.made) >= self.limits.launches:
             raise _EnoughError
         found = super().of(kernel, launch, arguments, prepared)
-        self.made.append(_Made(launch, found))
+        self.made.append(_LaunchMade(launch, found))
         return found
 
 
@@ -88,11 +88,11 @@ class _Runner:
     sources: Path
     chip: Machine
     model: Model
-    limits: Limits
+    limits: ProgramLimits
     sampling: Sampling
     cache: Cache | None
 
-    def launches(self, name: str, arguments: str) -> list[_Made]:
+    def launches(self, name: str, arguments: str) -> list[_LaunchMade]:
         """The launches that a program makes, until there are enough."""
         folder = _folder(self.sources, name)
         shim = libraries()
@@ -132,7 +132,7 @@ def validate_programs(
     model: Model,
     choice: Choice,
     *,
-    limits: Limits | None = None,
+    limits: ProgramLimits | None = None,
     sampling: Sampling | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -149,7 +149,7 @@ def validate_programs(
         if name not in known:
             raise NotFoundError("program", name, known, where=str(file))
     names = choice.only or drawn_of([*known], choice.count)
-    runner = _Runner(sources, chip, model, limits or Limits(), sampling or Sampling(), cache)
+    runner = _Runner(sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache)
     comparisons: list[Comparison] = []
     pairs: list[tuple[Observation, Case]] = []
     missing: list[str] = []
@@ -253,13 +253,13 @@ def _flags(makefile: str, kind: str) -> Iterator[str]:
 
 
 def _matched(
-    wanted: Sequence[Observation], made: Sequence[_Made]
-) -> Iterator[tuple[Observation, list[_Made]]]:
+    wanted: Sequence[Observation], made: Sequence[_LaunchMade]
+) -> Iterator[tuple[Observation, list[_LaunchMade]]]:
     """Every observation with the launches that are it: of the same kernel, grid and block.
 
     Instances of a template that are launched alike are told apart by their order.
     """
-    instances: dict[tuple[str, Extent, Extent], dict[str, list[_Made]]] = {}
+    instances: dict[tuple[str, Extent, Extent], dict[str, list[_LaunchMade]]] = {}
     for each in made:
         launch = each.launch
         key = kernel_name(launch.kernel), launch.grid, launch.block
@@ -274,7 +274,7 @@ def _matched(
 
 
 def _comparison(
-    at: int, one: Observation, launches: Sequence[_Made], predictions: Sequence[Prediction]
+    at: int, one: Observation, launches: Sequence[_LaunchMade], predictions: Sequence[Prediction]
 ) -> Comparison:
     """The mean of the launches' forecasts beside the median of the repeats."""
 

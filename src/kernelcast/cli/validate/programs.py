@@ -86,7 +86,7 @@ def command(
     from kernelcast.reporting.documents.measured import measured_document
     from kernelcast.toolchain.cache import Cache
     from kernelcast.validation.measured import Choice
-    from kernelcast.validation.programs import Limits, validate_programs
+    from kernelcast.validation.programs import ProgramLimits, validate_programs
 
     chosen = models.models()
     if len(chosen) > 1:
@@ -99,7 +99,7 @@ def command(
             chip,
             chosen[0],
             Choice(count, least_us * 1e-6, only),
-            limits=Limits(launches, seconds),
+            limits=ProgramLimits(launches, seconds),
             sampling=sampling.sampling(),
             cache=Cache(),
             progress=progress,

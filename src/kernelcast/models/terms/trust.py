@@ -15,13 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelcast.machines.machine import Machine
+from kernelcast.machines.compared import is_compared, is_measured
 from kernelcast.models.terms.base import Prediction
-
-TELLING = "latency.dram_spread"
-"""A number that a chip has once all of `kernelcast measure` was run on it."""
-COMPARED = frozenset(((7, 0), (7, 5), (8, 0), (8, 6), (9, 0)))
-"""Compute capabilities of the chips on which launches were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +36,6 @@ FITTED: Mapping[tuple[str, bool], Factors] = {
 """By model, and whether the chip's numbers were measured by `kernelcast measure`."""
 
 
-def is_measured(machine: Machine) -> bool:
-    """Whether the numbers of this very chip were measured by `kernelcast measure`."""
-    quantity = machine.quantities.get(TELLING)
-    return quantity is not None and quantity.kind == "measured"
-
-
 def trusted(prediction: Prediction) -> Prediction:
     """The same with the interval that its model has earned on such a chip, and what it rests on."""
     machine = prediction.case.machine
@@ -56,7 +45,7 @@ def trusted(prediction: Prediction) -> Prediction:
         "the interval is to hold nine of ten launches, as it did of those compared on chips "
         + ("that were measured as this one was" if measured else "not measured from end to end")
     ]
-    if machine.compute_capability not in COMPARED:
+    if not is_compared(machine):
         major, minor = machine.compute_capability
         notes.append(
             "outside what was validated: no launch was compared on a chip of compute capability "
