@@ -47,6 +47,9 @@ def grids(body: str, parameters: str = "int n, int m, float *restrict x") -> lis
         ("for (int i = 0; i < n; i++) if (i >= 5) x[i] = x[4];", ["i"]),
         ("for (int i = 0; i < n; i++) if (i >= 4) x[i] = x[4];", []),
         ("for (int i = 0; i < n; i++) x[i] = i < 3 ? x[i] : x[2];", []),
+        # A variable stands for its value, unless its type cuts that.
+        ("for (int i = 0; i < n; i++) { int k = i + 1; x[k] = x[k] + k; }", ["i"]),
+        ("for (int i = 0; i < n; i++) { unsigned char k = i; x[k] = 0; }", []),
         # Triangles, steps, loops that go down.
         ("for (int i = 0; i < n; i++) for (int j = i; j < n; j++) x[i * n + j] = 0;", ["ij"]),
         ("for (int i = n - 1; i >= 0; i -= 2) x[i] = x[i + 1];", ["i"]),

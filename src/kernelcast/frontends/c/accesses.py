@@ -248,11 +248,15 @@ class _Walker:
             self._private.add(node.name)
         else:
             self._private.discard(node.name)
-            if node.init is not None:
+            words = getattr(node.type.type, "names", [])
+            if node.init is not None and not _NARROW & set(words):
                 self._set(node.name, node.init)
 
     def _set(self, variable: str, value: Node) -> None:
-        if variable in self._once:
+        """Take a variable for the value it is given, if it has no other and holds all of it."""
+        declared = self.around.types.get(variable)
+        holds = declared is None or not _NARROW & set(declared.scalar.split())
+        if variable in self._once and holds:
             self._values[variable] = self.value(value)
 
     def _pointer(self, variable: str, value: Node, node: Node) -> None:
@@ -469,6 +473,8 @@ class _Walker:
         return all(one in bounded or one not in self.variables for one in value.names)
 
 
+_NARROW = frozenset({"char", "short", "_Bool", "float", "double"})
+"""Words of types that do not hold every `int`."""
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
