@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.errors import KernelcastError
@@ -88,6 +88,14 @@ class Forecasts:
             known.sampled[launch.blocks] = found
         return found
 
+    def kept(self, prediction: Prediction) -> Prediction:
+        """What is kept of a forecast: without the memory, the accesses and the warps behind it.
+
+        A program makes thousands of launches, and these take megabytes of each.
+        """
+        case = replace(prediction.case, run=None, streams=None, earlier=())
+        return replace(prediction, case=case, simulated=None)
+
     def _sampled(self, known: _KnownKernel, launch: Launch, prepared: Prepared) -> LaunchForecast:
         predictions = []
         try:
@@ -104,7 +112,7 @@ class Forecasts:
                     cache=self.cache,
                     caches=self.caches,
                 )
-                predictions += [self.model.predict(case) for case in cases]
+                predictions += [self.kept(self.model.predict(case)) for case in cases]
                 assert memory.undo is not None
                 memory.undo()
         except KernelcastError as error:
