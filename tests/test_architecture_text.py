@@ -47,6 +47,8 @@ MAY_NAME_PTX = (
     "execution/",  # executes steps, which are instructions of PTX
     "analysis/arrays.py",  # follows pointers through steps
     "analysis/global_writes.py",  # looks for atomics of a kind in steps
+    "analysis/warp_values.py",  # evaluates addresses through steps
+    "gating/conditions.py",  # `and`, `or` and `not` of conditions
 )
 MAY_COMPARE_GENERATIONS = (
     "machines/",

@@ -34,7 +34,10 @@ def test_every_set_of_the_table_names_workloads_that_are_there_and_a_known_gpu()
     assert len(sets) > 10
     for one in sets:
         assert one["gpu"] in machine_names()
-        assert ("folder" in one) != ("workload" in one)
+        assert ("folder" in one) + ("workload" in one) + ("ground_truth" in one) == 1
+        if "ground_truth" in one:
+            assert (PUBLIC / one["ground_truth"]).is_file()
+            continue
         named = {path.stem for path in (PUBLIC / one.get("folder", ".")).rglob("*.cu")}
         assert named
         assert set(one.get("without", ())) <= named

@@ -49,7 +49,7 @@ _LEAST_WIDTH, _LEAST_SHAPE = 8, 64
 _CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
 
 
-class Verdict(StrEnum):
+class CodeVerdict(StrEnum):
     """What became of the results of a candidate."""
 
     SAME = "leaves the same in memory"
@@ -71,7 +71,7 @@ class Candidate:
     by: str = ""
     prediction: Prediction | None = None
     refused: str = ""
-    verdict: Verdict | None = None
+    verdict: CodeVerdict | None = None
 
     @property
     def time_s(self) -> float:
@@ -270,7 +270,7 @@ def _chosen(
         case = candidate.prediction.case
         verdict = _compared(advisor, current.case, case)
         candidates[place] = checked = replace(candidate, verdict=verdict)
-        if verdict is Verdict.OTHER:
+        if verdict is CodeVerdict.OTHER:
             continue
         if before is None:
             before = judge.predict(current.case).time_s
@@ -280,15 +280,15 @@ def _chosen(
     return candidates, None, None
 
 
-def _compared(advisor: _Advisor, current: Case, other: Case) -> Verdict:
+def _compared(advisor: _Advisor, current: Case, other: Case) -> CodeVerdict:
     """Execute both launches whole, and look at the arrays that they leave."""
     if max(c.profile.total.thread for c in (current, other)) > _MOST_COMPARED:
-        return Verdict.UNKNOWN
+        return CodeVerdict.UNKNOWN
     try:
         images = [_left_in_memory(advisor, case) for case in (current, other)]
     except KernelcastError:
-        return Verdict.OTHER
-    return Verdict.SAME if images[0] == images[1] else Verdict.OTHER
+        return CodeVerdict.OTHER
+    return CodeVerdict.SAME if images[0] == images[1] else CodeVerdict.OTHER
 
 
 def _left_in_memory(advisor: _Advisor, case: Case) -> dict[str, bytes]:

@@ -27,14 +27,14 @@ class _TimedLaunch(msgspec.Struct, frozen=True):
     registers: int
 
 
-class _Program(msgspec.Struct, frozen=True):
+class _TimedProgram(msgspec.Struct, frozen=True):
     arguments: str
     launches: tuple[_TimedLaunch, ...]
 
 
 class _File(msgspec.Struct, frozen=True):
     device: str
-    programs: Mapping[str, _Program]
+    programs: Mapping[str, _TimedProgram]
 
 
 def recognises(head: str) -> bool:
@@ -52,7 +52,7 @@ def read(text: str) -> Measurements:
     )
 
 
-def _of(name: str, program: _Program) -> Iterator[Observation]:
+def _of(name: str, program: _TimedProgram) -> Iterator[Observation]:
     repeats: dict[tuple[str, Extent, Extent], list[_TimedLaunch]] = {}
     for launch in program.launches:
         repeats.setdefault((launch.kernel, launch.grid, launch.block), []).append(launch)

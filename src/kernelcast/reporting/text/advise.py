@@ -16,10 +16,10 @@ _LEFT = ("block", "grid", "bound by", "")
 
 def render(document: AdviseDocument, *, brief: bool) -> RenderableType:
     """The advice for each launch; unless `brief`, with all candidates."""
-    return spaced([render_advice(result, brief=brief) for result in document.results])
+    return spaced([_render_advice(result, brief=brief) for result in document.results])
 
 
-def render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableType:
+def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableType:
     """The advice for one launch."""
     head = Text.assemble(f"{result.title} on {result.gpu}: ", (result.change, "bold"))
     notes = [_reason(result)]
