@@ -49,6 +49,7 @@ MAY_NAME_PTX = (
     "analysis/global_writes.py",  # looks for atomics of a kind in steps
     "analysis/warp_values.py",  # evaluates addresses through steps
     "gating/conditions.py",  # `and`, `or` and `not` of conditions
+    "pytest_plugin.py",  # the part of a test that is called
 )
 MAY_COMPARE_GENERATIONS = (
     "machines/",
