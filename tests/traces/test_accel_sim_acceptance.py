@@ -92,7 +92,7 @@ def test_what_is_exported_is_accepted_and_whole(tmp_path: Path, target, version)
     trace = read_strictly(tmp_path / "t")
     assert trace.addresses == wanted
     assert trace.head["binary version"] == str(version)
-    assert len(trace.copies) == 5
+    assert len(trace.copies) == 3  # what starts as zeros is copied nowhere
     assert trace.lines == lines
     assert profile_of(open_trace(tmp_path / "t" / "kernelslist.g")).total.warp == trace.lines
     assert bool(remarks) == (target in {"sm_89", "sm_120"})

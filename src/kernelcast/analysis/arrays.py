@@ -216,8 +216,11 @@ class _Origins:
         return _together((frozenset(variables), *origins))
 
     def _parameter(self, step: Instruction) -> _Origin:
-        """What is loaded from the parameters."""
-        address = next(o for o in step.operands if isinstance(o, Address))
+        """What is loaded from the parameters; of a stored kernel, whose operands are text, nothing
+        is known."""
+        address = next((o for o in step.operands if isinstance(o, Address)), None)
+        if address is None:
+            return None
         start = address.offset
         if isinstance(address.base, Symbol):
             start += self._offsets.get(address.base.name, 0) + address.base.offset

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
-from kernelcast.hierarchy.caches.whole_grid import SimulatedGrid
+from kernelcast.hierarchy.caches.whole_grid import SimulatedGrid, moved_sectors
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.profiling.profile import Floats
 
@@ -42,10 +42,14 @@ def resized(grid: SimulatedGrid, simulated: MemorySystem, system: MemorySystem) 
     dirtied = was["dirtied"] + l2.dirtied_at(l2_new) - l2.dirtied_at(l2_old)
     new["dirtied"] = np.maximum(0, dirtied)
     left = grid.left_dirty * system.l2_sectors / simulated.l2_sectors
+    # What a span moves at the least grows as what all move does; of one span that is the same.
+    moved, moves = moved_sectors(was), moved_sectors(new)
+    least = round(grid.least_moved * moves / moved, 6) if moved else 0.0
     return replace(
         grid,
         totals=new,
-        filled=grid.least_moved >= system.l2_sectors * grid.share,
+        filled=least >= system.l2_sectors * grid.share,
+        least_moved=least,
         left_dirty=min(left, float(new["dirtied"].sum())),
     )
 

@@ -96,8 +96,8 @@ def simulate(
         *before, counted = counts
         for name in _TOTALS.names or ():
             totals[name] += weight * counted[name]
-        moved.append(_moved(counted) / (span.end - span.counted))
-        seen.append(sum(map(_moved, before if number else [counted])))
+        moved.append(moved_sectors(counted) / (span.end - span.counted))
+        seen.append(sum(map(moved_sectors, before if number else [counted])))
     share = system.l2.sets / whole.l2.sets
     grid = SimulatedGrid(
         totals=totals,
@@ -114,7 +114,7 @@ def simulate(
     return grid, caches
 
 
-def _moved(counts: NDArray[np.void]) -> float:
+def moved_sectors(counts: NDArray[np.void]) -> float:
     """Sectors that came into the L2 cache or were written in it."""
     return float(sum(counts[name].sum() for name in ("first_reads", "again_reads", "dirtied")))
 
