@@ -168,6 +168,14 @@ def test_an_interrupt_ends_the_program_and_shows_what_it_did(built):
     assert json.loads(out)["exit_status"] == 130
 
 
+def test_a_launch_ends_with_the_program_that_waits_for_it(built):
+    killed = ["timeout", "--signal=KILL", "4", str(built("endless"))]
+    call = [sys.executable, "-m", "kernelcast", "run", "--json", *A100, *killed]
+    run = subprocess.run(call, capture_output=True, timeout=300)
+    assert run.returncode == 128 + 9
+    assert json.loads(run.stdout)["kernels"] == []
+
+
 def test_a_program_with_the_static_runtime_is_told_how_to_link(ended, built, tmp_path):
     program = tmp_path / "static"
     source = PROGRAMS / "vector_add.cu"

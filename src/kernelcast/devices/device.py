@@ -57,18 +57,23 @@ class _Function:
 
 @dataclass
 class Process:
-    """What one process of the program holds: modules and functions by number, and its clock."""
+    """What one process of the program holds: modules and functions by number, and its clock.
+
+    `watch` raises where the process no longer waits for its launch.
+    """
 
     modules: list[ProgramModule] = field(default_factory=list)
     functions: list[_Function] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
+    watch: Callable[[], None] = lambda: None
 
 
 @dataclass
 class VirtualGpu:
     """A GPU that executes what it is asked for; the first of `machines`.
 
-    Launches are forecast for all of them. `say` is told what goes wrong on the device.
+    Launches are forecast for all of them. `say` is told what goes wrong on the device. `watch` is
+    called now and then while a kernel runs; what it raises ends the launch.
     """
 
     machines: Sequence[Machine]
@@ -77,6 +82,7 @@ class VirtualGpu:
     threads: int | None = None
     budget: int | None = None
     say: _Say = _to_standard_error
+    watch: Callable[[], None] = lambda: None
     record: ProgramRecord = field(default_factory=ProgramRecord)
 
     def __post_init__(self) -> None:
@@ -190,9 +196,20 @@ class VirtualGpu:
             return self._refusal(launch), b""
         forecast = self._forecast(function, launch, request[_LAUNCH.size :])
         started = time.perf_counter()
+
+        def watch(_done: float) -> None:
+            process.watch()
+            self.watch()
+
         try:
             done = execute(
-                kernel, launch, memory, threads=self.threads, budget=self.budget, cache=self.cache
+                kernel,
+                launch,
+                memory,
+                threads=self.threads,
+                budget=self.budget,
+                cache=self.cache,
+                progress=watch,
             )
         except UnsupportedError as error:
             self._failed(function, error)

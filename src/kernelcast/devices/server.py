@@ -76,7 +76,21 @@ class _Connection:
 
     device: VirtualGpu
     socket: socket.socket
-    process: Process = field(default_factory=Process)
+    process: Process = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.process = Process(watch=self._check_open)
+
+    def _check_open(self) -> None:
+        """_GoneError where the process has ended while it waited for an answer."""
+        try:
+            is_open = bool(self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            is_open = True
+        except ConnectionError:
+            is_open = False
+        if not is_open:
+            raise _GoneError
 
     def greet(self) -> None:
         """Hand over the file of the memory."""

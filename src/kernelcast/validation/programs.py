@@ -73,12 +73,17 @@ class _Watched(Forecasts):
         self, kernel: object, launch: Launch, arguments: object, prepared: Prepared
     ) -> LaunchForecast:
         """As any forecast; _EnoughError where none is wanted any more."""
-        late = time.monotonic() - self.started > self.limits.seconds
-        if late or len(self.made) >= self.limits.launches:
+        self.check_time()
+        if len(self.made) >= self.limits.launches:
             raise _EnoughError
         found = super().of(kernel, launch, arguments, prepared)
         self.made.append(_LaunchMade(launch, found))
         return found
+
+    def check_time(self) -> None:
+        """_EnoughError where the program has had its seconds."""
+        if time.monotonic() - self.started > self.limits.seconds:
+            raise _EnoughError
 
     def kept(self, prediction: Prediction) -> Prediction:
         """All of it: counters are read off the few launches that are compared."""
@@ -119,6 +124,7 @@ class _Runner:
             self.sampling.threads,
             self.limits.instructions,
             say=lambda text: None,
+            watch=watched.check_time,
         )
         with _as_file(made, name) as path, suppress(_EnoughError):
             # What a program does between its launches may take longer than they do.
