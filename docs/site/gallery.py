@@ -8,7 +8,7 @@ from kernelcast import api
 from kernelcast.files import write_into
 from kernelcast.frontends.workloads import Workload
 from kernelcast.reporting.documents.predict import predict_document
-from kernelcast.reporting.documents.report import report_document
+from kernelcast.reporting.documents.report import background, report_document
 from kernelcast.reporting.html import page
 from kernelcast.suite.registry import kernel_named
 from kernelcast.suite.table import Scale
@@ -35,7 +35,8 @@ def gallery(folder: Path) -> None:
     """Forecast every kernel, and write its page below the folder."""
     for name, work in workloads():
         found = [api.predict(case) for case in api.cases(work, [api.machine(GPU)])]
-        markup = page(report_document(found, predict_document(found)))
+        told = [background(one) for one in found]
+        markup = page(report_document(found, predict_document(found), told))
         write_into(folder, {f"{name}.html": markup.encode()})
         print(folder / f"{name}.html")
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
+from kernelcast.exploration.gains import Gain, WhatIf
 from kernelcast.ir import Location
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.reporting.documents.base import as_json
@@ -20,13 +21,22 @@ from kernelcast.reporting.documents.compare import compare_document
 from kernelcast.reporting.documents.explain import ExplainDocument, explain_document
 from kernelcast.reporting.documents.next_steps import USUAL
 from kernelcast.reporting.documents.predict import predict_document
-from kernelcast.reporting.documents.report import ReportDocument, page_of, report_document
+from kernelcast.reporting.documents.report import (
+    Background,
+    ReportDocument,
+    background,
+    page_of,
+    report_document,
+)
 from kernelcast.reporting.documents.result import result
+from kernelcast.reporting.documents.simulated import SimulatedPart
 from kernelcast.reporting.documents.sources import ShownFile, TextLine
+from kernelcast.reporting.documents.what_if import what_if_result
 from kernelcast.reporting.figures import grouped, percent, seconds
 from kernelcast.reporting.html import page
 from kernelcast.reporting.html.words import view_markup
 from kernelcast.reporting.layout import bullets, columns, facts, section, spaced
+from kernelcast.simulation.removals import Removal
 
 EVIL = "</code></script><script>alert(1)</script><img src=x onerror=alert(2)>\" ' & <<<"
 VOID = {"meta", "link", "br", "img"}
@@ -273,3 +283,49 @@ def test_results_carry_their_meaning(prediction):
     words = words_of(page(page_of([explain_document(prediction)])))
     meaning = result(prediction).meaning
     assert meaning[1:] in words
+
+
+def test_the_first_line_says_time_interval_bottleneck_and_model(prediction):
+    told = replace(prediction, low_s=4e-6, high_s=7e-6)
+    words = words_of(page(report_document([told], predict_document([told]))))
+    label = result(told).model_label
+    line = f"5.00 us (4.00 us to 7.00 us), bound by {told.bottleneck}, by the {label} model"
+    assert words.index(line) < words.index("What to do")
+
+
+def test_the_first_line_of_several_says_the_interval_of_the_fastest(prediction, elsewhere):
+    told = [replace(p, low_s=p.time_s / 2, high_s=2 * p.time_s) for p in (prediction, elsewhere)]
+    words = words_of(page(report_document(told, predict_document(told))))
+    first = min(told, key=lambda p: p.time_s)
+    assert first.low_s is not None
+    assert first.high_s is not None
+    line = f"{seconds(first.low_s)} to {seconds(first.high_s)} on {first.case.machine.name}, by the"
+    assert words.index(line) < words.index("Side by side")
+
+
+def test_the_background_of_a_result(prediction):
+    told = background(prediction)
+    assert told.costs is None, "nothing was simulated"
+    words = words_of(page(report_document([prediction], predict_document([prediction]), [told])))
+    machine = prediction.case.machine
+    assert "dram.bandwidth" in told.numbers
+    for path, number in told.numbers.items():
+        assert path in words
+        assert number.source == machine.quantities[path].source
+        assert number.source in words
+    assert "this launch was not simulated" in words
+
+
+def test_what_bottlenecks_cost_is_on_the_page(prediction):
+    gains = (
+        Gain((Removal.DRAM_BANDWIDTH,), 2.85e-6, 2.15e-6, Bottleneck.L2_BANDWIDTH),
+        Gain((Removal.TAIL,), 4.99e-6, 0.01e-6, Bottleneck.DRAM_BANDWIDTH),
+    )
+    told = Background({}, what_if_result(WhatIf(prediction, gains)))
+    explained = explain_document(prediction)
+    simulated = msgspec.structs.replace(explained, simulated=SimulatedPart([], {}, None))
+    words = words_of(page(page_of([simulated], backgrounds=[told])))
+    costs = words.partition("simulates more of it")[2].partition("Assumptions")[0]
+    assert "dram-bandwidth 43 % 1.75 x l2 bandwidth" in costs
+    assert "tail" not in costs, "less than a hundredth is noise"
+    assert "Not ranked" in words_of(page(page_of([simulated])))

@@ -56,7 +56,7 @@ def command(
     output: Output,
 ) -> None:
     """Compare GPUs for one FILE, or two versions of a kernel, each in its FILE, on one GPU."""
-    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.cli.studies import backgrounds, forecasts, study
     from kernelcast.reporting.documents.compare import compare_document
     from kernelcast.reporting.documents.predict import predict_document
     from kernelcast.reporting.documents.report import report_document
@@ -70,7 +70,7 @@ def command(
             study(files[0], gpus, source, launch, sampling, output, caches), models, output
         )
         together = predict_document(found)
-        output.show(together, lambda: report_document(found, together))
+        output.show(together, lambda: report_document(found, together, backgrounds(found, output)))
         return
     gpus.machine()
     versions = {
@@ -81,4 +81,4 @@ def command(
         raise InputError("the same file twice", where=files[0], hint="give two versions")
     document = compare_document(versions)
     every = [one for each in versions.values() for one in each]
-    output.show(document, lambda: report_document(every, document))
+    output.show(document, lambda: report_document(every, document, backgrounds(every, output)))

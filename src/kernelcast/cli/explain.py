@@ -58,7 +58,7 @@ def command(
     output: Output,
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
-    from kernelcast.cli.studies import forecasts, study, write_timeline
+    from kernelcast.cli.studies import backgrounds, forecasts, study, write_timeline
     from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
     from kernelcast.reporting.documents.report import page_of
@@ -82,4 +82,4 @@ def command(
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output, caches)[at].profile
     document = explain_document(found, ptx)
-    output.show(document, lambda: page_of([document]))
+    output.show(document, lambda: page_of([document], backgrounds=backgrounds([found], output)))

@@ -52,11 +52,11 @@ def command(
     FILE is CUDA C++, PTX, a workload (TOML) or a trace. The launch is read from the comment block
     at the top of the source, or given by --grid, --block and --arg; a trace holds its own.
     """
-    from kernelcast.cli.studies import copy_plan, forecasts, study, write_timeline
+    from kernelcast.cli.studies import backgrounds, copy_plan, forecasts, study, write_timeline
     from kernelcast.reporting.documents.predict import predict_document
     from kernelcast.reporting.documents.report import report_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
     write_timeline(timeline, found)
     document = predict_document(found, copy_plan(file, source, launch, transfers))
-    output.show(document, lambda: report_document(found, document))
+    output.show(document, lambda: report_document(found, document, backgrounds(found, output)))

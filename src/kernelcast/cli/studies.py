@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernelcast.api import Case, Forecast
     from kernelcast.ir import CopyPlan
     from kernelcast.models.terms.base import Prediction
+    from kernelcast.reporting.documents.report import Background
 
 
 def study(
@@ -131,6 +132,21 @@ def forecasts(cases: Sequence[Case], models: ModelFlags, output: Output) -> list
     if missing and not found:
         raise missing
     return found
+
+
+_MOST_TOLD = 4
+"""Results of a page that get their background, at a second or two each."""
+
+
+def backgrounds(found: Sequence[Prediction], output: Output) -> list[Background]:
+    """What a page tells beside its results; nothing where there are many."""
+    from kernelcast.cli.progress import progress_bar
+    from kernelcast.reporting.documents.report import background
+
+    if len(found) > _MOST_TOLD:
+        return []
+    with progress_bar("ranking bottlenecks", output.quiet) as progress:
+        return [background(one, progress) for one in found]
 
 
 def write_timeline(file: str | None, found: Sequence[Prediction]) -> None:

@@ -46,10 +46,11 @@ def gpu_document(machine: Machine) -> GpuDocument:
         file=machine.file,
         version=machine.version,
         overrides=list(machine.overrides),
-        quantities={path: _quantity(machine.quantities[path]) for path in known},
+        quantities={path: quantity_part(machine.quantities[path]) for path in known},
     )
 
 
-def _quantity(q: Quantity) -> QuantityPart:
+def quantity_part(q: Quantity) -> QuantityPart:
+    """A number in the published form."""
     value = list(q.value) if isinstance(q.value, tuple) else q.value
     return QuantityPart(value, q.unit, q.kind.value, q.source)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from kernelcast.reporting.console import plain_text
-from kernelcast.reporting.documents.compare import CompareDocument
 from kernelcast.reporting.documents.explain import InstructionPart
-from kernelcast.reporting.documents.predict import PredictDocument
+from kernelcast.reporting.documents.gpu import QuantityPart
 from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.figures import digits
 from kernelcast.reporting.text import view
+from kernelcast.reporting.text.gpu import value_words
 from kernelcast.reporting.text.result import access_words, answer, sample_words
 from kernelcast.reporting.text.simulated import stall_words
 
@@ -54,13 +57,13 @@ PROFILER_NAMES: Mapping[str, tuple[str, str]] = {
 
 
 def headline(result: Result) -> str:
-    """The first line of a report: time, interval, what binds."""
-    return answer(result).plain
+    """The first line of a report: time, interval, what binds, which model says so."""
+    return f"{answer(result).plain}, by the {result.model_label} model"
 
 
-def first_words(document: PredictDocument | CompareDocument) -> str:
-    """What several results, or several versions of a kernel, say in one line."""
-    return plain_text(view(document, brief=True), _ANY_WIDTH)
+def first_words(document: Struct) -> str:
+    """What a command answers, in one line."""
+    return " ".join(plain_text(view(document, brief=True), _ANY_WIDTH).split())
 
 
 def longest(results: list[Result]) -> float:
@@ -87,6 +90,12 @@ def conflicts(passes: float, ideal: float) -> str:
     return f"{digits(ratio)}-fold" if ratio >= 1.005 else ""
 
 
+def kinds(numbers: Mapping[str, QuantityPart]) -> str:
+    """`90 measured, 30 stated, 7 assumed`."""
+    counted = Counter(each.kind for each in numbers.values())
+    return ", ".join(f"{count} {kind}" for kind, count in counted.most_common())
+
+
 def extents(sizes: list[int]) -> str:
     """`128 x 128 x 1`."""
     return " x ".join(map(str, sizes))
@@ -104,9 +113,11 @@ FILTERS = (
     access_pattern,
     conflicts,
     extents,
+    kinds,
     heat,
     access_words,
     sample_words,
     stall_words,
+    value_words,
 )
 """Under the names that templates use."""

@@ -29,12 +29,13 @@ def render(document: GpuDocument, *, brief: bool) -> RenderableType:
         for path in paths:
             quantity = document.quantities[path]
             table.add_row(
-                path, _value(quantity), quantity.unit, quantity.kind, Text(quantity.source)
+                path, value_words(quantity), quantity.unit, quantity.kind, Text(quantity.source)
             )
         parts += [Text(""), Text(group, style="bold"), table]
     return Group(*parts)
 
 
-def _value(quantity: QuantityPart) -> str:
+def value_words(quantity: QuantityPart) -> str:
+    """The number, or the numbers of a list."""
     values = quantity.value if isinstance(quantity.value, list) else [quantity.value]
     return ", ".join(grouped(v) if float(v).is_integer() else f"{v:g}" for v in values)
