@@ -112,7 +112,22 @@ class MissingNumberError(KernelcastError):
 
 
 class ExecutionError(KernelcastError):
-    """The kernel itself went wrong while it was executed."""
+    """The kernel itself went wrong while it was executed.
+
+    `at` is which instruction did, by its index, in which block of the grid and which thread of it;
+    None where that was no single thread.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        hint: str = "",
+        at: tuple[int, int, int] | None = None,
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.at = at
 
 
 class MemoryFaultError(ExecutionError):

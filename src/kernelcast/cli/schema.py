@@ -24,11 +24,13 @@ def command(name: str, output: Output) -> None:
     kernelcast schema advise              advise --json
     kernelcast schema gate                gate --json
     kernelcast schema run                 run PROGRAM --json
+    kernelcast schema check               check PROGRAM|FILE --json
     """
     import json
 
     from kernelcast.errors import NotFoundError
     from kernelcast.reporting.documents.advise import advise_schema
+    from kernelcast.reporting.documents.check import check_schema
     from kernelcast.reporting.documents.dvfs import dvfs_schema
     from kernelcast.reporting.documents.explore import explore_schema
     from kernelcast.reporting.documents.gate import gate_schema
@@ -50,6 +52,7 @@ def command(name: str, output: Output) -> None:
         "advise": advise_schema,
         "gate": gate_schema,
         "run": run_schema,
+        "check": check_schema,
     }
     if name not in schemas:
         raise NotFoundError("schema", name, schemas)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kernelcast.checking.checked import check_run
+from kernelcast.checking.written import WrittenBytes
 from kernelcast.devices.attributes import (
     SHARED_PER_BLOCK_OPTIN,
     device_attributes,
@@ -22,8 +24,11 @@ from kernelcast.devices.memory import ROOM_BYTES, DeviceMemory
 from kernelcast.devices.record import CopyKind, LaunchRecord, ProgramRecord, TransferRecord
 from kernelcast.errors import ExecutionError, KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.address_map import GLOBAL_BASE
+from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory, Region, Reservation
+from kernelcast.execution.run import Run
+from kernelcast.execution.trace import Progress
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.launch_limits import check_launch
@@ -35,7 +40,7 @@ Reply = tuple[Code, bytes]
 _Say = Callable[[str], None]
 
 _DONE: Reply = Code.SUCCESS, b""
-_HOST_MEMORY = 1
+_DEVICE_MEMORY, _HOST_MEMORY = 0, 1
 _LAUNCH = struct.Struct("<II3I3IQQII")
 _TRANSFERS = tuple(CopyKind)
 
@@ -55,6 +60,16 @@ class _Function:
         return id(self.module), self.name
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """Where a copy or a fill went."""
+
+    address: int
+    pitch_bytes: int
+    row_bytes: int
+    rows: int
+
+
 @dataclass
 class Process:
     """What one process of the program holds: modules and functions by number, and its clock.
@@ -72,21 +87,24 @@ class Process:
 class VirtualGpu:
     """A GPU that executes what it is asked for; the first of `machines`.
 
-    Launches are forecast for all of them. `say` is told what goes wrong on the device. `watch` is
-    called now and then while a kernel runs; what it raises ends the launch.
+    Launches are forecast for all of them, where there are `forecasts`; or each is checked. `say` is
+    told what goes wrong on the device. `watch` is called now and then while a kernel runs; what it
+    raises ends the launch.
     """
 
     machines: Sequence[Machine]
-    forecasts: Forecasts
+    forecasts: Forecasts | None
     cache: Cache | None = None
     threads: int | None = None
     budget: int | None = None
     say: _Say = _to_standard_error
     watch: Callable[[], None] = lambda: None
     record: ProgramRecord = field(default_factory=ProgramRecord)
+    checks: bool = False
 
     def __post_init__(self) -> None:
         self.memory = DeviceMemory(memory_bytes(self.machine))
+        self.written = WrittenBytes(ROOM_BYTES) if self.checks else None
 
     @property
     def machine(self) -> Machine:
@@ -105,10 +123,14 @@ class VirtualGpu:
         self.record.most_bytes = max(self.record.most_bytes, self.memory.used_bytes)
         if region is None:
             return Code.MEMORY_ALLOCATION, b""
+        if self.written is not None and kind == _DEVICE_MEMORY:
+            self.written.begins_empty(region.address, size_bytes)
         return Code.SUCCESS, struct.pack("<Q", region.address)
 
     def free(self, address: int) -> Reply:
         """Give an allocation back."""
+        if self.written is not None:
+            self.written.forget(address)
         return (Code.SUCCESS if self.memory.free(address) else Code.INVALID_VALUE), b""
 
     def memory_info(self) -> Reply:
@@ -163,9 +185,12 @@ class VirtualGpu:
             blocks = 0
         return Code.SUCCESS, struct.pack("<i", blocks)
 
-    def moved(self, process: Process, kind: CopyKind, size_bytes: int, stream: int) -> None:
+    def moved(self, process: Process, kind: CopyKind, stream: int, to: WrittenRows) -> None:
         """Note a copy or a fill that the program has done."""
-        seconds = 0.0
+        seconds, size_bytes = 0.0, to.row_bytes * to.rows
+        if self.written is not None and kind is not CopyKind.HOST_TO_HOST:
+            for row in range(to.rows):
+                self._fill(to.address + row * to.pitch_bytes, to.row_bytes)
         if kind is not CopyKind.HOST_TO_HOST:
             over_bus = kind in (CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST)
             passes = 2 if kind is CopyKind.DEVICE_TO_DEVICE else 1
@@ -194,13 +219,17 @@ class VirtualGpu:
         except LaunchError as error:
             self._failed(function, error)
             return self._refusal(launch), b""
-        forecast = self._forecast(function, launch, request[_LAUNCH.size :])
-        started = time.perf_counter()
 
         def watch(_done: float) -> None:
             process.watch()
             self.watch()
 
+        if self.checks:
+            blocks = all_blocks(launch.blocks)
+            run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
+            return self._checked(function, run, watch)
+        forecast = self._forecast(function, launch, request[_LAUNCH.size :])
+        started = time.perf_counter()
         try:
             done = execute(
                 kernel,
@@ -231,6 +260,24 @@ class VirtualGpu:
         )
         self.record.end_s = max(self.record.end_s, process.clock.end_s)
         return _DONE
+
+    def _checked(self, function: _Function, run: Run, watch: Progress) -> Reply:
+        """Execute a launch and check it."""
+        try:
+            checked = check_run(run, self.written, watch)
+        except UnsupportedError as error:
+            self._failed(function, error)
+            return Code.NOT_SUPPORTED, b""
+        self.record.checked.append(checked)
+        if checked.error is None:
+            return _DONE
+        self.say(f"{code_of(checked.error).title}: {checked.error}")
+        return Code.SUCCESS, struct.pack("<i", code_of(checked.error))
+
+    def _fill(self, address: int, size_bytes: int) -> None:
+        """The program has written to its memory."""
+        if self.written is not None and self.memory.region_at(address) is not None:
+            self.written.fill(address, size_bytes)
 
     def leave(self, process: Process) -> None:
         """Give back what a process that has ended holds."""
@@ -264,6 +311,7 @@ class VirtualGpu:
         def prepared(machine: Machine) -> tuple[Kernel, Memory]:
             return self._prepared(function, launch, parameters, machine, self.memory.private)
 
+        assert self.forecasts is not None
         arguments = argument_values(parameters, self.memory.region_at)
         return self.forecasts.of(function.key(), launch, arguments, prepared)
 

@@ -27,6 +27,11 @@ def find_program(name: str) -> Path:
     raise NotFoundError("program", name, beside)
 
 
+def is_program(name: str) -> bool:
+    """Whether a word names what the system can start, and not a source."""
+    return not is_source(name) and shutil.which(name) is not None
+
+
 def is_source(name: str) -> bool:
     """Whether a file is to be compiled first."""
     return Path(name).suffix in _SOURCE_SUFFIXES

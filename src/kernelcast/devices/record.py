@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernelcast.checking.checked import CheckedLaunch
 from kernelcast.devices.forecasts import LaunchForecast
 from kernelcast.ir import Launch
 
@@ -46,11 +47,16 @@ class TransferRecord:
 
 @dataclass
 class ProgramRecord:
-    """All that a program did; `failures` are launches that went wrong, and why."""
+    """All that a program did.
+
+    `failures` are launches that went wrong, and why; `checked` what was found in launches that were
+    to be checked, which are none of `launches`.
+    """
 
     launches: list[LaunchRecord] = field(default_factory=list)
     transfers: list[TransferRecord] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    checked: list[CheckedLaunch] = field(default_factory=list)
     end_s: float = 0.0
     most_bytes: int = 0
     processes: int = 0

@@ -38,6 +38,14 @@ class ProgramRun:
     record: ProgramRecord = field(repr=False)
 
 
+@dataclass(frozen=True)
+class CheckedProgram:
+    """How a program ended whose launches were checked."""
+
+    status: int
+    record: ProgramRecord = field(repr=False)
+
+
 def run_on_device(
     command: Sequence[str],
     machines: Sequence[Machine],
@@ -57,19 +65,48 @@ def run_on_device(
     what cannot be run, ToolError where a compiler is missing, CompileError.
     """
     sampling = sampling or Sampling()
-    folder = libraries()
     forecasts = Forecasts(tuple(machines), model, sampling, caches, cache)
     budget = _BUDGET if sampling.budget is None else sampling.budget
     device = VirtualGpu(tuple(machines), forecasts, cache, sampling.threads, budget)
+    status = _run(device, command, options, output)
+    return ProgramRun(tuple(command), status, tuple(machines), model, device.record)
+
+
+def check_on_device(
+    command: Sequence[str],
+    machine: Machine,
+    *,
+    options: ProgramOptions | None = None,
+    cache: Cache | None = None,
+    budget: int | None = None,
+    output: IO[bytes] | int | None = None,
+) -> CheckedProgram:
+    """Run a program, or a source that is compiled first, and check every launch; none is forecast.
+
+    All else is as for `run_on_device`.
+    """
+    device = VirtualGpu(
+        (machine,), None, cache, budget=_BUDGET if budget is None else budget, checks=True
+    )
+    return CheckedProgram(_run(device, command, options, output), device.record)
+
+
+def _run(
+    device: VirtualGpu,
+    command: Sequence[str],
+    options: ProgramOptions | None,
+    output: IO[bytes] | int | None,
+) -> int:
+    """Let a program run on a device to its end; its exit status."""
+    folder = libraries()
     image = None
     if is_source(command[0]):
-        capabilities = [machine.compute_capability for machine in machines]
+        capabilities = [machine.compute_capability for machine in device.machines]
         source = Path(command[0])
-        image = compile_program(source, capabilities, folder, options=options, cache=cache)
+        image = compile_program(source, capabilities, folder, options=options, cache=device.cache)
     else:
         check_program(find_program(command[0]))
     try:
-        status = run_program(device, command, folder, image=image, output=output)
+        return run_program(device, command, folder, image=image, output=output)
     except KeyboardInterrupt:
-        status = _INTERRUPTED
-    return ProgramRun(tuple(command), status, tuple(machines), model, device.record)
+        return _INTERRUPTED

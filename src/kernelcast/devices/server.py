@@ -21,7 +21,7 @@ from enum import IntEnum, auto
 from pathlib import Path
 from typing import IO, Any
 
-from kernelcast.devices.device import Process, Reply, VirtualGpu
+from kernelcast.devices.device import Process, Reply, VirtualGpu, WrittenRows
 from kernelcast.devices.errors import Code, code_of
 from kernelcast.devices.record import CopyKind
 from kernelcast.errors import InputError, KernelcastError
@@ -163,9 +163,9 @@ class _Connection:
         """What needs no answer."""
         device, clock = self.device, self.process.clock
         if kind in (Request.COPIED, Request.FILLED):
-            size, stream, direction, _ = struct.unpack("<QQII", data)
+            stream, direction, *rows = struct.unpack("<6Q", data)
             transfer = CopyKind.FILL if kind is Request.FILLED else _COPIES[direction]
-            device.moved(self.process, transfer, size, stream)
+            device.moved(self.process, transfer, stream, WrittenRows(*rows))
             return
         numbers = struct.unpack(f"<{len(data) // 8}Q", data)
         match kind:

@@ -71,7 +71,10 @@ def memory_fault(
         hint = "give one, such as f32[h, w] texture(); x of a surface counts bytes"
     kind = MisalignedError if what.startswith(_MISALIGNED) else MemoryFaultError
     return kind(
-        f"{access} {what}", where=place(kernel, launch, instruction, block, thread), hint=hint
+        f"{access} {what}",
+        where=place(kernel, launch, instruction, block, thread),
+        hint=hint,
+        at=(instruction.index, block, thread),
     )
 
 

@@ -304,10 +304,10 @@ static int is_on_device(uint64_t address) {
   return is_of_device(address) && !kc_find(address, &found) && found.kind != KC_HOST_MEMORY;
 }
 
-static void note(uint32_t kind, uint64_t bytes, uint64_t stream, uint32_t direction) {
-  struct { uint64_t bytes, stream; uint32_t direction, reserved; } told =
-      {bytes, stream, direction, 0};
-  tell(kind, &told, sizeof told);
+static void note(uint32_t kind, uint64_t stream, uint64_t direction, uint64_t to, uint64_t pitch,
+                 uint64_t width, uint64_t rows) {
+  uint64_t told[6] = {stream, direction, to, pitch, width, rows};
+  tell(kind, told, sizeof told);
 }
 
 int kc_copy(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch, uint64_t width,
@@ -324,7 +324,8 @@ int kc_copy(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch, 
   }
   for (uint64_t row = 0; row < rows; row++)
     memmove((void *)(to + row * to_pitch), (void *)(from + row * from_pitch), width);
-  note(COPIED, width * rows, stream, (is_on_device(from) ? 2u : 0u) | (is_on_device(to) ? 1u : 0u));
+  uint64_t direction = (is_on_device(from) ? 2u : 0u) | (is_on_device(to) ? 1u : 0u);
+  note(COPIED, stream, direction, to, to_pitch, width, rows);
   return KC_SUCCESS;
 }
 
@@ -341,7 +342,7 @@ int kc_fill(uint64_t to, uint64_t pitch, uint32_t value, int value_bytes, uint64
       for (uint64_t at = 0; at < width; at += (uint64_t)value_bytes)
         memcpy(start + at, &value, (size_t)value_bytes);
   }
-  note(FILLED, width * rows, stream, 0);
+  note(FILLED, stream, 0, to, pitch, width, rows);
   return KC_SUCCESS;
 }
 

@@ -60,4 +60,9 @@ def fault_error(
     if fault not in _REASONS:
         return memory_fault(kernel, launch, memory, at, block, thread, address)
     what, hint = _REASONS[fault]
-    return ExecutionError(what, where=place(kernel, launch, at, block, thread), hint=hint)
+    return ExecutionError(
+        what,
+        where=place(kernel, launch, at, block, thread),
+        hint=hint,
+        at=(at.index, block, thread),
+    )

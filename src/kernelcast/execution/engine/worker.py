@@ -336,13 +336,12 @@ class Worker:
         self._ended.set()
 
     def _finish(self, result: RunResult) -> None:
-        """Hand over the rest of the log, or raise why the compiled code stopped."""
+        """Hand over the rest of the log, and raise why the compiled code stopped early."""
         work = self.work
+        self._flush()
         if result is RunResult.DEADLOCK:
             raise deadlock(work.kernel, self.block)
-        if result is RunResult.DONE:
-            self._flush()
-        elif not work.is_over(self.block):
+        if result is not RunResult.DONE and not work.is_over(self.block):
             raise self._fault()
 
     def _fault(self) -> BaseException:
