@@ -18,7 +18,9 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs Debian's packages chromium and chromium-driver"
 )
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+GROUND_TRUTH = ROOT / "measurements/data/h100-sxm/ground-truth.json.gz"
 COMMANDS = {
     "predict": f"predict {EXAMPLES}/transpose.cu",
     "explain": f"explain {EXAMPLES}/reduction.cu --launch 1 --model teg --gpu rtx-2080-ti",
@@ -26,6 +28,8 @@ COMMANDS = {
     "what-if": f"what-if {EXAMPLES}/transpose.cu --remove dram-bandwidth,tail",
     "curve": f"occupancy-curve {EXAMPLES}/matmul_tiled.cu",
     "validate": "validate latency-hiding --gpu gtx-280 --alpha 0,8,inf",
+    "measured": f"validate ground-truth {GROUND_TRUTH} --gpu h100-sxm --only reduce_tree",
+    "run": f"run {EXAMPLES}/programs/histogram.cu",
 }
 
 
@@ -34,7 +38,10 @@ def pages(tmp_path_factory) -> dict[str, str]:
     """The pages of some commands, as addresses."""
     folder = tmp_path_factory.mktemp("pages")
     for name, command in COMMANDS.items():
-        assert main([*command.split(), "--quiet", "--html", str(folder / f"{name}.html")]) == 0
+        verb, *rest = command.split()
+        # What follows the program of `run` is the program's.
+        options = ["--quiet", "--html", str(folder / f"{name}.html")]
+        assert main([verb, *options, *rest] if verb == "run" else [verb, *rest, *options]) == 0
     return {name: (folder / f"{name}.html").as_uri() for name in COMMANDS}
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kernelcast.reporting.documents.base import Natural, NotNegative
 from kernelcast.reporting.documents.counters import CounterPart, counter_parts
-from kernelcast.validation.accuracy import Comparison
+from kernelcast.reporting.documents.measured_launch import MeasuredLaunch, measured_launch
 from kernelcast.validation.measured import MeasuredSet, Score
 
 
@@ -17,17 +17,6 @@ class SameRegisters(Struct, frozen=True):
 
     known: Natural
     same: Natural
-
-
-class MeasuredLaunch(Struct, frozen=True):
-    """One launch; `place` is where the file has it, `ratio` predicted over measured time."""
-
-    kernel: str
-    place: Natural
-    launch: str
-    predicted_s: NotNegative
-    measured_s: NotNegative
-    ratio: NotNegative
 
 
 class MeasuredModel(Struct, frozen=True):
@@ -91,10 +80,6 @@ def _model(score: Score) -> MeasuredModel:
         tau=score.tau,
         regret=score.regret,
         coverage=score.coverage,
-        launches=[_launch(c) for c in score.comparisons],
-        worst=[_launch(c) for c in score.worst],
+        launches=[measured_launch(c) for c in score.comparisons],
+        worst=[measured_launch(c) for c in score.worst],
     )
-
-
-def _launch(c: Comparison) -> MeasuredLaunch:
-    return MeasuredLaunch(c.kernel, c.configuration, c.launch, c.predicted_s, c.measured_s, c.ratio)

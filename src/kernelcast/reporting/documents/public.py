@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from kernelcast.reporting.documents.base import Natural, NotNegative
+from kernelcast.reporting.documents.measured_launch import MeasuredLaunch, measured_launch
 from kernelcast.validation.intervals import IntervalScore, interval_scores
+from kernelcast.validation.measured import Score
 from kernelcast.validation.public import SetAccuracy
 
 
@@ -27,6 +29,21 @@ class AccuracyRow(Struct, frozen=True):
     regret: float | None
     coverage: NotNegative | None
     missing: list[str]
+    compared: list[MeasuredLaunch]
+    worst: list[MeasuredLaunch]
+
+
+class AccuracyTotal(Struct, frozen=True):
+    """What one model's predictions of all sets are worth, every launch alike; see
+    `MeasuredModel`."""
+
+    model: str
+    launches: Natural
+    median_error: NotNegative
+    mean_error: NotNegative
+    error_90: NotNegative
+    ratio: NotNegative
+    coverage: NotNegative | None
 
 
 class IntervalRow(Struct, frozen=True):
@@ -46,12 +63,14 @@ class IntervalRow(Struct, frozen=True):
 
 
 class PublicDocument(Struct, frozen=True):
-    """All that `validate public --json` prints; `intervals` for models that forecasts rest on."""
+    """All that `validate public --json` prints; `intervals` for models that forecasts rest on,
+    `totals` for those that predicted anything."""
 
     schema: Literal["kernelcast/validate/1"]
     set: Literal["public"]
     sets: list[AccuracyRow]
     intervals: list[IntervalRow]
+    totals: list[AccuracyTotal]
 
 
 def public_document(rows: Sequence[SetAccuracy]) -> PublicDocument:
@@ -61,7 +80,25 @@ def public_document(rows: Sequence[SetAccuracy]) -> PublicDocument:
         "public",
         [_row(row) for row in rows],
         [_interval(score) for score in interval_scores(rows)],
+        list(_totals(rows)),
     )
+
+
+def _totals(rows: Sequence[SetAccuracy]) -> Iterator[AccuracyTotal]:
+    for model in dict.fromkeys(row.model for row in rows):
+        scores = [row.score for row in rows if row.model == model and row.score]
+        if not scores:
+            continue
+        every = Score(tuple(c for score in scores for c in score.comparisons))
+        yield AccuracyTotal(
+            model=model,
+            launches=len(every.comparisons),
+            median_error=every.median_error,
+            mean_error=every.mean_error,
+            error_90=every.high_error,
+            ratio=every.ratio,
+            coverage=every.coverage,
+        )
 
 
 def _interval(score: IntervalScore) -> IntervalRow:
@@ -93,4 +130,6 @@ def _row(row: SetAccuracy) -> AccuracyRow:
         regret=row.regret,
         coverage=score.coverage if score else None,
         missing=list(row.missing),
+        compared=[measured_launch(c) for c in score.comparisons] if score else [],
+        worst=[measured_launch(c) for c in score.worst] if score else [],
     )

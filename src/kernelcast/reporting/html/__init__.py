@@ -21,9 +21,11 @@ from kernelcast.reporting import figures
 from kernelcast.reporting.charts import curve_chart, cusp_chart
 from kernelcast.reporting.documents.explain import ExplainDocument
 from kernelcast.reporting.html import filters
+from kernelcast.reporting.html.clouds import clouds, verdict
 from kernelcast.reporting.html.memory_picture import memory_picture
 from kernelcast.reporting.html.roofline_picture import roofline_picture
 from kernelcast.reporting.html.side_by_side import Listing, listing
+from kernelcast.reporting.html.times_picture import errors_chart, times_picture
 from kernelcast.reporting.html.words import view_markup
 from kernelcast.reporting.svg import STYLE, inline_chart
 from kernelcast.reporting.text import view
@@ -58,7 +60,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown: tuple[Callable[..., str], ...] = (
+    shown: tuple[Callable[..., Any], ...] = (
         figures.digits,
         figures.scaled,
         figures.seconds,
@@ -66,6 +68,8 @@ def _environment() -> Environment:
         figures.grouped,
         figures.percent,
         *filters.FILTERS,
+        clouds,
+        verdict,
     )
     environment.filters.update({each.__name__: each for each in shown})
     environment.filters.update(_pictures())
@@ -88,6 +92,8 @@ def _pictures() -> Mapping[str, Callable[..., Any]]:
         "roofline_picture": lambda part: Markup(roofline_picture(part)),
         "memory_picture": lambda e: Markup(memory_picture(e.result.traffic, e.spaces)),
         "listing": _listing,
+        "times_picture": lambda cloud: Markup(times_picture(cloud)),
+        "errors_picture": lambda groups: Markup(inline_chart(errors_chart(groups))),
     }
 
 

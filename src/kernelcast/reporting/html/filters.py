@@ -15,7 +15,9 @@ from kernelcast.reporting.figures import digits
 from kernelcast.reporting.text import view
 from kernelcast.reporting.text.gpu import value_words
 from kernelcast.reporting.text.result import access_words, answer, sample_words
+from kernelcast.reporting.text.run import beside, shape
 from kernelcast.reporting.text.simulated import stall_words
+from kernelcast.reporting.text.what_if import relation_words, remarks
 
 _ANY_WIDTH = 10_000
 
@@ -119,5 +121,9 @@ FILTERS = (
     sample_words,
     stall_words,
     value_words,
+    relation_words,
+    remarks,
+    beside,
+    shape,
 )
 """Under the names that templates use."""

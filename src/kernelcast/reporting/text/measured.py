@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.reporting.documents.measured import MeasuredDocument, MeasuredLaunch, SameRegisters
+from kernelcast.reporting.documents.measured import MeasuredDocument, SameRegisters
+from kernelcast.reporting.documents.measured_launch import MeasuredLaunch
 from kernelcast.reporting.figures import digits, percent, seconds
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.reporting.text.counters import counter_tables

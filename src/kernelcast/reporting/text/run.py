@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from kernelcast.reporting.documents.run import KernelTimes, ProfiledKernel, RunDocument
@@ -25,7 +25,7 @@ def render(document: RunDocument, *, brief: bool) -> RenderableType:
             *(_kernels(document, at) for at in range(len(document.gpus))),
             _transfers(document),
             *(_waste(kernel) for kernel in document.kernels[:_KERNELS_EXAMINED]),
-            _beside(document),
+            _remarks(document),
         ]
     )
 
@@ -65,7 +65,7 @@ def _kernels(document: RunDocument, at: int) -> RenderableType | None:
     words = ("bound by", "kernel")
     table = columns("share", "total", "launches", "mean", "least", "most", *words, left=words)
     for kernel in sorted(document.kernels, key=lambda k: -k.times[at].total_s):
-        table.add_row(*_row(kernel, kernel.times[at]), Text(_shape(kernel)))
+        table.add_row(*_row(kernel, kernel.times[at]), Text(shape(kernel)))
     return section(f"Kernels on {document.gpus[at].gpu}", table)
 
 
@@ -84,7 +84,8 @@ def _row(kernel: ProfiledKernel, times: KernelTimes) -> tuple[str, ...]:
     )
 
 
-def _shape(kernel: ProfiledKernel) -> str:
+def shape(kernel: ProfiledKernel) -> str:
+    """`saxpy<<<64..256, 128>>>`: the grids with fewest and most blocks."""
     least, most = _extents(kernel.least_grid), _extents(kernel.most_grid)
     grid = least if least == most else f"{least}..{most}"
     smem = f", {kernel.smem}" if kernel.smem else ""
@@ -112,7 +113,13 @@ def _waste(kernel: ProfiledKernel) -> RenderableType | None:
     return section(f"Accesses of {kernel.kernel} that waste bandwidth", lines)
 
 
-def _beside(document: RunDocument) -> RenderableType:
+def _remarks(document: RunDocument) -> RenderableType:
+    remarks = beside(document)
+    return section("Beside this", bullets(remarks)) if remarks else Text()
+
+
+def beside(document: RunDocument) -> list[str]:
+    """How the launches were executed and forecast, and what went wrong."""
     remarks = []
     if document.launches:
         instructions = sum(kernel.thread_instructions for kernel in document.kernels)
@@ -129,8 +136,7 @@ def _beside(document: RunDocument) -> RenderableType:
         for kernel in document.kernels
         if kernel.unknown
     ]
-    remarks += [f"failed: {failure}" for failure in document.failures]
-    return Group(section("Beside this", bullets(remarks)) if remarks else Text())
+    return remarks + [f"failed: {failure}" for failure in document.failures]
 
 
 def _forecast_words(document: RunDocument) -> str:

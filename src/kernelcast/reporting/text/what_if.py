@@ -41,10 +41,10 @@ def _title(r: WhatIfResult) -> str:
     return f"{r.title} on {r.gpu}"
 
 
-def _details(r: WhatIfResult) -> list[RenderableType | None]:
-    telling = [gain for gain in r.gains if not gain.is_noise]
+def remarks(r: WhatIfResult) -> list[str]:
+    """What gains nothing, what is not there to be removed, and what the model leaves out."""
     quiet = [_names(gain.removed) for gain in r.gains if gain.is_noise]
-    remarks = [
+    return [
         f"{words}: {', '.join(names)}"
         for words, names in (
             (f"within {percent(r.noise)} of the time, which is noise", quiet),
@@ -53,10 +53,20 @@ def _details(r: WhatIfResult) -> list[RenderableType | None]:
         )
         if names
     ]
+
+
+def relation_words(pair: PairPart) -> str:
+    """What two removals are to each other."""
+    return _RELATIONS[pair.relation].format(*pair.removed)
+
+
+def _details(r: WhatIfResult) -> list[RenderableType | None]:
+    telling = [gain for gain in r.gains if not gain.is_noise]
+    beside = remarks(r)
     return [
         section(f"{_title(r)} without ..., by {r.model_label}", _gains(telling)),
         section("Two at a time", _pairs(r.pairs)) if r.pairs else None,
-        section("Beside these", bullets(remarks)) if remarks else None,
+        section("Beside these", bullets(beside)) if beside else None,
     ]
 
 
@@ -85,7 +95,7 @@ def _pairs(pairs: list[PairPart]) -> RenderableType:
             seconds(pair.time_s),
             percent(pair.gain),
             percent(pair.alone_s / (pair.time_s + pair.gain_s)),
-            _RELATIONS[pair.relation].format(*pair.removed),
+            relation_words(pair),
         )
     return table
 
