@@ -111,7 +111,13 @@ def test_no_text_gives_anything_but_an_argument_or_an_input_error(text: str) -> 
         value = parse_argument(text, NAMES, where="x")
     except InputError:
         return
-    assert isinstance(value, int | float | Array)
+    assert isinstance(value, int | float | Array | ArgumentList)
+
+
+@pytest.mark.parametrize("text", ["[)", "[1}", "{a=1]"])
+def test_brackets_that_do_not_match_are_not_closed(text: str) -> None:
+    with pytest.raises(InputError, match="is not closed"):
+        parse_argument(text, NAMES, where="x")
 
 
 def test_a_struct_is_fields_by_name() -> None:

@@ -49,6 +49,7 @@ _TEXTURE = re.compile(r"\b(texture|surface)\s*(?:\(([^()]*)\))")
 _READING = ("normalized_coordinates", "normalized_float")
 _TEXTURE_EXAMPLE = 'write it like "f32[h, w] random(1) texture(linear, border)"'
 _STRUCT_EXAMPLE = "write a struct as {name=value, ...}, for example {p=f32[n], n=1024}"
+_CLOSING = {"[": "]", "{": "}"}
 _LIST_EXAMPLE = "write a list as [value, ...], for example [f32[n], f32[n]] or [f32[n]] * 8"
 _EXAMPLE = 'write it as TYPE[dims] fill, for example "f32[n] random(1)"'
 
@@ -170,6 +171,8 @@ def _inside(text: str, where: str) -> tuple[str, str]:
     for at, character in enumerate(text):
         quote, depth = _after(character, quote, depth)
         if depth == 0 and not quote:
+            if character != _CLOSING[text[0]]:
+                break
             return text[1:at], text[at + 1 :].strip()
     raise InputError(f"{text!r} is not closed", where=where, hint=_STRUCT_EXAMPLE)
 

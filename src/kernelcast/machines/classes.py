@@ -14,6 +14,8 @@ _WITHIN: Mapping[OpClass, OpClass] = {OpClass.BIT_COUNT: OpClass.BITFIELD}
 _MULTIPLIED = (OpClass.FP32, OpClass.INT_MUL)
 _HALF, _NEARLY = 0.5, 0.05
 _WARP_PRODUCT = 16 * 8 * 16
+_FEWEST_LANES = 4
+"""Of an arithmetic pipe that each scheduler has for itself; with fewer, all share one."""
 
 
 def class_number(machine: Machine, kind: str, op_class: OpClass) -> float | None:
@@ -38,6 +40,14 @@ def multiplies_in_half(machine: Machine) -> bool:
     if not floats or not integers or machine.get("sm.integer_pipe") == 0:
         return False
     return abs(integers / floats - _HALF) < _NEARLY
+
+
+def shares_fp64(machine: Machine) -> bool:
+    """Whether the schedulers of an SM share one pipe of double precision, which then converts from
+    and to 64-bit types, too."""
+    rate = machine.get(f"throughput.{OpClass.FP64}")
+    schedulers = int(machine.get("sm.schedulers") or 1)
+    return rate is not None and rate < _FEWEST_LANES * schedulers
 
 
 def wide_product_rate(machine: Machine) -> float | None:

@@ -21,6 +21,7 @@ from kernelcast.machines.classes import (
     counts_bits_apart,
     multiplies_in_half,
     product_cycles,
+    shares_fp64,
     wide_product_rate,
 )
 from kernelcast.machines.machine import Machine
@@ -50,8 +51,6 @@ _PIPES: Mapping[OpClass, int] = {
 }
 _RATES = {OpClass.MOVE: OpClass.LOGIC, OpClass.VOTE: OpClass.LOGIC}
 """Classes that take the rate of another one."""
-_FEWEST_LANES = 4
-"""Of an arithmetic pipe that each scheduler has for itself; with fewer, all share one."""
 _LINE_BYTES = 128.0
 
 
@@ -95,11 +94,11 @@ class SmTimings:
         return 1
 
     def _is_wide(self, op_class: OpClass, instruction: Instruction) -> bool:
-        """Whether the double-precision units convert: where that has their rate."""
+        """Whether the double-precision units convert."""
         if op_class is not OpClass.CONVERT or not instruction.traits.converts_wide:
             return False
-        own = self.machine.get("throughput.convert64")
-        return own is not None and own == self.machine.get("throughput.fp64")
+        is_known = self.machine.get("throughput.convert64") is not None
+        return is_known and shares_fp64(self.machine)
 
     def _computing(self, instruction: Instruction) -> float:
         """Of a load that computes: the cycles beyond those of a load."""
@@ -127,7 +126,7 @@ class SmTimings:
         if op_class is OpClass.TENSOR:
             return self._tensor_interval(instruction)
         rate = self._rate(op_class, instruction)
-        if pipe == layout.FP64_PIPE and self.shares_fp64:
+        if pipe == layout.FP64_PIPE and shares_fp64(self.machine):
             return WARP_LANES / rate
         interval = WARP_LANES * self.schedulers / rate
         # Of a pipe in halves, the interval is that of one.
@@ -168,12 +167,6 @@ class SmTimings:
             return 0.0
         fallback = "latency.shared" if op_class is OpClass.OTHER else "latency.fp32"
         return self.machine.number(fallback, _NEEDED_BY)
-
-    @property
-    def shares_fp64(self) -> bool:
-        """Whether the schedulers of an SM share one double-precision pipe."""
-        rate = self.machine.get("throughput.fp64")
-        return rate is not None and rate < _FEWEST_LANES * self.schedulers
 
 
 @dataclass(frozen=True)
@@ -217,7 +210,7 @@ def hardware_record(
     one["jump_cycles"] = round(get("latency.branch_taken") or 0.0)
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
-    one["fp64_of_sm"] = timings.shares_fp64
+    one["fp64_of_sm"] = shares_fp64(machine)
     one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0

@@ -19,6 +19,7 @@ from kernelcast.machines.classes import (
     counts_bits_apart,
     multiplies_in_half,
     product_cycles,
+    shares_fp64,
     wide_product_rate,
 )
 from kernelcast.machines.machine import Machine
@@ -131,15 +132,14 @@ def _wide_products_per_warp(case: Case) -> float:
 def _add_wide_conversions(case: Case, cycles: dict[Bottleneck, float]) -> None:
     """Conversions from and to 64-bit types at their own rate.
 
-    Where that is the rate of double precision, the same few units do both.
+    Where an SM has few units of double precision, they do both.
     """
     own, other = (case.machine.get(f"throughput.{name}") for name in ("convert64", "convert"))
     wide = _wide_conversions_per_warp(case)
     if not wide or own is None or other is None:
         return
-    is_fp64 = own == case.machine.get("throughput.fp64")
     cycles[Bottleneck.SFU] -= wide * WARP_LANES / other
-    pipe = Bottleneck.FP64 if is_fp64 else Bottleneck.SFU
+    pipe = Bottleneck.FP64 if shares_fp64(case.machine) else Bottleneck.SFU
     cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
 
 
