@@ -13,6 +13,7 @@ KernelcastError
   ExecutionError        the kernel itself went wrong while it was executed
     MemoryFaultError    an access outside every array
       MisalignedError   an access whose address does not fit its size
+    AssertionFailedError  a thread asserted what does not hold
     BudgetError         the kernel ran past its budget of instructions
     DeadlockError       threads wait at barriers that can never complete
 """
@@ -136,6 +137,10 @@ class MemoryFaultError(ExecutionError):
 
 class MisalignedError(MemoryFaultError):
     """An access whose address is no multiple of its size."""
+
+
+class AssertionFailedError(ExecutionError):
+    """A thread asserted what does not hold."""
 
 
 class BudgetError(ExecutionError):

@@ -115,6 +115,19 @@ def test_a_captured_graph_is_replayed(ended, built):
     assert kernel["launches"] == 20
 
 
+def test_kernels_print_allocate_and_assert(ended, built):
+    done = ended(*A100, built("system"))
+    lines = [f"{t} of 2:  3.00|text  |x|ff|{-(1 << 40)}|%|007|  12" for t in range(2)]
+    assert done.printed.splitlines() == [
+        "before",
+        *lines,
+        "104 162 cudaSuccess",
+        "cudaErrorAssert",
+    ]
+    assert "assertion `n < 3 || threadIdx.x < 5` of void asserts(int) failed at " in done.said
+    assert "thread (5,0,0)" in done.said
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

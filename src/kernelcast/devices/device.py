@@ -20,17 +20,19 @@ from kernelcast.devices.clock import Clock
 from kernelcast.devices.code import ProgramModule
 from kernelcast.devices.errors import Code, code_of
 from kernelcast.devices.forecasts import Forecasts, LaunchForecast, argument_values
+from kernelcast.devices.heap import HEAP_BYTES, Heap, LaunchSystem
 from kernelcast.devices.memory import ROOM_BYTES, DeviceMemory
 from kernelcast.devices.record import CopyKind, LaunchRecord, ProgramRecord, TransferRecord
 from kernelcast.errors import ExecutionError, KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.execute import execute
-from kernelcast.execution.memory import Memory, Region, Reservation
+from kernelcast.execution.memory import Memory, Region
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
+from kernelcast.isas.ptx.steps import SYSTEM
 from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy, occupancy_of_launch
@@ -78,6 +80,7 @@ class Process:
     """
 
     modules: list[ProgramModule] = field(default_factory=list)
+    heap: Heap | None = None
     functions: list[_Function] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
     watch: Callable[[], None] = lambda: None
@@ -202,8 +205,8 @@ class VirtualGpu:
     def launch(self, process: Process, request: bytes) -> Reply:
         """Forecast a launch and execute all of it.
 
-        The answer holds the code of what went wrong while the kernel ran; a launch that cannot be
-        made is an error of its own.
+        The answer holds the code of what went wrong while the kernel ran, and what it printed; a
+        launch that cannot be made is an error of its own.
         """
         number, _, *rest = _LAUNCH.unpack_from(request)
         grid, block, (shared, stream, is_cooperative, _) = rest[:3], rest[3:6], rest[6:]
@@ -214,7 +217,7 @@ class VirtualGpu:
         try:
             self._check(function, launch, cooperative=bool(is_cooperative))
             kernel, memory = self._prepared(
-                function, launch, request[_LAUNCH.size :], self.machine, self.memory.shared
+                process, function, launch, request[_LAUNCH.size :], self.machine, is_sample=False
             )
         except LaunchError as error:
             self._failed(function, error)
@@ -228,7 +231,7 @@ class VirtualGpu:
             blocks = all_blocks(launch.blocks)
             run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
             return self._checked(function, run, watch)
-        forecast = self._forecast(function, launch, request[_LAUNCH.size :])
+        forecast = self._forecast(process, function, launch, request[_LAUNCH.size :])
         started = time.perf_counter()
         try:
             done = execute(
@@ -245,7 +248,7 @@ class VirtualGpu:
             return Code.NOT_SUPPORTED, b""
         except ExecutionError as error:
             self._failed(function, error)
-            return Code.SUCCESS, struct.pack("<i", code_of(error))
+            return _ended(memory, code_of(error))
         begin, _ = process.clock.work(stream, forecast.times_s[0])
         self.record.launches.append(
             LaunchRecord(
@@ -259,7 +262,7 @@ class VirtualGpu:
             )
         )
         self.record.end_s = max(self.record.end_s, process.clock.end_s)
-        return _DONE
+        return _ended(memory)
 
     def _checked(self, function: _Function, run: Run, watch: Progress) -> Reply:
         """Execute a launch and check it."""
@@ -270,9 +273,9 @@ class VirtualGpu:
             return Code.NOT_SUPPORTED, b""
         self.record.checked.append(checked)
         if checked.error is None:
-            return _DONE
+            return _ended(run.memory)
         self.say(f"{code_of(checked.error).title}: {checked.error}")
-        return Code.SUCCESS, struct.pack("<i", code_of(checked.error))
+        return _ended(run.memory, code_of(checked.error))
 
     def _fill(self, address: int, size_bytes: int) -> None:
         """The program has written to its memory."""
@@ -307,9 +310,11 @@ class VirtualGpu:
         self.record.failures.append(text)
         self.say(f"{code_of(error).title}: {text}")
 
-    def _forecast(self, function: _Function, launch: Launch, parameters: bytes) -> LaunchForecast:
+    def _forecast(
+        self, process: Process, function: _Function, launch: Launch, parameters: bytes
+    ) -> LaunchForecast:
         def prepared(machine: Machine) -> tuple[Kernel, Memory]:
-            return self._prepared(function, launch, parameters, machine, self.memory.private)
+            return self._prepared(process, function, launch, parameters, machine, is_sample=True)
 
         assert self.forecasts is not None
         arguments = argument_values(parameters, self.memory.region_at)
@@ -317,13 +322,16 @@ class VirtualGpu:
 
     def _prepared(
         self,
+        process: Process,
         function: _Function,
         launch: Launch,
         parameters: bytes,
         machine: Machine,
-        reservation: Reservation,
+        *,
+        is_sample: bool,
     ) -> tuple[Kernel, Memory]:
-        """The kernel's code for a GPU, and what it finds in memory."""
+        """The kernel's code for a GPU, and what it finds in memory; what a sample leaves there is
+        to be forgotten."""
         capability = machine.compute_capability
         kernel = function.module.kernel(function.name, capability)
         variables = function.module.variables_of(function.name, capability)
@@ -332,11 +340,31 @@ class VirtualGpu:
             (p, parameters[p.offset_bytes - first :][: p.size_bytes].ljust(p.size_bytes, b"\0"))
             for p in kernel.parameters
         )
+        heap = self._heap(process) if _calls_system(kernel) else None
+        reservation = self.memory.private if is_sample else self.memory.shared
         memory = Memory.laid_out(
             kernel, launch, reservation, self.memory.regions, values, variables
         )
+        memory.system = LaunchSystem(heap.copy() if heap is not None and is_sample else heap)
         _set_constants(kernel, memory, variables)
         return kernel, memory
+
+    def _heap(self, process: Process) -> Heap | None:
+        """What the kernels of a process allocate in; None where no addresses are left."""
+        if process.heap is None:
+            region = self.memory.allocate(HEAP_BYTES, process, counts=False)
+            process.heap = None if region is None else Heap(region)
+        return process.heap
+
+
+def _calls_system(kernel: Kernel) -> bool:
+    return any(s.opcode == SYSTEM for i in kernel.instructions for s in kernel.steps(i.index))
+
+
+def _ended(memory: Memory, code: Code = Code.SUCCESS) -> Reply:
+    """The answer to a launch: what went wrong while the kernel ran, and what it printed."""
+    assert isinstance(memory.system, LaunchSystem)
+    return Code.SUCCESS, struct.pack("<i", code) + bytes(memory.system.text)
 
 
 def _set_constants(kernel: Kernel, memory: Memory, variables: Mapping[str, Region]) -> None:

@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from kernelcast.devices.code import NoCodeError
 from kernelcast.errors import (
+    AssertionFailedError,
     BudgetError,
     CompileError,
     ExecutionError,
@@ -35,6 +36,7 @@ class Code(IntEnum):
     ILLEGAL_ADDRESS = 700
     LAUNCH_OUT_OF_RESOURCES = 701
     LAUNCH_TIMEOUT = 702
+    ASSERT = 710
     MISALIGNED_ADDRESS = 716
     LAUNCH_FAILURE = 719
     NOT_SUPPORTED = 801
@@ -49,6 +51,7 @@ class Code(IntEnum):
 _CODES: tuple[tuple[type[Exception], Code], ...] = (
     (MisalignedError, Code.MISALIGNED_ADDRESS),
     (MemoryFaultError, Code.ILLEGAL_ADDRESS),
+    (AssertionFailedError, Code.ASSERT),
     (BudgetError, Code.LAUNCH_TIMEOUT),
     (ExecutionError, Code.LAUNCH_FAILURE),
     (NoCodeError, Code.NO_KERNEL_IMAGE_FOR_DEVICE),

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ from kernelcast.ir import (
     arrays_in,
 )
 from kernelcast.ir.texture import DESCRIPTOR_BYTES
+
+if TYPE_CHECKING:
+    from kernelcast.execution.system_calls import SystemCalls
 
 _RESERVED_BYTES = 1 << 40
 """Room for the arrays of later launches; where the system refuses it, a launch's own need."""
@@ -118,6 +121,8 @@ class Memory:
         Host pointer minus device address, the same for every array.
     undo:
         Takes back all that was written, where that is cheap; None where it is not.
+    system:
+        Who answers what kernels ask of the system; None where nobody does.
     """
 
     def __init__(
@@ -139,6 +144,7 @@ class Memory:
         self.local_bytes = local_bytes
         self.host_delta = reservation.host_delta
         self.undo = reservation.undo
+        self.system: SystemCalls | None = None
         self._starts = [r.address for r in regions]
 
     @classmethod

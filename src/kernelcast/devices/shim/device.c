@@ -478,9 +478,14 @@ int kc_launch(kc_function *function, const kc_launch_shape *shape, void **argume
   if (!block) return KC_OUT_OF_MEMORY;
   if (!arguments && packed) memcpy(block, packed, packed_bytes < bytes ? packed_bytes : bytes);
   void *answer = NULL;
-  int status = call(LAUNCH, &head, sizeof head, block, bytes, &answer, NULL);
+  uint64_t answer_bytes = 0;
+  int status = call(LAUNCH, &head, sizeof head, block, bytes, &answer, &answer_bytes);
   // What went wrong on the device shows from the next call on, as where nobody waited for it.
-  if (!status && answer) memcpy(&sticky, answer, sizeof(int32_t));
+  if (!status && answer_bytes >= sizeof(int32_t)) {
+    memcpy(&sticky, answer, sizeof(int32_t));
+    const char *printed = (const char *)answer + sizeof(int32_t);
+    fwrite(printed, 1, answer_bytes - sizeof(int32_t), stdout);
+  }
   free(answer);
   free(block);
   return status;

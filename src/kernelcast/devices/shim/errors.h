@@ -32,6 +32,7 @@ ERROR(712, cudaErrorHostMemoryAlreadyRegistered, CUDA_ERROR_HOST_MEMORY_ALREADY_
       "this memory of the host is registered already")
 ERROR(713, cudaErrorHostMemoryNotRegistered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
       "this memory of the host is not registered")
+ERROR(710, cudaErrorAssert, CUDA_ERROR_ASSERT, "an assertion failed on the device")
 ERROR(716, cudaErrorMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS,
       "a kernel accessed a misaligned address")
 ERROR(719, cudaErrorLaunchFailure, CUDA_ERROR_LAUNCH_FAILED, "a kernel failed")

@@ -21,9 +21,11 @@ from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
 from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
 from kernelcast.execution.memory import Memory, Region
+from kernelcast.execution.system_calls import Caller, call_system
 from kernelcast.execution.trace import Progress, Words
-from kernelcast.ir import Kernel, Launch
+from kernelcast.ir import Instruction, Kernel, Launch
 from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.isas.ptx.steps import SYSTEM
 
 _LOG_BYTES = 1 << 20
 """Size of the log buffer: what is written is read again by who follows, from the core's own
@@ -272,7 +274,8 @@ class Worker:
         return self._stops_with(fill)
 
     def _copy(self, _context: int, position: int, number: int, mask: int, moves: int) -> int:
-        """Called by the compiled code for a step of a bulk copy; non-zero stops it."""
+        """Called by the compiled code for a step of a bulk copy, or one that calls the system;
+        non-zero stops it."""
         return self._stops_with(lambda: self._copied(position, number, mask, moves=bool(moves)))
 
     def _stops_with(self, call: Callable[[], bool]) -> int:
@@ -285,6 +288,8 @@ class Worker:
 
     def _copied(self, position: int, number: int, mask: int, *, moves: bool) -> bool:
         step = self.work.kernel.steps(position)[number]
+        if step.opcode == SYSTEM:
+            return self._called(step, mask)
         operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)[: len(step.operands) - 1]
         shared = self.shared[: self.work.memory.shared_bytes]
         first_thread = self.get(Slot.WARP) * WARP_LANES
@@ -293,6 +298,26 @@ class Worker:
                 where = Where(self.block, first_thread + lane, shared)
                 values = operands[:, lane].tolist()
                 self._append(self.bulk_copies.perform(step, values, where, moves=moves))
+        return True
+
+    def _called(self, step: Instruction, mask: int) -> bool:
+        """Let lanes call the system, one after the other; results take the place of the first
+        operands."""
+        operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)
+        work, first_thread = self.work, self.get(Slot.WARP) * WARP_LANES
+        for lane in range(WARP_LANES):
+            if mask >> lane & 1:
+                start = self.get(Slot.LOCAL) + lane * work.memory.local_bytes
+                caller = Caller(
+                    work.kernel,
+                    work.launch,
+                    work.memory,
+                    self.block,
+                    first_thread + lane,
+                    memoryview(ctypes.string_at(start, work.memory.local_bytes)),
+                )
+                values = operands[: len(step.operands) - 1, lane].tolist()
+                operands[0, lane] = call_system(step, values, caller)
         return True
 
     def _append(self, records: Words) -> None:

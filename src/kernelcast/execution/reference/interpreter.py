@@ -29,10 +29,11 @@ from kernelcast.execution.reference.memory_ops import StepFunction, memory_step
 from kernelcast.execution.reference.operands import OperandReader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Semantics, UndefinedFormError
 from kernelcast.execution.reference.state import BlockState, RunState, Warp, lanes_of
+from kernelcast.execution.reference.system_calls import system_step
 from kernelcast.execution.reference.values import Lanes, is_float
 from kernelcast.execution.trace import RecordKind, Words
 from kernelcast.ir import BasicBlock, BlockRef, Instruction, Kernel, Launch
-from kernelcast.isas.ptx.steps import BULK
+from kernelcast.isas.ptx.steps import BULK, SYSTEM
 
 _ANY_TYPE = {
     **integers.DEFINITIONS,
@@ -228,6 +229,8 @@ class _Interpreter:
             return memory_step(instruction, self.run)
         if opcode == BULK:
             return bulk_step(instruction, self.run)
+        if opcode == SYSTEM:
+            return system_step(instruction, self.run)
         if opcode in _BARRIERS:
             return barrier(instruction, self.run)
         if opcode in ("exit", "ret"):

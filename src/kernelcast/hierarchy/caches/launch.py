@@ -145,7 +145,8 @@ def _counts(
     written = total("dirtied") if grid.has_later_spans else limits.written
     writes = _first(total("dirtied"), limits.written, written, grid, fits=fits)
     dirty = min(grid.left_dirty, system.most_dirty_sectors)
-    unfilled = fills * min(1.0, dirty / total("dirtied")) if fills else 0.0
+    # Atomics may leave sectors to be filled that no store has soiled.
+    unfilled = fills * min(1.0, dirty / total("dirtied")) if fills and total("dirtied") else 0.0
     left, not_read = (dirty, unfilled) if state is CacheState.FLUSHED else (0.0, 0.0)
     again = total("again_reads") + fills - not_read
     spilled = total("spilled")

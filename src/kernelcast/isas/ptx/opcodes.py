@@ -192,6 +192,8 @@ _TABLE: Mapping[str, _OpcodeRule] = {
     # No instructions of PTX but steps of bulk copies; the first operand stands for the data.
     **_rules("bulk.read", OpClass.LOAD, 4, _ANY),
     **_effects("bulk.write", OpClass.STORE, 4, _ANY),
+    # No instruction of PTX but a step of calls: what the system does, with words of 64 bits.
+    **_rules("system", OpClass.OTHER, 2, 5),
     **_rules("tex suld", OpClass.OTHER, 2, 4),
     **_effects("sust", OpClass.OTHER, 2, 3),
     **_rules("createpolicy", OpClass.OTHER, 2, 5),

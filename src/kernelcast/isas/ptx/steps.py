@@ -21,6 +21,9 @@ from kernelcast.isas.ptx.traits import with_traits
 BULK = "bulk"
 """Opcode of the steps of bulk copies."""
 
+SYSTEM = "system"
+"""Opcode of the steps that call the system: its modifier is what is called."""
+
 _TEMPORARY = "#"
 """No register of an ISA has it in its name."""
 

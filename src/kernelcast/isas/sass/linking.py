@@ -16,6 +16,7 @@ from kernelcast.isas.sass.control import control_code
 from kernelcast.isas.sass.flow import CALLS
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.launch_state import CodeBanks
+from kernelcast.isas.sass.meaning.system import SYSTEM_CALL, SYSTEM_FUNCTIONS
 from kernelcast.isas.sass.operands import (
     ConstantOperand,
     IndirectOperand,
@@ -55,18 +56,17 @@ def _stand_in(name: str, *code: tuple[str, str, tuple[SassOperand, ...]]) -> Sas
     return SassFunction(name, "", False, instructions, {}, {name: 0})
 
 
-_RESULT = RegisterOperand(SassRegister(RegisterFile.GENERAL, 4))
-_ZERO = RegisterOperand(SassRegister(RegisterFile.GENERAL, None))
 _BACK = IndirectOperand(RegisterOperand(SassRegister(RegisterFile.GENERAL, 20)), IntegerOperand(0))
 
 _SYSTEM: Mapping[str, SassFunction] = {
-    "vprintf": _stand_in("vprintf", ("MOV", "", (_RESULT, _ZERO)), ("RET", "ABS NODEC", (_BACK,)))
+    name: _stand_in(name, (SYSTEM_CALL, name, ()), ("RET", "ABS NODEC", (_BACK,)))
+    for name in SYSTEM_FUNCTIONS
 }
-"""Functions of the system that come back, by the calling convention: the return address is in R20
-and R21, the result in R4. Nothing is printed."""
+"""Functions of the system, by the calling convention: the return address is in R20 and R21,
+arguments in R4 and behind it, the result in R4 and R5."""
 
 
-_NOT_EXECUTED = frozenset({"malloc", "free", "cudaMalloc", "cudaFree"})
+_NOT_EXECUTED = frozenset({"cudaMalloc", "cudaFree"})
 """Functions of the system that a kernel cannot go without: where it loads the address of one, it
 has no meaning."""
 

@@ -1,4 +1,4 @@
-"""The steps of bulk copies: the host does them, lane by lane."""
+"""The steps of bulk copies, and calls of the system: the host does them, lane by lane."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.memory import address_of
 from kernelcast.execution.engine.ptx.operands import guard_of, read, resize
 from kernelcast.execution.engine.values import Value, ptx_type, vector
-from kernelcast.ir import Address, Instruction, Operand
-from kernelcast.isas.ptx.steps import BULK
+from kernelcast.ir import Address, Instruction, Operand, Register
+from kernelcast.isas.ptx.steps import BULK, SYSTEM
 
 MAX_OPERANDS = 8
 """A tensor map, an address and five coordinates are the most."""
@@ -16,6 +16,20 @@ MAX_OPERANDS = 8
 
 def _bulk(lw: Lowering, i: Instruction) -> None:
     """Hand the operands to the host, which also logs the accesses."""
+    _call_host(lw, i)
+
+
+def _system(lw: Lowering, i: Instruction) -> None:
+    """Let the host do it; the result stands where the first operand was."""
+    target = i.operands[0]
+    assert isinstance(target, Register)
+    _call_host(lw, i)
+    buffer = lw.slot(Slot.OPERANDS, "ptr")
+    result = lw.b.value("i64", f"load {vector('i64')}, ptr {buffer}, align 64")
+    lw.set_register(target, resize(lw.b, result, ptx_type(target.type).llvm), guard_of(lw, i))
+
+
+def _call_host(lw: Lowering, i: Instruction) -> None:
     b = lw.b
     number = next(n for n, s in enumerate(lw.kernel.steps(lw.position)) if s is i)
     lanes = guard_of(lw, i)
@@ -44,7 +58,8 @@ def _bulk(lw: Lowering, i: Instruction) -> None:
 def _operand(lw: Lowering, operand: Operand) -> Value:
     if isinstance(operand, Address):
         return address_of(lw, operand)
-    return resize(lw.b, read(lw, operand, ptx_type("u32")), "i64")
+    type_name = operand.type if isinstance(operand, Register) and operand.type == "b64" else "u32"
+    return resize(lw.b, read(lw, operand, ptx_type(type_name)), "i64")
 
 
-OPCODES = {BULK: _bulk}
+OPCODES = {BULK: _bulk, SYSTEM: _system}

@@ -23,6 +23,7 @@ from kernelcast.isas.sass.meaning import (
     packed,
     predicates,
     special_functions,
+    system,
     tensor,
     tensor_memory,
     warp,
@@ -51,6 +52,7 @@ MEANINGS: Mapping[str, SassMeaning] = {
     **bulk.MEANINGS,
     **mbarriers.MEANINGS,
     **control.MEANINGS,
+    **system.MEANINGS,
     **warp.MEANINGS,
     **atomics.MEANINGS,
 }

@@ -94,7 +94,8 @@ def _call(x: SassLift) -> None:
     """
     operand = x.take()
     if isinstance(operand, sass.LabelOperand):
-        if operand.name == _FAILED_ASSERTION:
+        is_there = operand.name in x.code.function.functions
+        if operand.name == _FAILED_ASSERTION and not is_there:
             x.do("trap", guard=x.guard)
         else:
             x.do("bra", _target(x, operand), guard=x.guard)
@@ -104,13 +105,11 @@ def _call(x: SassLift) -> None:
         _go_to_address(x, _indirect_address(x, operand), tuple(starts))
     elif isinstance(operand, sass.RegisterOperand) and x.has("ABS"):
         # A function of the system, whose address is a word of a constant bank; it is zero for
-        # those that do not come back, which report failed assertions.
-        address = x.b32(operand)
+        # those that nothing stands in for.
         if not starts:
             x.do("trap", guard=x.guard)
             return
-        x.do("trap", guard=x.both(x.guard, x.let("setp.eq.u32", address, Immediate(0))))
-        _go_to_address(x, address, tuple(starts))
+        _go_to_address(x, x.b32(operand), tuple(starts))
     else:
         raise x.refuse(f"call of {operand}")
 
