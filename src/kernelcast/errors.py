@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class KernelcastError(Exception):
@@ -46,6 +47,18 @@ class KernelcastError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}; {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An error that a worker raises comes back whole, whatever its own `__init__` takes.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[KernelcastError], args: tuple[Any, ...], state: dict[str, Any]
+) -> KernelcastError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(KernelcastError):

@@ -48,8 +48,9 @@ def test_a_bound_within_the_interval_exits_3(run, project):
 
 def test_files_for_ci_systems(run, project, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    files = ("--junit", "junit.xml", "--sarif", "found.sarif", "--html", "page.html")
-    found = run("gate", "bank_conflicts == 0 and time < 1 s", "transpose.cu", "--json", *files)
+    reports = ("--junit", "junit.xml", "--sarif", "found.sarif", "--code-quality", "quality.json")
+    bound = ("gate", "bank_conflicts == 0 and time < 1 s", "transpose.cu")
+    found = run(*bound, "--json", *reports, "--html", "page.html")
     document = json.loads(found.out)
     assert (found.status, document["status"]) == (1, "broken")
     suites = ElementTree.parse(project / "junit.xml").getroot()
@@ -62,6 +63,10 @@ def test_files_for_ci_systems(run, project, monkeypatch):
         "region": {"startLine": 28},
     }
     assert found.err.startswith("::error file=transpose.cu,line=28,")
+    (remark,) = json.loads((project / "quality.json").read_text())
+    assert remark["location"] == {"path": "transpose.cu", "lines": {"begin": 28}}
+    assert (remark["severity"], len(remark["fingerprint"])) == ("major", 64)
+    assert "bank_conflicts is 16.3 M" in remark["description"]
     assert "bank_conflicts is 16.3 M" in (project / "page.html").read_text()
 
 
@@ -123,3 +128,24 @@ def test_names(run):
     names = json.loads(run("gate", "--names", "--json").out)
     assert {"name": "time", "unit": "seconds"}.items() <= names["names"][0].items()
     assert "ms" in names["units"]
+
+
+def test_many_files_are_forecast_by_workers_alike(run, project):
+    files = [f"k{number}.cu" for number in range(13)]
+    for file in files:
+        shutil.copy("saxpy.cu", file)
+    bound = ("gate", "time < 1 s", *VOLKOV, "--sample", "2", "--json")
+    alone = json.loads(run(*bound, "--threads", "1", *files).out)
+    together = json.loads(run(*bound, "--threads", "2", *files).out)
+    assert together == alone
+    assert [check["file"] for check in together["checks"]] == files
+
+
+def test_an_error_of_a_worker_is_one_line(run, project):
+    files = [f"k{number}.cu" for number in range(12)]
+    for file in files:
+        shutil.copy("saxpy.cu", file)
+    found = run("gate", "time < 1 s", *VOLKOV, "--threads", "2", *files, "none.cu", "--sample", "2")
+    assert (found.status, found.out) == (2, "")
+    assert "none.cu" in found.err
+    assert found.err.count("\n") == 1

@@ -18,6 +18,7 @@ from kernelcast.gating.conditions import BoundStatus
 from kernelcast.gating.gate import Bounds, gate_document, names_document, read_tolerance
 from kernelcast.gating.quantities import QUANTITIES, intervals
 from kernelcast.reporting.ci.annotations import SYSTEMS, annotation_lines
+from kernelcast.reporting.ci.code_quality import code_quality
 from kernelcast.reporting.ci.junit import junit
 from kernelcast.reporting.ci.sarif import sarif
 from kernelcast.reporting.documents.base import as_json
@@ -249,6 +250,25 @@ def test_sarif_has_what_the_standard_asks_for(document):
         assert place.get("region", {"startLine": 1})["startLine"] >= 1  # 3.30.5
 
 
+@given(documents())
+def test_sarif_is_what_a_model_of_its_schema_reads(document):
+    """Read by the types of another project and written again, nothing is gone or changed."""
+    model = pytest.importorskip("sarif_pydantic", reason="needs the extra dev")
+    log = json.loads(sarif(document))
+    again = model.Sarif.model_validate(log)
+    assert json.loads(again.model_dump_json(by_alias=True, exclude_none=True)) == log
+
+
+@given(documents())
+def test_another_reader_of_junit_finds_the_same(document):
+    reader = pytest.importorskip("junitparser", reason="needs the extra dev")
+    (suite,) = reader.JUnitXml.fromstring(junit(document))
+    kinds = [type(result) for case in suite for result in case.result]
+    assert len(list(suite)) == len(document.checks) == suite.tests
+    assert kinds.count(reader.Failure) == document.broken == suite.failures
+    assert kinds.count(reader.Error) == document.untold == suite.errors
+
+
 @given(documents(), st.sampled_from(sorted(SYSTEMS)))
 def test_an_annotation_is_one_line_for_each_broken_bound(document, system):
     lines = list(annotation_lines(document, system))
@@ -270,3 +290,21 @@ def test_annotations_of_each_system():
         "teamcity": "##teamcity[message text='d/k,1.cu:7: k<<<1>>> on t4: a is 2: 100%|nwhy' "
         "status='ERROR']",
     }
+
+
+def test_code_quality_for_gitlab(explained, within):
+    document = gated(explained, "bank_conflicts == 0 and time < 1 s")
+    (remark,) = json.loads(code_quality(document))
+    # What GitLab asks of a remark: "Code Quality report format" in its documentation.
+    assert set(remark) == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert remark["location"] == {"path": document.checks[0].file, "lines": {"begin": 28}}
+    assert remark["check_name"] == "kernelcast: bank_conflicts == 0"
+    assert remark["severity"] == "major"
+    (untold,) = json.loads(code_quality(gated(within, "time < 79 us")))
+    assert untold["severity"] == "minor"
+    assert untold["fingerprint"] != remark["fingerprint"]
+    # The same bound on the same launch is known again, whatever the figures are.
+    changed = msgspec.structs.replace(document.checks[0], message="other figures", line=29)
+    again = msgspec.structs.replace(document, checks=[changed])
+    (same,) = json.loads(code_quality(again))
+    assert same["fingerprint"] == remark["fingerprint"]

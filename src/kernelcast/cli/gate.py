@@ -43,12 +43,14 @@ class Reports:
 
     junit: str | None
     sarif: str | None
+    code_quality: str | None
     annotations: str
 
     def write(self, document: GateDocument) -> None:
         """The files asked for, and on standard error the lines that a CI system looks for."""
         from kernelcast.files import write_whole
         from kernelcast.reporting.ci.annotations import BY_ENVIRONMENT, annotation_lines
+        from kernelcast.reporting.ci.code_quality import code_quality
         from kernelcast.reporting.ci.junit import junit
         from kernelcast.reporting.ci.sarif import sarif
 
@@ -56,6 +58,8 @@ class Reports:
             write_whole(Path(self.junit), junit(document))
         if self.sarif is not None:
             write_whole(Path(self.sarif), sarif(document))
+        if self.code_quality is not None:
+            write_whole(Path(self.code_quality), code_quality(document))
         found = [name for variable, name in BY_ENVIRONMENT.items() if os.environ.get(variable)]
         systems = found if self.annotations == "auto" else [self.annotations]
         for system in systems:
@@ -94,6 +98,12 @@ def _complete(_ctx: click.Context, _param: click.Parameter, typed: str) -> list[
     Reports,
     click.option("--junit", metavar="FILE", type=click.Path(), help="Write JUnit XML, too."),
     click.option("--sarif", metavar="FILE", type=click.Path(), help="Write SARIF, too."),
+    click.option(
+        "--code-quality",
+        metavar="FILE",
+        type=click.Path(),
+        help="Write a Code Quality report of GitLab, too.",
+    ),
     click.option(
         "--annotations",
         type=click.Choice(_SYSTEMS),
@@ -135,19 +145,16 @@ def command(
     The first argument is the condition unless a file of that name exists. A bound that lies between
     the least and the greatest value of what it is about cannot be told.
     """
-    from kernelcast.cli.studies import forecasts, study
+    from kernelcast.cli.many_files import FilesAsked, explained_files
     from kernelcast.gating.gate import gate_document, names_document
-    from kernelcast.reporting.documents.explain import explain_document
 
     if wants_names:
         output.show(names_document())
         return
     bounds, files = _asked(arguments, baseline, tolerance)
-    explained = {}
-    for file in files:
-        cases = study(input_file(file), gpus, source, launch, sampling, output, caches)
-        explained[file] = [explain_document(f) for f in forecasts(cases, models, output)]
-    document = gate_document(explained, bounds)
+    asked = FilesAsked(gpus, models, source, launch, sampling, caches, output)
+    explained = explained_files([input_file(file) for file in files], asked)
+    document = gate_document(dict(zip(files, explained, strict=True)), bounds)
     reports.write(document)
     output.show(document)
     ctx.exit(_EXIT[document.status])

@@ -91,7 +91,10 @@ def refuse_execution_options(file: str, *others: str) -> None:
 
     `others` are parameters of the command that mean as little where `file` is a trace.
     """
-    context = click.get_current_context()
+    context = click.get_current_context(silent=True)
+    if context is None:
+        # In a worker: whoever started it has asked this already.
+        return
     groups = (SourceFlags, LaunchOptions, SamplingFlags)
     names = {field.name for group in groups for field in fields(group)} | set(others)
     typed = [

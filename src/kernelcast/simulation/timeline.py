@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,26 +49,25 @@ class WarpTimeline:
 
 def warp_timelines(found: Simulated) -> tuple[WarpTimeline, ...]:
     """The timeline of every warp of which something was noted, in the order of SMs and blocks."""
-    return tuple(_timelines(found))
+    return tuple(_timeline(found, events) for events in _events_of_warps(found))
 
 
-def _timelines(found: Simulated) -> Iterator[WarpTimeline]:
-    """The same, each made when it is asked for: there may be thousands."""
+def _events_of_warps(found: Simulated) -> list[NDArray[np.void]]:
+    """What was noted of each warp; there may be thousands."""
     events = found.events
     if not len(events):
-        return
+        return []
     order = np.lexsort((events["cycle"], events["warp"], events["block"], events["sm"]))
     events = events[order]
     same = np.ones(len(events) - 1, np.bool_)
     for name in ("sm", "block", "warp"):
         same &= np.diff(events[name]) == 0
-    parts = np.split(events, np.flatnonzero(~same) + 1)
-    for part in parts:
-        yield _timeline(part, int(found.times[part[0]["block"], 0]))
+    return np.split(events, np.flatnonzero(~same) + 1)
 
 
-def _timeline(events: NDArray[np.void], begins: int) -> WarpTimeline:
-    first, before = events[0], begins - 1
+def _timeline(found: Simulated, events: NDArray[np.void]) -> WarpTimeline:
+    first = events[0]
+    before = int(found.times[first["block"], 0]) - 1
     issues = []
     for event in events:
         told = {name: int(event[name]) for name in _FIELDS}
@@ -85,14 +83,15 @@ def loop_iteration(kernel: Kernel, found: Simulated) -> WarpTimeline | None:
 
     A whole warp's timeline where the kernel has no loop; None where nothing of it was noted.
     """
-    warps = _timelines(found)
+    warps = _events_of_warps(found)
     loop = _longest_loop(kernel, found)
     if loop is None:
-        return next(warps, None)
+        return _timeline(found, warps[0]) if warps else None
     inside = {i for b in loop.blocks for i in range(kernel.blocks[b].start, kernel.blocks[b].end)}
-    for warp in warps:
-        begins = _header_places(kernel, loop, warp.issues)
+    for events in warps:
+        begins = _header_places(kernel, loop, events["instruction"])
         if len(begins) > 2:
+            warp = _timeline(found, events)
             at = len(begins) // 2 - 1
             own = warp.issues[begins[at] : begins[at + 1]]
             kept = tuple(issue for issue in own if issue.instruction in inside)
@@ -100,13 +99,11 @@ def loop_iteration(kernel: Kernel, found: Simulated) -> WarpTimeline | None:
     return None
 
 
-def _header_places(kernel: Kernel, loop: Loop, issues: Sequence[IssuedInstruction]) -> list[int]:
+def _header_places(kernel: Kernel, loop: Loop, issued: NDArray[np.int64]) -> NDArray[np.intp]:
     """Where iterations begin: at the first instruction of the header that is issued at all."""
     header = kernel.blocks[loop.header]
-    within = [i.instruction for i in issues if header.start <= i.instruction < header.end]
-    if not within:
-        return []
-    return [at for at, issue in enumerate(issues) if issue.instruction == min(within)]
+    within = issued[(issued >= header.start) & (issued < header.end)]
+    return np.flatnonzero(issued == within.min()) if len(within) else np.empty(0, np.intp)
 
 
 def _longest_loop(kernel: Kernel, found: Simulated) -> Loop | None:
