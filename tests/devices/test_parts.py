@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from kernelcast.devices.errors import Code
 from kernelcast.devices.forecasts import argument_values, is_sampled
 from kernelcast.devices.libraries import compiler
 from kernelcast.devices.memory import DeviceMemory
+from kernelcast.devices.repeats import RepeatedLaunch
 from kernelcast.devices.server import Request
 from kernelcast.devices.shim.build import SOURCES
 from kernelcast.errors import ToolError
@@ -226,3 +228,30 @@ def test_properties_are_laid_out_as_in_the_vendors_header(tmp_path):
     call = [*command, f"-I{folder}", "-c", str(source), "-o", str(tmp_path / "offsets.o")]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_launch_that_changes_nothing_is_settled_after_the_third_time():
+    repeats, memory = RepeatedLaunch(), iter([b"a", b"a", b"b"])
+    for _ in range(2):
+        repeats.executed("one", lambda: next(memory))
+        assert not repeats.are_settled("one")
+    repeats.executed("one", lambda: next(memory))
+    assert repeats.are_settled("one")
+    assert not repeats.are_settled("another")
+    repeats.disturbed()
+    assert not repeats.are_settled("one")
+    repeats.executed("one", lambda: next(memory))
+    assert not repeats.are_settled("one")
+
+
+@given(st.integers(2, 40), st.integers(0, 40))
+def test_memory_is_compared_with_itself_one_launch_before(launches, settles_at):
+    """A launch that changes memory up to some time is settled only after that."""
+    repeats = RepeatedLaunch()
+    for number in range(1, launches + 1):
+        held = bytes([min(number, settles_at)])
+        repeats.executed("one", partial(bytes, held))
+        if repeats.are_settled("one"):
+            assert number > settles_at
+            return
+    assert launches < max(3, 2 * settles_at + 3)

@@ -128,6 +128,15 @@ def test_kernels_print_allocate_and_assert(ended, built):
     assert "thread (5,0,0)" in done.said
 
 
+@pytest.mark.parametrize(("kind", "repeats"), [(0, 5 * 7), (1, 0), (2, 0)])
+def test_launches_that_change_nothing_are_left_out(ended, built, kind, repeats):
+    """Of ten equal launches between two copies, the first three are executed."""
+    done = ended(*A100, built("repeated"), kind)
+    assert done.printed == "0 wrong\n"
+    (kernel,) = done.profile["kernels"]
+    assert (kernel["launches"], kernel["repeats"]) == (50, repeats)
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

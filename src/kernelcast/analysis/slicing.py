@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from kernelcast.analysis.arrays import arrays_of_accesses
 from kernelcast.analysis.spin_loops import waits_of
@@ -96,7 +96,20 @@ def needed_for_trace(
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
     """
-    search = _Search(kernel, pointers)
+    named = tuple(sorted((pointers or {}).items()))
+    spaces = frozenset(space for space in Space if space in untraced)
+    return _needed(kernel, keeps_global, named, spaces)
+
+
+@lru_cache(maxsize=64)
+def _needed(
+    kernel: Kernel,
+    keeps_global: bool,
+    pointers: tuple[tuple[int, str], ...],
+    untraced: frozenset[Space],
+) -> Needed:
+    """`needed_for_trace`, kept: programs launch a kernel again and again."""
+    search = _Search(kernel, dict(pointers))
     accesses = _traced(kernel, untraced)
     for instruction in kernel.instructions:
         search.add_root(instruction, is_traced=instruction.index in accesses)

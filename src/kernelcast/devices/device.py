@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import sys
 import time
@@ -23,6 +24,7 @@ from kernelcast.devices.forecasts import Forecasts, LaunchForecast, argument_val
 from kernelcast.devices.heap import HEAP_BYTES, Heap, LaunchSystem
 from kernelcast.devices.memory import ROOM_BYTES, DeviceMemory
 from kernelcast.devices.record import CopyKind, LaunchRecord, ProgramRecord, TransferRecord
+from kernelcast.devices.repeats import RepeatedLaunch, does_the_same_again
 from kernelcast.errors import ExecutionError, KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.blocks import all_blocks
@@ -45,6 +47,9 @@ _DONE: Reply = Code.SUCCESS, b""
 _DEVICE_MEMORY, _HOST_MEMORY = 0, 1
 _LAUNCH = struct.Struct("<II3I3IQQII")
 _TRANSFERS = tuple(CopyKind)
+
+_MOST_COMPARED_BYTES = 2 << 30
+"""Of arrays that kernels may write, to find out whether a launch changes any: a second's work."""
 
 
 def _to_standard_error(text: str) -> None:
@@ -108,6 +113,9 @@ class VirtualGpu:
     def __post_init__(self) -> None:
         self.memory = DeviceMemory(memory_bytes(self.machine))
         self.written = WrittenBytes(ROOM_BYTES) if self.checks else None
+        self._repeats = RepeatedLaunch()
+        self._host_reaches: set[int] = set()
+        self._pure: dict[int, tuple[Kernel, bool]] = {}
 
     @property
     def machine(self) -> Machine:
@@ -126,12 +134,17 @@ class VirtualGpu:
         self.record.most_bytes = max(self.record.most_bytes, self.memory.used_bytes)
         if region is None:
             return Code.MEMORY_ALLOCATION, b""
+        self._repeats.disturbed()
+        if kind != _DEVICE_MEMORY:
+            self._host_reaches.add(region.address)
         if self.written is not None and kind == _DEVICE_MEMORY:
             self.written.begins_empty(region.address, size_bytes)
         return Code.SUCCESS, struct.pack("<Q", region.address)
 
     def free(self, address: int) -> Reply:
         """Give an allocation back."""
+        self._repeats.disturbed()
+        self._host_reaches.discard(address)
         if self.written is not None:
             self.written.forget(address)
         return (Code.SUCCESS if self.memory.free(address) else Code.INVALID_VALUE), b""
@@ -143,6 +156,7 @@ class VirtualGpu:
 
     def load(self, process: Process, data: bytes) -> Reply:
         """Take a module; it is read when something of it is asked for."""
+        self._repeats.disturbed()
         process.modules.append(ProgramModule(data, self.memory, process, self.cache))
         return Code.SUCCESS, struct.pack("<I", len(process.modules) - 1)
 
@@ -191,6 +205,8 @@ class VirtualGpu:
     def moved(self, process: Process, kind: CopyKind, stream: int, to: WrittenRows) -> None:
         """Note a copy or a fill that the program has done."""
         seconds, size_bytes = 0.0, to.row_bytes * to.rows
+        if kind is not CopyKind.DEVICE_TO_HOST:
+            self._repeats.disturbed()
         if self.written is not None and kind is not CopyKind.HOST_TO_HOST:
             for row in range(to.rows):
                 self._fill(to.address + row * to.pitch_bytes, to.row_bytes)
@@ -233,20 +249,25 @@ class VirtualGpu:
             return self._checked(function, run, watch)
         forecast = self._forecast(process, function, launch, request[_LAUNCH.size :])
         started = time.perf_counter()
+        key = function.key(), launch, request[_LAUNCH.size :]
+        is_repeat, instructions = self._repeats.are_settled(key), 0
         try:
-            done = execute(
-                kernel,
-                launch,
-                memory,
-                threads=self.threads,
-                budget=self.budget,
-                cache=self.cache,
-                progress=watch,
-            )
+            if not is_repeat:
+                instructions = execute(
+                    kernel,
+                    launch,
+                    memory,
+                    threads=self.threads,
+                    budget=self.budget,
+                    cache=self.cache,
+                    progress=watch,
+                ).thread_instructions
+                self._note_executed(key, kernel, memory)
         except UnsupportedError as error:
             self._failed(function, error)
             return Code.NOT_SUPPORTED, b""
         except ExecutionError as error:
+            self._repeats.disturbed()
             self._failed(function, error)
             return _ended(memory, code_of(error))
         begin, _ = process.clock.work(stream, forecast.times_s[0])
@@ -258,7 +279,8 @@ class VirtualGpu:
                 stream,
                 begin,
                 time.perf_counter() - started,
-                done.thread_instructions,
+                instructions,
+                is_repeat,
             )
         )
         self.record.end_s = max(self.record.end_s, process.clock.end_s)
@@ -276,6 +298,29 @@ class VirtualGpu:
             return _ended(run.memory)
         self.say(f"{code_of(checked.error).title}: {checked.error}")
         return _ended(run.memory, code_of(checked.error))
+
+    def _note_executed(self, key: object, kernel: Kernel, memory: Memory) -> None:
+        """Find out whether the same launch would change anything."""
+        written = [region for region in memory.regions if region.writable]
+        size_bytes = sum(region.size_bytes for region in written)
+        if self._host_reaches or size_bytes > _MOST_COMPARED_BYTES or not self._is_pure(kernel):
+            self._repeats.disturbed()
+            return
+
+        def digest() -> bytes:
+            # Not against anybody's will, so that the fastest of the strong ones will do.
+            found = hashlib.sha1(usedforsecurity=False)
+            for region in written:
+                found.update(memory.bytes_at(region.address, region.size_bytes).data)
+            return found.digest()
+
+        self._repeats.executed(key, digest)
+
+    def _is_pure(self, kernel: Kernel) -> bool:
+        known = self._pure.get(id(kernel))
+        if known is None or known[0] is not kernel:
+            known = self._pure[id(kernel)] = kernel, does_the_same_again(kernel)
+        return known[1]
 
     def _fill(self, address: int, size_bytes: int) -> None:
         """The program has written to its memory."""

@@ -23,7 +23,8 @@ class CopyKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
     """A launch that was executed. Times are in seconds, `begin_s` from the program's first work;
-    `executed_s` is what this machine took to execute it, without its forecast."""
+    `executed_s` is what this machine took to execute it, without its forecast. One that
+    `is_repeat` was not, as it would have changed nothing."""
 
     kernel: str
     launch: Launch
@@ -32,6 +33,7 @@ class LaunchRecord:
     begin_s: float
     executed_s: float
     thread_instructions: int
+    is_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True)

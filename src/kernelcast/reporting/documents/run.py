@@ -45,7 +45,7 @@ class ProfiledKernel(Struct, frozen=True):
     `least_grid` and `most_grid` are the grids with fewest and most blocks. Of the launches,
     `sampled` were forecast anew, `known` had been before, and `estimated` follow from others;
     those without a forecast are `unknown`, for the reason that `why_unknown` gives. `executed_s` is
-    what this machine took to execute them all.
+    what this machine took to execute them all, but for `repeats`, which would have changed nothing.
     """
 
     kernel: str
@@ -63,6 +63,7 @@ class ProfiledKernel(Struct, frozen=True):
     why_unknown: str
     thread_instructions: NotNegative
     executed_s: NotNegative
+    repeats: Natural
     wasteful_accesses: list[WastefulAccess]
 
 
@@ -175,6 +176,7 @@ def _kernel(run: ProgramRun, launches: list[LaunchRecord], totals: list[float]) 
         why_unknown=unknown[0].why_none if unknown else "",
         thread_instructions=sum(one.thread_instructions for one in launches),
         executed_s=sum(one.executed_s for one in launches),
+        repeats=sum(one.is_repeat for one in launches),
         wasteful_accesses=wasteful_accesses(longest.predictions[0].case.profile) if longest else [],
     )
 

@@ -128,6 +128,12 @@ def beside(document: RunDocument) -> list[str]:
             f"all blocks were executed: {scaled(instructions, '')} thread instructions in "
             f"{seconds(took)} here"
         )
+        repeats = sum(kernel.repeats for kernel in document.kernels)
+        if repeats:
+            remarks.append(
+                f"{grouped(repeats)} of the launches repeated the one before, changed nothing "
+                "any more, and were not executed"
+            )
         remarks.append(_forecast_words(document))
     if document.memory_bytes:
         remarks.append(f"at most {size(document.memory_bytes)} of device memory at once")
