@@ -106,7 +106,7 @@ def test_a_line_marks_its_instructions_and_they_lead_back(browser, pages):
     from selenium.webdriver.common.by import By
 
     browser.get(pages["predict"])
-    (arrow,) = browser.find_elements(By.CSS_SELECTOR, 'a[href="#r1s0-28m"]')
+    (arrow,) = browser.find_elements(By.CSS_SELECTOR, "tr#r1s0-28 a[aria-label]")
     browser.execute_script("arguments[0].click()", arrow)
     rows = browser.find_elements(By.CSS_SELECTOR, ".r1s0-28")
     other = browser.find_element(By.CSS_SELECTOR, ".r1s0-23")

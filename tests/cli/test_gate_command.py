@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kernelcast.cli import many_files
+
 VOLKOV = ("--model", "volkov")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -130,22 +132,19 @@ def test_names(run):
     assert "ms" in names["units"]
 
 
-def test_many_files_are_forecast_by_workers_alike(run, project):
-    files = [f"k{number}.cu" for number in range(13)]
-    for file in files:
-        shutil.copy("saxpy.cu", file)
+def test_many_files_are_forecast_by_workers_alike(run, project, monkeypatch):
     bound = ("gate", "time < 1 s", *VOLKOV, "--sample", "2", "--json")
+    files = ["saxpy.cu", "./saxpy.cu"]
     alone = json.loads(run(*bound, "--threads", "1", *files).out)
+    monkeypatch.setattr(many_files, "_FEWEST_FOR_A_WORKER", 1)
     together = json.loads(run(*bound, "--threads", "2", *files).out)
     assert together == alone
-    assert [check["file"] for check in together["checks"]] == files
+    assert len(together["checks"]) == 2
 
 
-def test_an_error_of_a_worker_is_one_line(run, project):
-    files = [f"k{number}.cu" for number in range(12)]
-    for file in files:
-        shutil.copy("saxpy.cu", file)
-    found = run("gate", "time < 1 s", *VOLKOV, "--threads", "2", *files, "none.cu", "--sample", "2")
+def test_an_error_of_a_worker_is_one_line(run, project, monkeypatch):
+    monkeypatch.setattr(many_files, "_FEWEST_FOR_A_WORKER", 1)
+    found = run("gate", "time < 1 s", *VOLKOV, "--threads", "2", "saxpy.cu", "none.cu")
     assert (found.status, found.out) == (2, "")
     assert "none.cu" in found.err
     assert found.err.count("\n") == 1

@@ -1,7 +1,8 @@
 """What guides show is what their commands print: `scripts/update-docs` writes it anew.
 
 A fenced block `console` holds commands behind `$`, each followed by what it prints. A comment
-`<!-- file: NAME -->` above a block says that the commands find the block in a file of that name.
+`<!-- file: NAME -->` above a block says that the commands find the block in a file of that name,
+and `<!-- needs: PACKAGE VERSION -->` of which version of an optional package the outputs are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,20 @@ ROOT = Path(__file__).parents[2]
 GUIDES = tuple(sorted((ROOT / "docs/guides").glob("*.md")))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```\S*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+NEEDS = re.compile(r"^<!-- needs: (\w+) ([\w.]+) -->$", re.MULTILINE)
+
+
+def skip_without_packages(guide: str) -> None:
+    """Where a package that a guide shows the output of is missing, or is of another version."""
+    for package, wanted in NEEDS.findall(guide):
+        try:
+            found = version(package)
+        except PackageNotFoundError:
+            pytest.skip(f"the guide needs {package}")
+        if found != wanted:
+            pytest.skip(f"the guide is of {package} {wanted}, this is {found}")
 
 
 def printed(command: str, folder: Path) -> str:
@@ -63,6 +78,7 @@ def test_guides_show_what_their_commands_print(file, tmp_path, request):
     is_updated = request.config.getoption("--update-golden")
     if not is_updated and COMPILER.read_text("utf-8").strip() != compiler:
         pytest.skip(f"the guides are of NVRTC {COMPILER.read_text().strip()}, this is {compiler}")
+    skip_without_packages(guide)
     again = run_again(guide, tmp_path)
     if is_updated:
         file.write_text(again, "utf-8")

@@ -172,7 +172,7 @@ def test_every_instruction_leads_to_its_line_and_the_line_to_its_first_instructi
     reader = read(page(document))
     links = [a["href"] for t, a in reader.tags if t == "a"]
     assert links.count("#r1s0-4") == len(explained.instructions) + 1  # the line marks itself
-    assert links.count("#r1s0-4m") == 1
+    assert links.count("#r1i0") == 1
 
 
 def test_headings_do_not_skip_a_level(prediction, elsewhere):

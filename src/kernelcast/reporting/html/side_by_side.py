@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.reporting.documents.explain import ExplainDocument, InstructionPart, LinePart
@@ -45,11 +46,12 @@ class ListingRow:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Both sides, and the names of the lines that have rows on both."""
+    """Both sides, and the names of the lines that have rows on both, each with its first
+    instruction."""
 
     files: tuple[FileRows, ...]
     instructions: tuple[ListingRow, ...]
-    joined: tuple[str, ...]
+    joined: Mapping[str, str]
 
 
 def listing(document: ExplainDocument, prefix: str) -> Listing:
@@ -89,4 +91,4 @@ def listing(document: ExplainDocument, prefix: str) -> Listing:
             )
             before = row.line
         files.append(FileRows(source.name, source.file, source.is_at_hand, tuple(found)))
-    return Listing(tuple(files), tuple(rows), tuple(first))
+    return Listing(tuple(files), tuple(rows), first)
