@@ -45,7 +45,10 @@ def test_doctor_finds_what_is_installed(run):
 
 
 def test_doctor_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("kernelcast.toolchain.wheels.find_in_wheels", lambda *_: ())
+    for module in ("wheels", "nvdisasm"):
+        monkeypatch.setattr(f"kernelcast.toolchain.{module}.find_in_wheels", lambda *_: ())
+        monkeypatch.setattr(f"kernelcast.toolchain.{module}.find_in_packages", lambda _: ())
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
     missing = {f.part: f.advice for f in findings() if not f.works}
     assert "nvidia-cuda-nvrtc" in missing["NVRTC"]
     assert "nvidia-cuda-nvdisasm" in missing["nvdisasm"]

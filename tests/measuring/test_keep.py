@@ -15,7 +15,7 @@ from kernelcast.measuring.harness.archive import CompiledCode
 from kernelcast.measuring.keep import keep
 from kernelcast.measuring.pack import compile_benchmark, source_files
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvdisasm import nvdisasm_path
+from kernelcast.toolchain.nvdisasm import nvdisasm_paths
 
 DEVICE = {
     "name": "Synthetic GPU",
@@ -52,7 +52,7 @@ def written(document, folder) -> str:
 
 def test_the_file_is_kept_as_it_is_beside_the_listing_of_its_code(document, tmp_path, cache):
     try:
-        nvdisasm_path()
+        nvdisasm_paths()
     except ToolError as error:
         pytest.skip(str(error))
     file = written(document, tmp_path)

@@ -33,7 +33,7 @@ from kernelcast.measuring.harness.gpu_driver import declared
 from kernelcast.measuring.harness.microbenchmarks.arithmetic import OPERATIONS, SINCE
 from kernelcast.measuring.harness.microbenchmarks.tensor import GROUP_SHAPES, SHAPES, THREAD_SHAPES
 from kernelcast.measuring.pack import SOURCES, TARGETS, compile_benchmark, source_files
-from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
+from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_paths
 from kernelcast.toolchain.nvrtc import Compilation
 
 FILES = {file.stem: file for file in source_files()}
@@ -80,7 +80,7 @@ def compiled(stem: str, target: str) -> Compilation:
 @cache
 def functions(stem: str, target: str) -> dict[str, SassFunction]:
     try:
-        nvdisasm_path()
+        nvdisasm_paths()
     except ToolError as error:
         pytest.skip(str(error))
     listing = disassemble(compiled(stem, target).cubin, CACHE)

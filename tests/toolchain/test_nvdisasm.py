@@ -24,15 +24,25 @@ def cubin() -> bytes:
 
 
 @pytest.fixture
-def pretend(tmp_path, monkeypatch):
-    """Put a shell script in the place of nvdisasm; it may count its calls in the file `calls`."""
+def alone(monkeypatch):
+    """Neither packages nor the system hold an nvdisasm."""
+    monkeypatch.setattr(nvdisasm, "find_in_wheels", lambda *_: ())
+    monkeypatch.setattr(nvdisasm, "find_in_packages", lambda _: ())
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
 
-    def install(script: str) -> Path:
-        file = tmp_path / "nvdisasm"
+
+@pytest.fixture
+def pretend(tmp_path, monkeypatch, alone):
+    """Put shell scripts in the place of nvdisasm, the oldest first; they count their calls in the
+    file `calls`."""
+
+    def install(*scripts: str) -> Path:
         calls = tmp_path / "calls"
-        file.write_text(f'#!/bin/sh\necho "$@" >> {calls}\n{script}\n')
-        file.chmod(file.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setattr(nvdisasm, "find_in_wheels", lambda *_: (file,))
+        files = [tmp_path / f"nvdisasm{number}" for number in range(len(scripts))]
+        for file, script in zip(files, scripts, strict=True):
+            file.write_text(f'#!/bin/sh\necho "$@" >> {calls}\n{script}\n')
+            file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(nvdisasm, "find_in_wheels", lambda *_: tuple(files))
         return calls
 
     return install
@@ -55,9 +65,22 @@ def test_code_without_line_information_is_listed_too():
     assert "//## File" not in text
 
 
-def test_a_missing_wheel_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(nvdisasm, "find_in_wheels", lambda *_: ())
+def test_a_missing_wheel_is_named_with_the_command_that_installs_it(alone):
     with pytest.raises(ToolError, match="pip install nvidia-cuda-nvdisasm"):
+        disassemble(b"")
+
+
+def test_what_the_newest_refuses_is_read_by_an_older_one(pretend, tmp_path):
+    refusal = """echo 'nvdisasm fatal: CUDA architecture "SM70" is deprecated' >&2; exit 1"""
+    calls = pretend("echo older", refusal)
+    cache = Cache(tmp_path / "cache")
+    assert disassemble(b"1", cache) == disassemble(b"1", cache) == "older\n"
+    assert len(calls.read_text().splitlines()) == 2
+
+
+def test_of_several_refusals_the_newest_is_told(pretend):
+    pretend("echo 'fatal: SM35 is unknown' >&2; exit 1", "echo 'fatal: SM35 is gone' >&2; exit 1")
+    with pytest.raises(UnsupportedError, match=r"SM35 is gone.*triton"):
         disassemble(b"")
 
 

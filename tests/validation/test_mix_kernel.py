@@ -17,7 +17,7 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.models.terms.mix import Mix, MixKind, mix_work
 from kernelcast.models.volkov import Volkov
-from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_path
+from kernelcast.toolchain.nvdisasm import disassemble, nvdisasm_paths
 from kernelcast.toolchain.nvrtc import compile_cuda
 from kernelcast.validation.arena import GPUS
 from kernelcast.validation.mix_kernel import mix_kernel
@@ -75,7 +75,7 @@ def loop_opcodes(listing: str, name: str) -> list[str]:
 @pytest.fixture
 def need_nvdisasm():
     try:
-        nvdisasm_path()
+        nvdisasm_paths()
     except ToolError as missing:
         pytest.skip(f"the machine code cannot be read: {missing}")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from kernelcast.cli.options import Output, output_options
-from kernelcast.errors import KernelcastError
+from kernelcast.errors import KernelcastError, ToolError
 from kernelcast.reporting.documents.doctor import DoctorDocument, InstalledPart
 from kernelcast.version import VERSION
 
@@ -58,11 +58,13 @@ def _compilers() -> Iterator[InstalledPart]:
 
 
 def _disassembler() -> InstalledPart:
-    from kernelcast.toolchain.wheels import find_in_wheels
+    from kernelcast.toolchain.nvdisasm import nvdisasm_paths
 
-    if found := find_in_wheels("cu*/bin/nvdisasm"):
-        return InstalledPart("nvdisasm", True, f"{found[-1]}, for machine code")
-    return InstalledPart("nvdisasm", False, "not installed", "pip install nvidia-cuda-nvdisasm")
+    try:
+        found = nvdisasm_paths()
+    except ToolError as error:
+        return InstalledPart("nvdisasm", False, "not installed", error.hint)
+    return InstalledPart("nvdisasm", True, f"{', '.join(map(str, found))}, for machine code")
 
 
 def _virtual_gpu() -> Iterator[InstalledPart]:

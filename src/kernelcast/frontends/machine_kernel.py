@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.cubin import Cubin
 from kernelcast.ir import Kernel, Parameter, Space, Variable
 from kernelcast.isas.sass import SassModule, parse_sass
@@ -12,6 +13,8 @@ from kernelcast.isas.sass.linking import linked
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvdisasm import disassemble
 
+_OLDEST = 70
+"""The first architecture with instructions of 16 bytes, which hold their control codes."""
 _listed: dict[tuple[bytes, str, tuple[int, ...]], SassModule] = {}
 _LISTED_CUBINS = 2
 _WHOLE_BYTES = 1 << 18
@@ -54,8 +57,14 @@ def listed(
     """The code of a cubin, whose bytes are `data`, or of one kernel where that is much less.
 
     The last few are kept by their content: kernels of one file are asked for one after the other.
-    Raises ToolError without a disassembler.
+    Raises ToolError without a disassembler, UnsupportedError where none reads the architecture.
     """
+    if int("".join(filter(str.isdigit, cubin.architecture))) < _OLDEST:
+        raise UnsupportedError(
+            f"machine code for {cubin.architecture} is not read",
+            where=name,
+            hint=f"that for sm_{_OLDEST} and later is; of older ones PTX is executed",
+        )
     is_large = mangled and cubin.code_bytes > _WHOLE_BYTES
     functions = cubin.functions_of(mangled) if is_large else ()
     key = (data, name, functions)

@@ -1,11 +1,14 @@
-"""Cubins to listings with nvdisasm, NVIDIA's disassembler, from its PyPI wheel.
+"""Cubins to listings with nvdisasm, NVIDIA's disassembler.
 
-It needs neither a GPU nor a driver, and takes about 0.4 s for a small cubin.
+It needs neither a GPU nor a driver, and takes about 0.4 s for a small cubin. The one of CUDA 13,
+from its PyPI wheel, reads Turing and later; Volta's code is read by that of CUDA 12, which comes
+with the CUDA Toolkit and in the wheels of Triton up to 3.5.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 import zlib
@@ -15,10 +18,12 @@ from pathlib import Path
 
 from kernelcast.errors import InputError, ToolError, UnsupportedError
 from kernelcast.toolchain.cache import Cache, content_key
-from kernelcast.toolchain.wheels import find_in_wheels
+from kernelcast.toolchain.wheels import find_in_packages, find_in_wheels
 
-_EXECUTABLES = ("cu*/bin/nvdisasm",)
+_NEWEST = "cu*/bin/nvdisasm"
+_OLDER = "triton/backends/nvidia/bin/nvdisasm"
 _INSTALL = "install it with: pip install nvidia-cuda-nvdisasm"
+_INSTALL_OLDER = "nvdisasm of CUDA 12, for Volta, comes with: pip install triton==3.5.1"
 _CODE_WITH_ENCODINGS = ("-c", "-hex")
 _LINE_INFORMATION = ("-gi", "-gp")
 _TIMEOUT_S = 300.0
@@ -38,15 +43,35 @@ def disassemble(
 
     `name` says in errors what was disassembled. `functions` are the numbers of symbols: where some
     are given, their code alone is listed. Raises UnsupportedError for an architecture that
-    the installed nvdisasm refuses, InputError for a damaged cubin, ToolError where nvdisasm is
+    every installed nvdisasm refuses, InputError for a damaged cubin, ToolError where nvdisasm is
     missing, fails or takes longer than `timeout_s`.
     """
-    executable = nvdisasm_path()
     chosen = ("-fun", ",".join(map(str, functions))) if functions else ()
     code = (*_CODE_WITH_ENCODINGS, *chosen)
-    key = content_key(_identity(executable), *code, *_LINE_INFORMATION, cubin)
-    if cache is not None and (stored := cache.get("listing", key)) is not None:
-        return zlib.decompress(stored).decode("utf-8", "replace")
+    keys = {
+        executable: content_key(_identity(executable), *code, *_LINE_INFORMATION, cubin)
+        for executable in nvdisasm_paths()
+    }
+    for key in keys.values():
+        if cache is not None and (stored := cache.get("listing", key)) is not None:
+            return zlib.decompress(stored).decode("utf-8", "replace")
+    refusal = ""
+    for executable, key in keys.items():
+        listing, complaint = _listed(executable, code, cubin, timeout_s)
+        if not complaint:
+            if cache is not None:
+                cache.put("listing", key, zlib.compress(listing, level=1))
+            return listing.decode("utf-8", "replace")
+        if not _REFUSED.search(complaint):
+            raise InputError(f"nvdisasm cannot read it: {complaint}", where=name)
+        refusal = refusal or complaint
+    raise UnsupportedError(f"nvdisasm refuses it: {refusal}", where=name, hint=_INSTALL_OLDER)
+
+
+def _listed(
+    executable: Path, code: tuple[str, ...], cubin: bytes, timeout_s: float
+) -> tuple[bytes, str]:
+    """The listing, and what nvdisasm complains about; one of them is empty."""
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as directory:
         file = Path(directory) / "input.cubin"
         file.write_bytes(cubin)
@@ -54,25 +79,20 @@ def disassemble(
         if complaint and not _REFUSED.search(complaint):
             # Damaged line information must not hide the code.
             listing, complaint = _run(executable, code, file, timeout_s)
-    if complaint:
-        if _REFUSED.search(complaint):
-            raise UnsupportedError(
-                f"nvdisasm refuses it: {complaint}",
-                where=name,
-                hint="compile it for sm_75 or later",
-            )
-        raise InputError(f"nvdisasm cannot read it: {complaint}", where=name)
-    if cache is not None:
-        cache.put("listing", key, zlib.compress(listing, level=1))
-    return listing.decode("utf-8", "replace")
+    return listing, complaint
 
 
-def nvdisasm_path() -> Path:
-    """The newest installed nvdisasm; ToolError where there is none."""
-    found = find_in_wheels(*_EXECUTABLES)
+def nvdisasm_paths() -> tuple[Path, ...]:
+    """The installed nvdisasm programs, the newest first; ToolError where there is none."""
+    on_path = shutil.which("nvdisasm")
+    found = (
+        *reversed(find_in_wheels(_NEWEST)),
+        *find_in_packages(_OLDER),
+        *((Path(on_path),) if on_path else ()),
+    )
     if not found:
         raise ToolError("nvdisasm, which reads machine code, is not installed", hint=_INSTALL)
-    return found[-1]
+    return found
 
 
 @once

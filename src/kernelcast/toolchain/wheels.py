@@ -24,6 +24,11 @@ def find_in_wheels(*patterns: str) -> tuple[Path, ...]:
     )
 
 
+def find_in_packages(pattern: str) -> tuple[Path, ...]:
+    """Files of other packages than NVIDIA's that match a glob pattern below `site-packages`."""
+    return tuple(path for root in site_packages() for path in sorted(root.glob(pattern)))
+
+
 def wheel_versions() -> tuple[str, ...]:
     """Installed NVIDIA distributions with their versions, as their metadata folders are named."""
     return tuple(
