@@ -2,13 +2,15 @@
 
     python measurements/hecbench.py SOURCES --results DIR [--count 120 --seed 1 --seconds 60]
 
-SOURCES is the folder `src` of HeCBench (https://github.com/zjin-lcf/HeCBench). The rule: of all
-folders `*-cuda` in alphabetic order, `random.Random(seed).sample(names, count)`. Each is built with
-its own Makefile (`make ARCH=sm_80`), nvcc from PyPI and the flags that `docs/run.md` names, and run
-with the arguments of its own `make run`, but for the repetitions: the last argument, where that is
-a number, is 1, and no number is greater than 2^20. A program passes that ends with status 0 within
-the time and whose output holds neither `FAIL` nor `mismatch`. Results are kept in DIR, a file each,
-so that a run goes on where it was ended.
+SOURCES is the folder `src` of HeCBench (https://github.com/zjin-lcf/HeCBench). The rule: all
+folders `*-cuda` in the order of `random.Random(seed).sample(names, len(names))`, and of those the
+first `count` that have a Makefile, include no header of a library or of MPI, and whose `make run`
+names no file that is not there. Each is built with its own Makefile (`make ARCH=sm_80`), nvcc
+from PyPI and the flags that `docs/run.md` names, and run with the arguments of its own `make
+run`, but for the repetitions: the last argument, where that is a number, is 1, and no number is
+greater than 2^20. It has as much time as two cores give in `seconds`, whatever else runs beside
+it. A program passes that ends with status 0 within its time and whose output holds neither `FAIL`
+nor `mismatch`. Results are kept in DIR, a file each, so that a run goes on where it was ended.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import os
 import random
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -25,22 +28,48 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from kernelcast.devices.libraries import libraries
 from kernelcast.toolchain.nvcc import find_nvcc
 
 _GREATEST = 1 << 20
+_CORES = 2
+_PATIENCE = 10
 _BUILD_SECONDS = 300
 _FAILS = re.compile(r"\bFAIL(ED|URE)?\b|\bfail(ed)?\b|[Mm]ismatch|Test failed")
 _MAKE = ("ARCH=sm_80", "DEBUG=no", "CC=nvcc", "OPTIMIZE=yes")
+_LIBRARIES = re.compile(
+    r"#\s*include\s*[<\"](cublas|cusparse|cufft|cusolver|curand|cudnn|cutensor|nccl|mpi|nvshmem|"
+    r"nppi?|nvjpeg|thrust|cub/|opencv|GL/|SDK|omp\.h|boost)"
+)
 _ERRORS = ("error", "undefined", "No such file", "cannot find")
 
 
-def drawn(sources: Path, seed: int, count: int) -> list[str]:
+def drawn(sources: Path, seed: int, count: int, env: dict[str, str]) -> list[str]:
     """The programs, by the rule."""
     names = sorted(path.name for path in sources.glob("*-cuda"))
-    return random.Random(seed).sample(names, min(count, len(names)))
+    shuffled = random.Random(seed).sample(names, len(names))
+    return list(islice((n for n in shuffled if is_whole(sources / n, env)), count))
+
+
+def is_whole(folder: Path, env: dict[str, str]) -> bool:
+    """Whether a program needs nothing that is not there."""
+    texts = [
+        path.read_text(errors="replace")
+        for path in folder.rglob("*")
+        if path.suffix in (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".c")
+    ]
+    if not (folder / "Makefile").exists() or any(_LIBRARIES.search(text) for text in texts):
+        return False
+    command = command_of(folder, env)
+    files = [word for word in command[1:] if re.search(r"\.\w+$|/", word)]
+    numbers = re.compile(r"-?[\d.]+(e-?\d+)?")
+    return all(
+        (folder / word).exists() or numbers.fullmatch(word) or "out" in word for word in files
+    )
 
 
 def environment() -> dict[str, str]:
@@ -69,7 +98,8 @@ def command_of(folder: Path, env: dict[str, str]) -> list[str]:
     """What `make run` would start."""
     call = ["make", "-n", "run", *_MAKE, "LAUNCHER=LAUNCH"]
     told = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    lines = [line for line in told.stdout.splitlines() if "./" in line]
+    whole = told.stdout.replace("\\\n", " ")
+    lines = [line for line in whole.splitlines() if "./" in line]
     if not lines:
         return ["./main"]
     line = re.split(r"[;|>]|&&", lines[0].replace("LAUNCH", ""))[0]
@@ -105,23 +135,33 @@ def ran(
     call = [sys.executable, "-m", "kernelcast", "run", "--gpu", "a100-sxm-80gb", *command]
     with log.open("wb") as file:
         program = subprocess.Popen(
-            call, cwd=folder, env=env, stdout=file, stderr=file, start_new_session=True
+            call,
+            cwd=folder,
+            env=env,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            preexec_fn=partial(_limit, round(_CORES * seconds)),
         )
         try:
-            status = program.wait(seconds)
+            status = program.wait(_PATIENCE * seconds)
         except subprocess.TimeoutExpired:
             os.killpg(program.pid, signal.SIGKILL)
             program.wait()
             status = None
     text = log.read_text(errors="replace")
     said = [x for x in text.splitlines() if x.startswith(("kernelcast: ", "error: ", "internal "))]
-    if status is None:
+    if status in (None, -signal.SIGXCPU, -signal.SIGKILL):
         return f"time; {said[0]}"[:200] if said else "time"
     if status:
         return f"status {status}; {said[0] if said else text.strip()[-120:]}"[:300]
     if failure := _FAILS.search(text):
         return f"own check: {failure.group()}; {said[0] if said else ''}"[:200]
     return ""
+
+
+def _limit(cpu_seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
 
 
 def tried(folder: Path, env: dict[str, str], results: Path, seconds: float) -> dict[str, object]:
@@ -162,7 +202,7 @@ def main() -> None:
     given = parser.parse_args()
     given.results.mkdir(parents=True, exist_ok=True)
     env, found = environment(), []
-    for name in drawn(given.sources, given.seed, given.count):
+    for name in drawn(given.sources, given.seed, given.count, env):
         kept = given.results / f"{name}.json"
         if not kept.exists():
             one = tried(given.sources / name, env, given.results, given.seconds)
