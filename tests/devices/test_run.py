@@ -137,6 +137,17 @@ def test_launches_that_change_nothing_are_left_out(ended, built, kind, repeats):
     assert (kernel["launches"], kernel["repeats"]) == (50, repeats)
 
 
+def test_timers_in_kernels_show_forecast_time(ended, built):
+    done = ended(*A100, built("timers"))
+    both_ns, one_ns, span_ns, cycles, is_later = map(float, done.printed.split())
+    (kernel,) = done.profile["kernels"]
+    assert both_ns == pytest.approx(1e9 * kernel["times"][0]["total_s"], rel=1e-4)
+    assert 2 * one_ns == pytest.approx(both_ns, rel=0.1)
+    assert span_ns == pytest.approx(both_ns, rel=0.1)
+    assert cycles == pytest.approx(1.41 * one_ns, rel=0.05)  # the clock of an A100 in GHz
+    assert is_later
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

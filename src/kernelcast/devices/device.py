@@ -25,6 +25,7 @@ from kernelcast.devices.heap import HEAP_BYTES, Heap, LaunchSystem
 from kernelcast.devices.memory import ROOM_BYTES, DeviceMemory
 from kernelcast.devices.record import CopyKind, LaunchRecord, ProgramRecord, TransferRecord
 from kernelcast.devices.repeats import RepeatedLaunch, does_the_same_again
+from kernelcast.devices.timers import timers_of
 from kernelcast.errors import ExecutionError, KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.blocks import all_blocks
@@ -248,6 +249,7 @@ class VirtualGpu:
             run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
             return self._checked(function, run, watch)
         forecast = self._forecast(process, function, launch, request[_LAUNCH.size :])
+        memory.timers = timers_of(forecast, self.machine, process.clock.work(stream, 0.0)[0])
         started = time.perf_counter()
         key = function.key(), launch, request[_LAUNCH.size :]
         is_repeat, instructions = self._repeats.are_settled(key), 0

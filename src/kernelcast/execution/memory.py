@@ -86,6 +86,18 @@ class Region:
         return self.address + self.size_bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """What the clock of an SM and the global timer show: when the launch begins, and how much more
+    after every warp instruction that is executed. By itself each counts these.
+    """
+
+    first_cycle: int = 0
+    cycles: float = 1.0
+    first_ns: int = 0
+    ns: float = 1.0
+
+
 class Reservation(Protocol):
     """Host addresses that mirror those of the device.
 
@@ -123,6 +135,8 @@ class Memory:
         Takes back all that was written, where that is cheap; None where it is not.
     system:
         Who answers what kernels ask of the system; None where nobody does.
+    timers:
+        What clocks show to the kernel.
     """
 
     def __init__(
@@ -145,6 +159,7 @@ class Memory:
         self.host_delta = reservation.host_delta
         self.undo = reservation.undo
         self.system: SystemCalls | None = None
+        self.timers = Timers()
         self._starts = [r.address for r in regions]
 
     @classmethod

@@ -49,6 +49,10 @@ class Slot(IntEnum):
     THREAD_INSTRUCTIONS = auto()
     BLOCK_INDEX = auto()  # linear index of the block that runs
     BLOCK_START = auto()  # WARP_INSTRUCTIONS when it started
+    FIRST_CYCLE = auto()  # what the clock shows at first; and how much more after an instruction
+    CYCLES = auto()  # in parts of 2^-16
+    FIRST_NS = auto()  # the same of the global timer
+    NS = auto()
     CTA_X = auto()
     CTA_Y = auto()
     CTA_Z = auto()
@@ -75,6 +79,9 @@ class BarrierArray(IntEnum):
     POPULATION_RESULT = _ARRAYS + 4 * BARRIERS  # the same of the barrier completed last
     LANES_RESULT = _ARRAYS + 5 * BARRIERS
 
+
+TIMER_BITS = 16
+"""Fraction bits of what a timer moves on by."""
 
 SLOTS = _ARRAYS + len(BarrierArray) * BARRIERS
 """Size of the context."""

@@ -238,6 +238,11 @@ class Lowering:
             self.advance_log(self.b.scalar(f"add i64 {position}, {block.end - block.start}"))
         self._count(block.end - block.start)
 
+    @property
+    def left_in_block(self) -> int:
+        """Instructions of the basic block from the one being lowered on."""
+        return self.kernel.blocks[self._block].end - self.position
+
     def forget_values(self) -> None:
         """Registers have to be loaded anew: another block or mask begins."""
         self._values = {}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernelcast.errors import ToolError
 from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.consumers import Consumer
-from kernelcast.execution.engine.context import SLOTS, Fault, RunResult, Slot
+from kernelcast.execution.engine.context import SLOTS, TIMER_BITS, Fault, RunResult, Slot
 from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
@@ -205,6 +205,11 @@ class Worker:
         self._pointer(Slot.BLOCKS, work.blocks)
         self.set(Slot.BLOCK_COUNT, len(work.blocks))
         self._pointer(Slot.NEXT_BLOCK, work.next_block)
+        timers = work.memory.timers
+        self.set(Slot.FIRST_CYCLE, timers.first_cycle)
+        self.set(Slot.CYCLES, round(timers.cycles * (1 << TIMER_BITS)))
+        self.set(Slot.FIRST_NS, timers.first_ns)
+        self.set(Slot.NS, round(timers.ns * (1 << TIMER_BITS)))
         dimensions = zip(
             (Slot.GRID_X, Slot.GRID_Y, Slot.GRID_Z, Slot.BLOCK_X, Slot.BLOCK_Y, Slot.BLOCK_Z),
             (*launch.grid, *launch.block),

@@ -137,6 +137,16 @@ def _constant(value: int) -> _Special:
     return lambda run, warp: value
 
 
+def _cycle(run: RunState, warp: Warp) -> int:
+    timers = run.memory.timers
+    return timers.first_cycle + int(warp.instructions * timers.cycles)
+
+
+def _nanosecond(run: RunState, warp: Warp) -> int:
+    timers = run.memory.timers
+    return timers.first_ns + int(warp.instructions * timers.ns)
+
+
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 _BY_AXIS: dict[str, Callable[[int], _Special]] = {
@@ -165,18 +175,18 @@ _SPECIAL_32: dict[str, _Special] = {
     "lanemask_le": lambda run, warp: (2 << _LANE) - 1,
     "lanemask_gt": lambda run, warp: ALL_LANES & -(2 << _LANE),
     "lanemask_ge": lambda run, warp: ALL_LANES & -(1 << _LANE),
-    "clock": lambda run, warp: warp.instructions,
-    "clock_hi": lambda run, warp: warp.instructions >> 32,
+    "clock": _cycle,
+    "clock_hi": lambda run, warp: _cycle(run, warp) >> 32,
     "dynamic_smem_size": lambda run, warp: run.launch.smem_bytes,
-    "globaltimer_lo": lambda run, warp: warp.instructions,
-    "globaltimer_hi": lambda run, warp: warp.instructions >> 32,
+    "globaltimer_lo": _nanosecond,
+    "globaltimer_hi": lambda run, warp: _nanosecond(run, warp) >> 32,
     "aggr_smem_size": lambda run, warp: run.memory.shared_bytes,
     "total_smem_size": lambda run, warp: run.memory.shared_bytes,
 }
 
 _SPECIAL_64: dict[str, _Special] = {
-    "clock64": lambda run, warp: warp.instructions,
-    "globaltimer": lambda run, warp: warp.instructions,
+    "clock64": _cycle,
+    "globaltimer": _nanosecond,
     "gridid": _constant(0),
 }
 

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 
 from kernelcast.execution.engine.builder import FunctionBuilder
-from kernelcast.execution.engine.context import Slot
+from kernelcast.execution.engine.context import TIMER_BITS, Slot
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.values import PtxType, Value, is_type, ptx_type
 from kernelcast.ir import (
@@ -158,11 +158,7 @@ def _special(lw: Lowering, name: str) -> Value:
     if slot is not None:
         return b.splat(b.scalar(f"trunc i64 {lw.slot(slot)} to i32"), "i32")
     if stem in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
-        element = "i64" if name in ("clock64", "globaltimer") else "i32"
-        count = lw.slot(Slot.WARP_INSTRUCTIONS)
-        if element == "i32":
-            count = b.scalar(f"trunc i64 {count} to i32")
-        return b.splat(count, element)
+        return _timer(lw, name)
     if name == "laneid":
         return b.lane_numbers()
     if stem.startswith("lanemask_"):
@@ -170,6 +166,24 @@ def _special(lw: Lowering, name: str) -> Value:
     if name in _CONSTANT:
         return b.constant("i32", _CONSTANT[name])
     raise lw.unsupported(f"special register %{name}")
+
+
+def _timer(lw: Lowering, name: str) -> Value:
+    """What a timer shows: more after every warp instruction that this thread executes."""
+    b = lw.b
+    is_clock = name.startswith("clock")
+    first = lw.slot(Slot.FIRST_CYCLE if is_clock else Slot.FIRST_NS)
+    step = lw.slot(Slot.CYCLES if is_clock else Slot.NS)
+    # Instructions are counted where a basic block begins.
+    passed = b.scalar(f"sub i64 {lw.slot(Slot.WARP_INSTRUCTIONS)}, {lw.left_in_block}")
+    moved = b.scalar(f"mul i64 {passed}, {step}")
+    moved = b.scalar(f"lshr i64 {moved}, {TIMER_BITS}")
+    now = b.scalar(f"add i64 {first}, {moved}")
+    if name in ("clock64", "globaltimer"):
+        return b.splat(now, "i64")
+    if name.endswith("_hi"):
+        now = b.scalar(f"lshr i64 {now}, 32")
+    return b.splat(b.scalar(f"trunc i64 {now} to i32"), "i32")
 
 
 _UNIFORM = {
