@@ -148,6 +148,13 @@ def test_timers_in_kernels_show_forecast_time(ended, built):
     assert is_later
 
 
+@pytest.mark.parametrize("gpu", ["a100-sxm-80gb", "h100-sxm"])
+def test_blocks_of_a_cooperative_launch_wait_for_each_other(ended, built, gpu):
+    done = ended("--gpu", gpu, built("cooperative", (8, 0), (9, 0)))
+    assert done.printed == "cudaSuccess cudaSuccess 0 wrong\n"
+    assert done.profile["kernels"][0]["why_unknown"] == "its blocks wait for each other"
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

@@ -7,7 +7,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelcast.checking.checked import check_run
 from kernelcast.checking.written import WrittenBytes
@@ -49,6 +49,8 @@ _DEVICE_MEMORY, _HOST_MEMORY = 0, 1
 _LAUNCH = struct.Struct("<II3I3IQQII")
 _TRANSFERS = tuple(CopyKind)
 
+_WORKSPACE_BYTES = 4096
+
 _MOST_COMPARED_BYTES = 2 << 30
 """Of arrays that kernels may write, to find out whether a launch changes any: a second's work."""
 
@@ -87,6 +89,7 @@ class Process:
 
     modules: list[ProgramModule] = field(default_factory=list)
     heap: Heap | None = None
+    workspace: Region | None = None
     functions: list[_Function] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
     watch: Callable[[], None] = lambda: None
@@ -233,8 +236,15 @@ class VirtualGpu:
         )
         try:
             self._check(function, launch, cooperative=bool(is_cooperative))
+            workspace = self._workspace(process) if is_cooperative else 0
             kernel, memory = self._prepared(
-                process, function, launch, request[_LAUNCH.size :], self.machine, is_sample=False
+                process,
+                function,
+                launch,
+                request[_LAUNCH.size :],
+                self.machine,
+                is_sample=False,
+                workspace=workspace,
             )
         except LaunchError as error:
             self._failed(function, error)
@@ -244,11 +254,13 @@ class VirtualGpu:
             process.watch()
             self.watch()
 
-        if self.checks:
+        if self.checks and not is_cooperative:
             blocks = all_blocks(launch.blocks)
             run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
             return self._checked(function, run, watch)
         forecast = self._forecast(process, function, launch, request[_LAUNCH.size :])
+        if is_cooperative and not forecast.predictions:
+            forecast = replace(forecast, why_none="its blocks wait for each other")
         memory.timers = timers_of(forecast, self.machine, process.clock.work(stream, 0.0)[0])
         started = time.perf_counter()
         key = function.key(), launch, request[_LAUNCH.size :]
@@ -259,7 +271,8 @@ class VirtualGpu:
                     kernel,
                     launch,
                     memory,
-                    threads=self.threads,
+                    # Blocks that wait for each other all run at once.
+                    threads=launch.blocks if is_cooperative else self.threads,
                     budget=self.budget,
                     cache=self.cache,
                     progress=watch,
@@ -363,7 +376,8 @@ class VirtualGpu:
         def prepared(machine: Machine) -> tuple[Kernel, Memory]:
             return self._prepared(process, function, launch, parameters, machine, is_sample=True)
 
-        assert self.forecasts is not None
+        if self.forecasts is None:
+            return LaunchForecast((0.0,) * len(self.machines), (), why_none="it was not asked for")
         arguments = argument_values(parameters, self.memory.region_at)
         return self.forecasts.of(function.key(), launch, arguments, prepared)
 
@@ -376,6 +390,7 @@ class VirtualGpu:
         machine: Machine,
         *,
         is_sample: bool,
+        workspace: int = 0,
     ) -> tuple[Kernel, Memory]:
         """The kernel's code for a GPU, and what it finds in memory; what a sample leaves there is
         to be forgotten."""
@@ -390,11 +405,26 @@ class VirtualGpu:
         heap = self._heap(process) if _calls_system(kernel) else None
         reservation = self.memory.private if is_sample else self.memory.shared
         memory = Memory.laid_out(
-            kernel, launch, reservation, self.memory.regions, values, variables
+            kernel,
+            launch,
+            reservation,
+            self.memory.regions,
+            values,
+            variables,
+            workspace=workspace,
         )
         memory.system = LaunchSystem(heap.copy() if heap is not None and is_sample else heap)
         _set_constants(kernel, memory, variables)
         return kernel, memory
+
+    def _workspace(self, process: Process) -> int:
+        """The address at which the blocks of a cooperative launch meet."""
+        if process.workspace is None:
+            process.workspace = self.memory.allocate(_WORKSPACE_BYTES, process, counts=False)
+        if process.workspace is None:
+            raise LaunchError("no addresses are left for the blocks of a launch to meet at")
+        self.memory.shared.view(process.workspace.address, _WORKSPACE_BYTES)[:] = 0
+        return process.workspace.address
 
     def _heap(self, process: Process) -> Heap | None:
         """What the kernels of a process allocate in; None where no addresses are left."""

@@ -232,6 +232,7 @@ class Memory:
         contents: Mapping[str, tuple[Argument, bytes]] | None = None,
         pieced: PiecedArrays | None = None,
         descriptors: Mapping[int, bytes] | None = None,
+        workspace: int = 0,
     ) -> Memory:
         """The memory of a launch whose arrays lie in `reservation` already.
 
@@ -239,7 +240,7 @@ class Memory:
         `variables` where those of the module are in global memory; `contents` are the values and
         bytes of those in constant banks that do not hold what the code brings along. `pieced` are
         the arrays among them that are filled where they are looked at, `descriptors` what stands
-        behind the parameters.
+        behind the parameters, `workspace` the address at which blocks of a cooperative launch meet.
         """
         shared, static_bytes = _offsets(
             [v for v in kernel.variables if v.space is Space.SHARED and v.size_bytes]
@@ -258,7 +259,9 @@ class Memory:
             reservation,
             tuple(sorted(regions, key=lambda r: r.address)),
             _with_descriptors(
-                _parameter_block(kernel, launch, values, symbols, local_bytes, contents or {}),
+                _parameter_block(
+                    kernel, launch, values, symbols, local_bytes, contents or {}, workspace
+                ),
                 descriptors or {},
             ),
             symbols,
@@ -449,6 +452,7 @@ def _parameter_block(
     symbols: Mapping[str, int],
     local_bytes: int,
     contents: Mapping[str, tuple[Argument, bytes]],
+    workspace: int,
 ) -> NDArray[np.uint8]:
     """The parameters, and in machine code what the driver and the code itself put beside them."""
     block = pack_parameters(kernel, values)
@@ -461,6 +465,8 @@ def _parameter_block(
         "local_window": (8, LOCAL_WINDOW),
         "param_window": (8, PARAM_WINDOW),
         "stack": (4, local_bytes),
+        "workspace_high": (4, workspace >> 32),
+        "workspace_low": (4, workspace & 0xFFFF_FFFF),
     }
     parts = list(kernel.constants.data)
     for word in kernel.constants.launch_words:

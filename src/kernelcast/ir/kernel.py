@@ -87,8 +87,9 @@ class LaunchWord:
     """A word of the parameter block that the driver fills when it launches the kernel.
 
     `name` is a special register (`ntid.x`, `nctaid.x`) or one of `shared_window`, `local_window`,
-    `param_window` (64 bits each, generic addresses) and `stack` (bytes of local memory); `addend`
-    is added.
+    `param_window` (64 bits each, generic addresses), `stack` (bytes of local memory), and the words
+    `workspace_high` and `workspace_low` of where blocks of a cooperative launch meet; `addend` is
+    added.
     """
 
     offset_bytes: int

@@ -48,7 +48,7 @@ block_start:
   br label %round
 
 round:
-  %left = phi i64 [ %warps, %block_start ], [ %left_after, %again ]
+  %left = phi i64 [ %warps, %block_start ], [ %left_after, %going_on ], [ %left_after, %give_way ]
   br label %warp_head
 
 warp_head:
@@ -135,7 +135,15 @@ again:
   %released = call i32 @release(ptr %ctx, i64 %left_after)
   %some_go_on = or i32 %released, %paused_after
   %progress = icmp ne i32 %some_go_on, 0
-  br i1 %progress, label %round, label %deadlock
+  br i1 %progress, label %going_on, label %deadlock
+
+; Where all that goes on has paused, it waits for what another thread of the CPU does.
+going_on:
+  %only_paused = icmp eq i32 %released, 0
+  br i1 %only_paused, label %give_way, label %round
+give_way:
+  %yielded = call i32 @sched_yield()
+  br label %round
 
 block_done:
   br label %block_head

@@ -51,6 +51,7 @@ _NUMBER = re.compile(r"\$(\w+(?:\.\w+)?)")
 DECLARATIONS = (
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     "declare i32 @llvm.cttz.i32(i32, i1)",
+    "declare i32 @sched_yield()",
 )
 """What the driver calls."""
 

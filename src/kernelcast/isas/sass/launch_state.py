@@ -27,7 +27,8 @@ class _LaunchLayout:
     """Offsets in bank 0, in bytes; three consecutive words for `block` and `grid`.
 
     Of clusters: `cluster` blocks of one, and `cluster_inverses`, the same as reciprocals, which are
-    floats; `clusters` in the grid, and `cluster_size`, all blocks of one.
+    floats; `clusters` in the grid, and `cluster_size`, all blocks of one. `workspace` is where
+    the address stands at which blocks of a cooperative launch meet, its high word first.
     """
 
     block: int
@@ -35,6 +36,7 @@ class _LaunchLayout:
     stack: int
     local_window: int
     parameters: int
+    workspace: int
     shared_window: int | None = None  # from sm_90 on a special register holds it
     parameter_window: int | None = None
     cluster: int | None = None
@@ -44,7 +46,13 @@ class _LaunchLayout:
 
 
 _UP_TO_89 = _LaunchLayout(
-    block=0x0, grid=0xC, stack=0x28, local_window=0x20, parameters=0x160, shared_window=0x18
+    block=0x0,
+    grid=0xC,
+    stack=0x28,
+    local_window=0x20,
+    parameters=0x160,
+    workspace=0x8C,
+    shared_window=0x18,
 )
 _SM_90 = _LaunchLayout(
     block=0x0,
@@ -52,6 +60,7 @@ _SM_90 = _LaunchLayout(
     stack=0x28,
     local_window=0x20,
     parameters=0x210,
+    workspace=0x44,
     parameter_window=0x198,
     cluster=0x144,
     cluster_inverses=0x150,
@@ -64,6 +73,7 @@ _FROM_100 = _LaunchLayout(
     stack=0x37C,
     local_window=0x2F8,
     parameters=0x380,
+    workspace=0x254,
     parameter_window=0x348,
     cluster=0x2A0,  # where SR_CgaSize, by which code finds them, is 0
     cluster_inverses=0x2B0,
@@ -132,6 +142,10 @@ def parameter_block(
         for at, axis in enumerate("xyz")
     ]
     words = [LaunchWord(layout.stack, "stack"), LaunchWord(layout.local_window, "local_window")]
+    words += [
+        LaunchWord(layout.workspace, "workspace_high"),
+        LaunchWord(layout.workspace + 4, "workspace_low"),
+    ]
     if layout.shared_window is not None:
         words.append(LaunchWord(layout.shared_window, "shared_window"))
     if layout.parameter_window is not None:
