@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
 import pytest
 
-from kernelcast.reporting.documents.public import PublicDocument, public_document
+from kernelcast.errors import InputError
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.public import PublicDocument, public_document, read_public
 from kernelcast.reporting.html import page
-from kernelcast.reporting.html.clouds import clouds, verdict
+from kernelcast.reporting.html.clouds import Cloud, TimePair, clouds, verdict
 from kernelcast.reporting.html.times_picture import errors_chart, times_picture
+from kernelcast.reporting.text import view
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.measured import Score
 from kernelcast.validation.public import SetAccuracy
@@ -53,7 +57,7 @@ def test_every_launch_is_a_point(document):
     (x, y), *_ = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', picture)
     # The first is predicted as it was measured: it lies on the diagonal of two axes that are alike.
     left, bottom = 82, 380 - 50
-    across, up = 380 - 82 - 14, 380 - 12 - 50
+    across, up = 380 - 82 - 30, 380 - 12 - 50
     assert (float(x) - left) / across == pytest.approx((bottom - float(y)) / up, abs=1e-3)
     assert far.name == "far, h100-sxm"
 
@@ -76,3 +80,39 @@ def test_names_of_launches_are_text():
 
 def test_what_is_missing_is_on_the_page(document):
     assert "one: no source" in page(document)
+
+
+def test_a_baseline_is_compared_on_the_launches_of_both(document, tmp_path):
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps(as_json(document)))
+    rows = [row("near", [1.2, 1.1, 0.9, 9.0]), row("far", [3.0, 0.5]), row("new", [1.0])]
+    now = public_document(rows, read_public(file))
+    near, far = now.changes
+    # Errors 0, 10, 10 % became 20, 10, 10 %; the launch that is new does not count.
+    assert (near.launches, near.is_worse) == (3, False)
+    assert (near.error_90_before, near.error_90) == pytest.approx((0.1, 0.2))
+    (moved,) = near.moved
+    assert (moved.ratio_before, moved.ratio) == pytest.approx((1.0, 1.2))
+    assert (far.moved, far.is_worse) == ([], False)
+    worse = public_document([row("near", [1.5, 1.5, 0.9])], read_public(file))
+    assert [change.is_worse for change in worse.changes] == [True]
+    assert "Beside the earlier run" in page(worse)
+    assert "| near | h100-sxm | volkov | 3 | 10 % | 50 % | 10 % | 50 % | worse |" in str(
+        view(worse)
+    )
+
+
+def test_a_baseline_that_is_none(tmp_path):
+    file = tmp_path / "before.json"
+    with pytest.raises(InputError, match="cannot be read"):
+        read_public(file)
+    file.write_text('{"schema": "kernelcast/validate/2"}')
+    with pytest.raises(InputError, match="is no answer of validate public"):
+        read_public(file)
+
+
+def test_a_legend_has_room_for_its_names():
+    pair = TimePair("k", 1.0, 2.0)
+    short, long = Cloud("by auto", "", (pair,)), Cloud("streams at every occupancy", "", (pair,))
+    assert [line.label for line in errors_chart([short]).lines] == ["by auto"]
+    assert [line.label for line in errors_chart([short, long]).lines] == ["set 1", "set 2"]

@@ -24,6 +24,7 @@ from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison, require_scipy
 from kernelcast.validation.ground_truth import timed_launch
 from kernelcast.validation.judging import judge
+from kernelcast.validation.kept_answers import kept_answer
 from kernelcast.validation.measured import Choice, Score, drawn_of, validate_measured
 
 
@@ -97,16 +98,19 @@ def accuracy_of_sets(
     sources: Path,
     launches: int,
     models: Sequence[Model] = (),
+    keep: Path | None = None,
 ) -> Iterator[tuple[SetAccuracy, ...]]:
     """For every set, in order, a row for every model; sets are predicted side by side.
 
     `workloads` is the folder that the sets' workloads lie in, `data` that of the measurements, and
     `sources` that of the kernels' sources; at most about `launches` of each set are predicted.
-    Without `models`, the default model predicts.
+    Without `models`, the default model predicts. Sets that are done are kept in the folder `keep`,
+    and taken from there.
     """
     require_scipy()
     row = partial(
-        accuracy_of_set,
+        _kept_or_new,
+        keep=keep,
         workloads=workloads,
         data=data,
         sources=sources,
@@ -117,6 +121,18 @@ def accuracy_of_sets(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
         yield from pool.map(row, sets)
+
+
+def _kept_or_new(
+    one: PublicSet, *, keep: Path | None, launches: int, models: Sequence[Model], **folders: Path
+) -> tuple[SetAccuracy, ...]:
+    labels = [model_label(model) for model in models]
+    return kept_answer(
+        keep,
+        [one, launches, labels, {name: str(path) for name, path in folders.items()}],
+        tuple[SetAccuracy, ...],
+        partial(accuracy_of_set, one, launches=launches, models=models, **folders),
+    )
 
 
 def accuracy_of_set(

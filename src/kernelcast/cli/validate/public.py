@@ -33,26 +33,49 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     type=_FOLDER,
     help="The folder that holds the sources of their kernels.",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Compare with FILE, which an earlier run printed with --json.",
+)
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep sets that are done in DIR: the same command goes on where it was interrupted.",
+)
 @model_options()
 @configurations_option
 @output_options
+@click.pass_context
 def command(
-    file: Path, data: Path, sources: Path, models: ModelFlags, count: int, output: Output
+    ctx: click.Context,
+    file: Path,
+    data: Path,
+    sources: Path,
+    baseline: Path | None,
+    keep: Path | None,
+    models: ModelFlags,
+    count: int,
+    output: Output,
 ) -> None:
     """Measured accuracy of a model: a row for every set that SETS.toml lists.
 
     The workloads of the sets lie beside SETS.toml. What cannot be predicted is named on standard
-    error.
+    error. With --baseline, the exit status is 1 where the median error of a set has grown by more
+    than a tenth, on the launches that both have.
     """
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.reporting.documents.public import public_document
+    from kernelcast.reporting.documents.public import public_document, read_public
     from kernelcast.validation.judging import nothing_compared
     from kernelcast.validation.public import SetAccuracy, accuracy_of_sets, read_sets
 
     sets = read_sets(file)
+    before = None if baseline is None else read_public(baseline)
     rows: list[SetAccuracy] = []
     with progress_bar("predicting", output.quiet) as progress:
-        every = accuracy_of_sets(sets, file.parent, data, sources, count, models.models())
+        every = accuracy_of_sets(sets, file.parent, data, sources, count, models.models(), keep)
         for done, of_set in enumerate(every, 1):
             rows += of_set
             if progress:
@@ -64,4 +87,6 @@ def command(
         raise nothing_compared(str(file), missing)
     for line in missing:
         output.remark(line)
-    output.show(public_document(rows))
+    document = public_document(rows, before)
+    output.show(document)
+    ctx.exit(int(any(change.is_worse for change in document.changes)))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
+from kernelcast.errors import InputError
 from kernelcast.reporting.documents.base import Natural, NotNegative
 from kernelcast.reporting.documents.measured_launch import MeasuredLaunch, measured_launch
+from kernelcast.validation.accuracy import nearest_rank
 from kernelcast.validation.intervals import IntervalScore, interval_scores
 from kernelcast.validation.measured import Score
 from kernelcast.validation.public import SetAccuracy
+
+_WORSE = 1.1
+_NOTHING = 0.005
+_MOVED = 5
 
 
 class AccuracyRow(Struct, frozen=True):
@@ -62,25 +71,103 @@ class IntervalRow(Struct, frozen=True):
     used_high: NotNegative
 
 
+class MovedLaunch(Struct, frozen=True):
+    """A launch whose forecast has changed: predicted over measured time, before and now."""
+
+    kernel: str
+    launch: str
+    ratio_before: NotNegative
+    ratio: NotNegative
+
+
+class SetChange(Struct, frozen=True):
+    """A set beside what it was in an earlier run, over the `launches` that both have; `moved` are
+    those whose forecast changed most. It is worse where the median error has grown by more than a
+    tenth, and by more than half a percent of the time."""
+
+    title: str
+    gpu: str
+    model: str
+    launches: Natural
+    median_before: NotNegative
+    median_error: NotNegative
+    error_90_before: NotNegative
+    error_90: NotNegative
+    is_worse: bool
+    moved: list[MovedLaunch]
+
+
 class PublicDocument(Struct, frozen=True):
     """All that `validate public --json` prints; `intervals` for models that forecasts rest on,
-    `totals` for those that predicted anything."""
+    `totals` for those that predicted anything, `changes` where there is an earlier run."""
 
     schema: Literal["kernelcast/validate/1"]
     set: Literal["public"]
     sets: list[AccuracyRow]
     intervals: list[IntervalRow]
     totals: list[AccuracyTotal]
+    changes: list[SetChange] = []
 
 
-def public_document(rows: Sequence[SetAccuracy]) -> PublicDocument:
-    """The rows of all sets."""
+def public_document(
+    rows: Sequence[SetAccuracy], before: PublicDocument | None = None
+) -> PublicDocument:
+    """The rows of all sets, beside those of an earlier run."""
+    sets = [_row(row) for row in rows]
     return PublicDocument(
         "kernelcast/validate/1",
         "public",
-        [_row(row) for row in rows],
+        sets,
         [_interval(score) for score in interval_scores(rows)],
         list(_totals(rows)),
+        [] if before is None else list(_changes(sets, before.sets)),
+    )
+
+
+def read_public(file: Path) -> PublicDocument:
+    """What an earlier run printed as JSON; InputError where the file holds anything else."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=PublicDocument)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"is no answer of validate public: {error}",
+            where=str(file),
+            hint="write one with --json",
+        ) from None
+
+
+def _changes(now: Sequence[AccuracyRow], before: Sequence[AccuracyRow]) -> Iterator[SetChange]:
+    known = {(row.title, row.gpu, row.model): row for row in before}
+    for row in now:
+        earlier = known.get((row.title, row.gpu, row.model))
+        own = {(c.kernel, c.place): c for c in earlier.compared} if earlier else {}
+        pairs = [(own[c.kernel, c.place], c) for c in row.compared if (c.kernel, c.place) in own]
+        if pairs:
+            yield _change(row, pairs)
+
+
+def _change(row: AccuracyRow, pairs: Sequence[tuple[MeasuredLaunch, MeasuredLaunch]]) -> SetChange:
+    errors = [[abs(c.ratio - 1) for c in side] for side in zip(*pairs, strict=True)]
+    medians = [nearest_rank(each, 0.5) for each in errors]
+    highs = [nearest_rank(each, 0.9) for each in errors]
+    by_change = sorted(pairs, key=lambda two: -abs(math.log(two[1].ratio / two[0].ratio)))
+    return SetChange(
+        title=row.title,
+        gpu=row.gpu,
+        model=row.model,
+        launches=len(pairs),
+        median_before=medians[0],
+        median_error=medians[1],
+        error_90_before=highs[0],
+        error_90=highs[1],
+        is_worse=medians[1] > max(_WORSE * medians[0], medians[0] + _NOTHING),
+        moved=[
+            MovedLaunch(c.kernel, c.launch, earlier.ratio, c.ratio)
+            for earlier, c in by_change[:_MOVED]
+            if c.ratio != earlier.ratio
+        ],
     )
 
 

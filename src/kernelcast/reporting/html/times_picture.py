@@ -12,11 +12,13 @@ from kernelcast.reporting.html.clouds import Cloud, TimePair
 from kernelcast.reporting.svg import Chart, Polyline, inline_svg, label, segment
 
 _SIDE = 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 82, 14, 12, 50
+_LEFT, _RIGHT, _TOP, _BOTTOM = 82, 30, 12, 50
 _MARGIN = 1.3
 """Times by which the axes reach beyond the launches."""
 _BAND = 0.2
 """How far off the two lines beside the diagonal are."""
+_LONGEST = 18
+"""Characters that a legend has room for."""
 _FARTHEST = 1.0
 """Errors beyond are not drawn."""
 
@@ -35,8 +37,18 @@ def errors_chart(groups: Sequence[Cloud]) -> Chart:
         "Launches by how far they are off",
         "error, %",
         "% of the launches are off by less",
-        tuple(Polyline(cloud.name, tuple(_steps(cloud.pairs))) for cloud in groups),
+        tuple(
+            Polyline(name, tuple(_steps(cloud.pairs)))
+            for name, cloud in zip(_legend_names(groups), groups, strict=True)
+        ),
     )
+
+
+def _legend_names(groups: Sequence[Cloud]) -> list[str]:
+    """The names of the clouds, or their numbers where one is too long for a legend."""
+    if all(len(cloud.name) <= _LONGEST for cloud in groups):
+        return [cloud.name for cloud in groups]
+    return [f"set {number}" for number in range(1, len(groups) + 1)]
 
 
 def _steps(pairs: Sequence[TimePair]) -> Iterator[tuple[float, float]]:

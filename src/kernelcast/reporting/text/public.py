@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelcast.reporting.documents.public import AccuracyRow, IntervalRow, PublicDocument
+from kernelcast.reporting.documents.public import (
+    AccuracyRow,
+    IntervalRow,
+    PublicDocument,
+    SetChange,
+)
 from kernelcast.reporting.figures import digits, percent
 
 _HEAD = (
@@ -16,6 +21,10 @@ _INTERVALS_HEAD = (
     "| interval of | chips | fitted to | low | high | judged by | held | low in use | high in use |"
 )
 
+_CHANGES_HEAD = (
+    "| against before | GPU | model | launches of both | median was | is | 90 % was | is | |"
+)
+
 _MODEL_HEAD = "| model "
 
 
@@ -25,7 +34,23 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     lines = [_row(row, with_model=several) for row in document.sets if row.launches]
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
     table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
-    return f"{table}\n\n{_intervals(document.intervals)}" if document.intervals else table
+    parts = [table]
+    if document.changes:
+        parts.append(_changes(document.changes))
+    if document.intervals:
+        parts.append(_intervals(document.intervals))
+    return "\n\n".join(parts)
+
+
+def _changes(changes: Sequence[SetChange]) -> str:
+    """Every set beside the earlier run, over the launches that both have."""
+    lines = [
+        f"| {c.title} | {c.gpu} | {c.model} | {c.launches} | {percent(c.median_before)} "
+        f"| {percent(c.median_error)} | {percent(c.error_90_before)} | {percent(c.error_90)} "
+        f"| {'worse' if c.is_worse else ''} |"
+        for c in changes
+    ]
+    return "\n".join([_CHANGES_HEAD, f"|---|---|---|{'---:|' * 5}---|", *lines])
 
 
 def _intervals(rows: Sequence[IntervalRow]) -> str:
