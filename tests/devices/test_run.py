@@ -155,6 +155,12 @@ def test_blocks_of_a_cooperative_launch_wait_for_each_other(ended, built, gpu):
     assert done.profile["kernels"][0]["why_unknown"] == "its blocks wait for each other"
 
 
+def test_functions_may_call_themselves_and_processes_share_no_memory(ended, built):
+    done = ended(*A100, built("recursion"))
+    assert done.printed == "55 13 cudaErrorNotSupported\n"
+    assert done.said == "kernelcast: cudaIpcGetMemHandle is not supported by the virtual device\n"
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))
