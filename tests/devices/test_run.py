@@ -161,6 +161,10 @@ def test_functions_may_call_themselves_and_processes_share_no_memory(ended, buil
     assert done.said == "kernelcast: cudaIpcGetMemHandle is not supported by the virtual device\n"
 
 
+def test_memory_comes_from_pools(ended, built):
+    assert ended(*A100, built("pools")).printed == "1048576 12288 cudaSuccess\n"
+
+
 def test_several_gpus_stand_side_by_side(ended, built):
     names = ["a100-sxm-80gb", "h100-sxm", "rtx-4090"]
     program = built("vector_add", (8, 0), (9, 0), (8, 9))

@@ -291,6 +291,21 @@ int kc_memory_info(uint64_t *free_bytes, uint64_t *total_bytes) {
   return status;
 }
 
+// Every pool is the device's memory; what a program sets is remembered, and changes nothing.
+int kc_pool_attribute(int attribute, void *value, int is_set) {
+  enum { REUSE_FIRST = 1, REUSE_LAST = 3, THRESHOLD = 4, LAST = 8 };
+  static uint64_t held[LAST + 1] = {0, 1, 1, 1};
+  uint64_t free_bytes, total_bytes;
+  if (!value || attribute < REUSE_FIRST || attribute > LAST) return KC_INVALID_VALUE;
+  size_t size = attribute <= REUSE_LAST ? sizeof(int) : sizeof(uint64_t);
+  if (is_set) return memcpy(&held[attribute], value, size), KC_SUCCESS;
+  int status = kc_memory_info(&free_bytes, &total_bytes);
+  if (status) return status;
+  uint64_t used = total_bytes - free_bytes;
+  memcpy(value, attribute > THRESHOLD ? &used : &held[attribute], size);
+  return KC_SUCCESS;
+}
+
 // Whether rows lie within what is allocated; memory of the host is the program's own matter.
 static int is_within(uint64_t start, uint64_t pitch, uint64_t width, uint64_t rows) {
   kc_range found;

@@ -89,6 +89,7 @@ KC_API int kc_unsupported(const char *name);
 KC_API int kc_allocate(uint64_t *address, uint64_t size, int kind);
 KC_API int kc_free(uint64_t address);
 KC_API int kc_find(uint64_t address, kc_range *found);
+KC_API int kc_pool_attribute(int attribute, void *value, int is_set);
 KC_API int kc_memory_info(uint64_t *free_bytes, uint64_t *total_bytes);
 KC_API int kc_copy(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch,
                    uint64_t width, uint64_t rows, uint64_t stream);

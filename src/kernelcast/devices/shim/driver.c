@@ -197,6 +197,46 @@ KC_API error cuMemFree_v2(address p) { return ended(kc_free(p)); }
 KC_API error cuMemFreeHost(void *p) { return ended(kc_free((address)p)); }
 KC_API error cuMemFreeAsync(address p, stream s) { return (void)s, cuMemFree_v2(p); }
 
+// ---- pools of memory: every one is the device's memory ----
+
+static int the_pool;
+
+static error a_pool(void **pool) {
+  if (!pool) return ended(KC_INVALID_VALUE);
+  *pool = &the_pool;
+  return ended(kc_start());
+}
+
+KC_API error cuDeviceGetDefaultMemPool(void **pool, int device) { return (void)device, a_pool(pool); }
+KC_API error cuDeviceGetMemPool(void **pool, int device) { return (void)device, a_pool(pool); }
+KC_API error cuDeviceSetMemPool(int device, void *pool) {
+  return (void)device, (void)pool, ended(kc_start());
+}
+KC_API error cuMemPoolCreate(void **pool, const void *how) { return (void)how, a_pool(pool); }
+KC_API error cuMemPoolDestroy(void *pool) { return (void)pool, ended(kc_start()); }
+KC_API error cuMemPoolTrimTo(void *pool, size_t kept) {
+  return (void)pool, (void)kept, ended(kc_start());
+}
+KC_API error cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
+  return (void)pool, ended(kc_pool_attribute(attribute, value, 1));
+}
+KC_API error cuMemPoolGetAttribute(void *pool, int attribute, void *value) {
+  return (void)pool, ended(kc_pool_attribute(attribute, value, 0));
+}
+KC_API error cuMemPoolSetAccess(void *pool, const void *who, size_t count) {
+  return (void)pool, (void)who, (void)count, ended(kc_start());
+}
+KC_API error cuMemPoolGetAccess(int *access, void *pool, void *who) {
+  enum { READ_AND_WRITE = 3 };
+  (void)pool, (void)who;
+  if (access) *access = READ_AND_WRITE;
+  return ended(access ? kc_start() : KC_INVALID_VALUE);
+}
+
+KC_API error cuMemAllocFromPoolAsync(address *made, size_t bytes, void *pool, stream s) {
+  return (void)pool, (void)s, cuMemAlloc_v2(made, bytes);
+}
+
 KC_API error cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
   return ended(kc_memory_info(free_bytes, total_bytes));
 }

@@ -531,6 +531,42 @@ KC_API error cudaMallocFromPoolAsync(void **p, size_t n, void *pool, stream s) {
   return allocated(p, n, KC_DEVICE_MEMORY);
 }
 
+// ---- pools of memory: every one is the device's memory ----
+
+static int the_pool;
+
+static error a_pool(void **pool) {
+  if (!pool) return ended(KC_INVALID_VALUE);
+  *pool = &the_pool;
+  return ended(kc_start());
+}
+
+KC_API error cudaDeviceGetDefaultMemPool(void **pool, int device) { return (void)device, a_pool(pool); }
+KC_API error cudaDeviceGetMemPool(void **pool, int device) { return (void)device, a_pool(pool); }
+KC_API error cudaDeviceSetMemPool(int device, void *pool) {
+  return (void)device, (void)pool, ended(kc_start());
+}
+KC_API error cudaMemPoolCreate(void **pool, const void *how) { return (void)how, a_pool(pool); }
+KC_API error cudaMemPoolDestroy(void *pool) { return (void)pool, ended(kc_start()); }
+KC_API error cudaMemPoolTrimTo(void *pool, size_t kept) {
+  return (void)pool, (void)kept, ended(kc_start());
+}
+KC_API error cudaMemPoolSetAttribute(void *pool, int attribute, void *value) {
+  return (void)pool, ended(kc_pool_attribute(attribute, value, 1));
+}
+KC_API error cudaMemPoolGetAttribute(void *pool, int attribute, void *value) {
+  return (void)pool, ended(kc_pool_attribute(attribute, value, 0));
+}
+KC_API error cudaMemPoolSetAccess(void *pool, const void *who, size_t count) {
+  return (void)pool, (void)who, (void)count, ended(kc_start());
+}
+KC_API error cudaMemPoolGetAccess(int *access, void *pool, void *who) {
+  enum { READ_AND_WRITE = 3 };
+  (void)pool, (void)who;
+  if (access) *access = READ_AND_WRITE;
+  return ended(access ? kc_start() : KC_INVALID_VALUE);
+}
+
 KC_API error cudaMallocManaged(void **p, size_t n, unsigned flags) {
   (void)flags;
   return allocated(p, n, KC_MANAGED_MEMORY);
