@@ -49,6 +49,9 @@ extern "C" __global__ void spilled(float* y) {
     for (int n = 0; n < 32; n++) kept[n * (i | 1) & 31] = n;
     y[i] = kept[i & 31];
 }
+extern "C" __global__ void waiting(int* flag) {
+    while (atomicAdd(flag, 0) == 0);
+}
 extern "C" __global__ void outside(int limit, int* y) {
     if (blockIdx.x < limit) y[blockIdx.x] = 1; else y[(long long)blockIdx.x << 30] = 1;
 }
@@ -168,6 +171,14 @@ def test_blocks_that_cost_more_than_a_pilot_says_are_left_out(
     streams = streams_of_run(run, 64)
     assert len(streams.words) <= 2000
     assert streams.spans == (Span(0, 0, len(streams.blocks)),)
+
+
+def test_a_block_that_waits_for_somebody_else_is_given_up(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WARP_INSTRUCTIONS", 100_000)
+    with pytest.raises(UnsupportedError, match=r"may never end.* budget is 1e\+05"):
+        streams_of_run(run_of(source, "waiting", 4, flag=api.s32(1)), 8)
 
 
 def test_a_kernel_that_goes_wrong_has_no_streams(source: Path) -> None:

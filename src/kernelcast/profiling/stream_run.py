@@ -71,6 +71,9 @@ def streams_of_run(
 
     kernel, of = run.kernel, run.launch.blocks
     run = replace(run, needed=_needed(run))
+    if not exact:
+        # A block that costs more than all may, such as one that waits for another, is given up.
+        run = replace(run, budget=min(run.budget or MOST_WARP_INSTRUCTIONS, MOST_WARP_INSTRUCTIONS))
     most_words = MOST_EXACT_WORDS if exact else MOST_WORDS
     try:
         affordable = (
