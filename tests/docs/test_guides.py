@@ -1,4 +1,4 @@
-"""What guides show is what their commands print: `scripts/update-docs` writes it anew.
+"""What guides and README show is what their commands print: `scripts/update-docs` writes it anew.
 
 A fenced block `console` holds commands behind `$`, each followed by what it prints. A comment
 `<!-- file: NAME -->` above a block says that the commands find the block in a file of that name,
@@ -18,7 +18,7 @@ import pytest
 from tests.golden.test_golden_reports import COMPILER
 
 ROOT = Path(__file__).parents[2]
-GUIDES = tuple(sorted((ROOT / "docs/guides").glob("*.md")))
+GUIDES = (ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md")))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```\S*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -60,6 +60,7 @@ def run_again(guide: str, folder: Path) -> str:
         made.mkdir()
     ours.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kernelcast "$@"\n')
     ours.chmod(0o755)
+    (folder / "work/examples").symlink_to(ROOT / "examples")
     for name, text in FILE.findall(guide):
         (folder / "work" / name).write_text(text)
 
