@@ -192,3 +192,14 @@ def test_lanes_and_lines_are_neither_lost_nor_made(paths):
     for block, count in lanes.items():
         assert times[block] >= 1
         assert abs(times[block] - count / 32) <= 1
+
+
+def test_chosen_instructions_alone_are_changed():
+    table = code(layout.LOAD, layout.LOAD).table
+    only = np.array([False, True])
+    columns = streams([*enter(0), *request(0, SHARED, passes=32), *request(1, SHARED, passes=32)])
+    found = requests(without_bank_conflicts(columns, table, only))
+    assert [r.passes for r in found] == [32, 1]
+    lines = [(100 * lane, 1) for lane in range(32)]
+    rows = streams([*enter(0), *request(0, lines=lines), *request(1, lines=lines)])
+    assert [len(r.lines) for r in requests(coalesced(rows, table, only))] == [32, 1]

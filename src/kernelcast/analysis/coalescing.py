@@ -71,11 +71,11 @@ def _counted(access: WarpAccess, lanes: int) -> StaticAccess:
     at = access.address
     lines = sectors = passes = float(MOST_REQUESTS)
     if at is not None:
-        starts = _starts(at.grain)
+        starts = warp_starts(at.grain)
         rows = [at.lanes[:lanes] + start for start in starts]
         lines = _mean([len(np.unique(row // _LINE_BYTES)) for row in rows])
         sectors = _mean([len(np.unique(row // SECTOR_BYTES)) for row in rows])
-        passes = _mean([_passes(row, access.access_bytes, access.is_load) for row in rows])
+        passes = _mean([bank_passes(row, access.access_bytes, access.is_load) for row in rows])
     is_shared = access.space is Space.SHARED
     return StaticAccess(
         instruction=access.instruction,
@@ -90,7 +90,7 @@ def _counted(access: WarpAccess, lanes: int) -> StaticAccess:
     )
 
 
-def _starts(grain: int) -> Sequence[int]:
+def warp_starts(grain: int) -> Sequence[int]:
     """Where in a line a warp may begin, as far as the unknown part of its address moves it."""
     return range(0, _LINE_BYTES, math.gcd(grain, _LINE_BYTES)) if grain else (0,)
 
@@ -99,8 +99,10 @@ def _mean(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts)
 
 
-def _passes(addresses: NDArray[np.int64], access_bytes: int, is_load: bool) -> int:
-    """Halves or quarters of a warp take turns where lanes want 8 or 16 bytes; twice as many lanes
+def bank_passes(addresses: NDArray[np.int64], access_bytes: int, is_load: bool) -> int:
+    """Cycles in which the banks serve a warp whose lanes want `access_bytes` at some addresses.
+
+    Halves or quarters of a warp take turns where lanes want 8 or 16 bytes; twice as many lanes
     are served together of loads whose neighbours, or those one further, want the same in pairs."""
     words = max(1, access_bytes // _BANK_BYTES)
     groups = words

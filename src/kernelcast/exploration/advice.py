@@ -7,7 +7,8 @@ at which another block fits an SM; the source is compiled anew with them, as `__
 would have it.
 
 A candidate is advised if the model that searched and the default model both say that it is faster,
-and it leaves the same in memory as the launch did. Else the launch is left as it is.
+and it leaves the same in memory as the launch did. Else the launch is left as it is. Changes of the
+code are `code_advice`'s.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
+from kernelcast.exploration.code_advice import CodeChange, code_changes
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.frontends.workloads import Workload
@@ -86,6 +88,7 @@ class LaunchAdvice:
     `candidates` are by rising time. `best` is advised, None where the launch is best left alone.
     `confirmed` are the times of the launch and of `best` by the default model. `rules` are the
     three strategies, None where they cannot be followed. `fixed` says why blocks stay as they are.
+    `changes` of the code are by falling gain, each by itself, for the launch as it is.
     """
 
     current: Prediction
@@ -94,11 +97,17 @@ class LaunchAdvice:
     confirmed: tuple[float, float] | None
     rules: LaunchSize | None
     fixed: str = ""
+    changes: tuple[CodeChange, ...] = ()
 
     @property
     def gain(self) -> float:
         """Share of the time that the advice saves, 0 where there is none."""
         return 1 - self.best.time_s / self.current.time_s if self.best else 0.0
+
+    @property
+    def worthwhile(self) -> tuple[CodeChange, ...]:
+        """The changes of the code that gain something."""
+        return tuple(c for c in self.changes if c.is_chosen and c.gain >= LEAST_GAIN)
 
 
 @dataclass(frozen=True)
@@ -160,7 +169,8 @@ def advise_launch(
             progress(done / len(proposed))
     ranked = sorted(tried, key=lambda c: c.time_s)
     candidates, best, confirmed = _chosen(advisor, launch, current, ranked)
-    return LaunchAdvice(current, tuple(candidates), best, confirmed, rules, fixed)
+    changes = code_changes(case)
+    return LaunchAdvice(current, tuple(candidates), best, confirmed, rules, fixed, changes)
 
 
 def _three_strategies(case: Case) -> LaunchSize | None:

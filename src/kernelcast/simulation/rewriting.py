@@ -97,6 +97,10 @@ class Requests:
         """Whether each is of an atomic instruction."""
         return np.asarray(table["kind"][self.instructions] == layout.ATOMIC)
 
+    def are_of(self, only: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """Whether each is of a chosen instruction; of any where nothing is chosen."""
+        return np.ones(len(self.at), np.bool_) if only is None else only[self.instructions]
+
     def line_places(self, chosen: NDArray[np.bool_]) -> tuple[StreamWords, StreamWords]:
         """Where the LINE words of chosen requests stand, and whose each is."""
         counts = np.where(chosen, self.lines, 0)
@@ -110,10 +114,15 @@ def with_field(words: StreamWords, shift: int, mask: int, values: StreamWords | 
     return words & ~(mask << shift) | values << shift
 
 
-def without_bank_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
-    """All requests to shared memory take the fewest passes, but for atomics."""
+def without_bank_conflicts(
+    streams: WarpStreams, table: NDArray[np.void], only: NDArray[np.bool_] | None = None
+) -> WarpStreams:
+    """All requests to shared memory take the fewest passes, but for atomics.
+
+    `only` chooses instructions, all where there is none.
+    """
     asked = Requests.of(streams)
-    chosen = (asked.spaces == SHARED) & ~asked.are_atomic(table)
+    chosen = (asked.spaces == SHARED) & ~asked.are_atomic(table) & asked.are_of(only)
     return _with_passes(streams, asked, chosen, np.minimum(asked.passes, asked.ideal_passes))
 
 
@@ -160,18 +169,21 @@ def without_l1_misses(
     return _left_out(streams, words, dropped)
 
 
-def coalesced(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
+def coalesced(
+    streams: WarpStreams, table: NDArray[np.void], only: NDArray[np.bool_] | None = None
+) -> WarpStreams:
     """Requests to global memory touch the fewest lines and sectors that hold what they ask for.
 
     Those are some of the lines that they do touch: as if words had been exchanged between the lanes
     of a request, those whose place in the lines of a lane is the same coming to lie side by side.
     So requests for the fields of an array of structures, or for the columns of a matrix, together
-    ask for the same lines as before.
+    ask for the same lines as before. `only` chooses instructions, all where there is none.
     """
     asked = Requests.of(streams)
     size = asked.lanes * table["bytes"][asked.instructions]
     fewest = -(-size // SECTOR_BYTES)
     chosen = (asked.spaces == GLOBAL) & (touched_sectors(streams, asked) > fewest)
+    chosen &= asked.are_of(only)
     places, of = asked.line_places(chosen)
     number = places - asked.at[of] - 1
     begins = _first_sectors(streams, asked, fewest)[of] - number * LINE_SECTORS

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from kernelcast.analysis.remedies import RemedyKind
 from kernelcast.exploration.advice import LEAST_GAIN, Candidate, LaunchAdvice
+from kernelcast.exploration.code_advice import CodeChange
 from kernelcast.ir import Dim3
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.models.terms.parameters import model_label
@@ -55,11 +58,30 @@ class StrategiesPart(Struct, frozen=True):
     warps: Positive
 
 
+class CodeChangePart(Struct, frozen=True):
+    """A change of the code, and the times by the timing simulation without and with it.
+
+    `lines` are those whose accesses it cures; `array` is empty for shared memory; `shared_bytes`
+    what a block holds more. `advised` is false where it gains too little, or does not fit.
+    """
+
+    kind: RemedyKind
+    lines: list[str]
+    array: str
+    change: str
+    before_s: NotNegative
+    time_s: NotNegative
+    gain: float
+    shared_bytes: Natural
+    advised: bool
+
+
 class AdviceResult(Struct, frozen=True):
     """Advice for one launch on one GPU.
 
     `best` is null where the launch is best left as it is. `confirmed_s` are the times of the launch
-    and of the best by the default model. `change` says in words what to change.
+    and of the best by the default model. `change` says in words what to change; `code_changes` are
+    by falling gain, each by itself.
     """
 
     kernel: str
@@ -77,6 +99,7 @@ class AdviceResult(Struct, frozen=True):
     strategies: StrategiesPart | None
     fixed: str
     least_gain: Share
+    code_changes: list[CodeChangePart]
 
 
 class AdviseDocument(Struct, frozen=True):
@@ -119,6 +142,7 @@ def advice_result(found: LaunchAdvice) -> AdviceResult:
         else StrategiesPart(rules.even, rules.utilisation, rules.hiding, rules.warps),
         fixed=found.fixed,
         least_gain=LEAST_GAIN,
+        code_changes=[_code_change(c, c in found.worthwhile) for c in found.changes],
     )
 
 
@@ -142,7 +166,8 @@ def _candidate(candidate: Candidate, before_s: float) -> CandidatePart:
 def _change(found: LaunchAdvice) -> str:
     best, launch = found.best, found.current.case.launch
     if best is None:
-        return "leave it as it is"
+        words = "; ".join(map(_words, found.worthwhile))
+        return f"leave the launch, {words}" if words else "leave it as it is"
     if best.cap is None:
         return f"launch blocks of {_extents(best.block)} in a grid of {_extents(best.grid)}"
     threads = launch.threads_per_block
@@ -150,6 +175,32 @@ def _change(found: LaunchAdvice) -> str:
     return (
         f"compile with --maxrregcount={best.cap}, or declare the kernel "
         f"__launch_bounds__({threads}, {blocks})"
+    )
+
+
+def _code_change(change: CodeChange, advised: bool) -> CodeChangePart:
+    return CodeChangePart(
+        kind=change.remedy.kind,
+        lines=[f"{Path(place.file).name}:{place.line}" for place in change.lines],
+        array=change.remedy.array,
+        change=_words(change),
+        before_s=change.before_s,
+        time_s=change.time_s,
+        gain=change.gain,
+        shared_bytes=change.shared_bytes,
+        advised=advised,
+    )
+
+
+def _words(change: CodeChange) -> str:
+    remedy = change.remedy
+    if remedy.kind is RemedyKind.PADDING:
+        return f"pad the rows of {remedy.stride_bytes} B in shared memory by {remedy.pad_bytes} B"
+    if remedy.kind is RemedyKind.LAYOUT:
+        return f"keep the fields of {remedy.array}, {remedy.stride_bytes} B apart, in an array each"
+    return (
+        f"stage {remedy.array} in shared memory, {change.shared_bytes} B for a block: lanes are "
+        f"{remedy.stride_bytes} B apart in it"
     )
 
 

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kernelcast.reporting.documents.advise import AdviceResult, AdviseDocument, CandidatePart
+from kernelcast.reporting.documents.advise import (
+    AdviceResult,
+    AdviseDocument,
+    CandidatePart,
+    CodeChangePart,
+)
 from kernelcast.reporting.figures import percent, seconds
 from kernelcast.reporting.layout import bullets, columns, indented, section, spaced
 
@@ -29,6 +34,9 @@ def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableTy
     return spaced(
         [
             Group(head, *map(Text, notes)),
+            section("Changes of the code", bullets(map(_code_change, result.code_changes)))
+            if result.code_changes
+            else None,
             indented(_table(result)),
             section("The three strategies of Resios 2011", _strategies(result))
             if result.strategies
@@ -53,6 +61,16 @@ def _reason(result: AdviceResult) -> str:
         f"No launch that leaves the same in memory is more than {least} faster by the "
         f"{result.model_label} model and the default one."
     )
+
+
+def _code_change(change: CodeChangePart) -> str:
+    """What a change gains, or that it gains nothing."""
+    where = f"{', '.join(change.lines)}: " if change.lines else ""
+    times = f"{seconds(change.before_s)} to {seconds(change.time_s)} by the teg model"
+    if not change.advised:
+        return f"{where}not worth it: {change.change} ({times})"
+    most = "" if change.kind == "padding" else "up to "
+    return f"{where}{change.change}: {most}{percent(change.gain)} less time, {times}"
 
 
 def _table(result: AdviceResult) -> RenderableType:

@@ -1,0 +1,157 @@
+"""What changes of the code would gain: padding, layout, and tiles in shared memory.
+
+The changes are those that code alone shows to work (`analysis/remedies.py`). What each gains is the
+difference between two runs of the timing simulation: in the second, the accesses that it cures take
+the fewest passes or sectors. Of layout and tiles the gain is the most there is: what hits in L1 is
+taken to do so still, and that a tile is read once more from shared memory is not simulated.
+
+Shared memory holds what it holds. Which tiles to stage is a knapsack problem: Algorithm 6.2 of
+
+    A. Resios: GPU performance prediction using parametrized models. MSc thesis, Utrecht
+    University, 2011
+
+takes those first that are worth most for each byte; the best choice is found where they are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import combinations
+
+import numpy as np
+
+from kernelcast.analysis.remedies import Remedy, RemedyKind, remedies
+from kernelcast.errors import MissingNumberError
+from kernelcast.ir import Location
+from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.models.teg import Teg, recorded
+from kernelcast.models.terms.base import Case, Prediction
+from kernelcast.simulation.plan import DetailedSms
+from kernelcast.simulation.rewriting import coalesced, without_bank_conflicts
+from kernelcast.simulation.streams import WarpStreams
+
+_MOST_EXACT = 10
+"""Tiles up to which every choice of them is looked at."""
+
+
+@dataclass(frozen=True)
+class CodeChange:
+    """A change and the times, by the timing simulation, without and with it.
+
+    `shared_bytes` is what a block holds more. `is_chosen` is false for a tile that does not fit
+    beside those that gain more.
+    """
+
+    remedy: Remedy
+    lines: tuple[Location, ...]
+    before_s: float
+    time_s: float
+    shared_bytes: int
+    is_chosen: bool = True
+
+    @property
+    def gain(self) -> float:
+        """Share of the time that it saves."""
+        return 1 - self.time_s / self.before_s
+
+
+def code_changes(case: Case, model: Teg | None = None) -> tuple[CodeChange, ...]:
+    """The changes of a launch's code that the simulation was asked about, the most telling first.
+
+    None where the machine lacks what the simulation needs.
+    """
+    executed = case.profile.instruction_warps
+    found = []
+    for remedy in remedies(case.kernel, case.launch):
+        at = tuple(i for i in remedy.instructions if executed[i] > 0)
+        if at:
+            found.append(replace(remedy, instructions=at))
+    if not found:
+        return ()
+    try:
+        changes = _simulated(case, found, model or Teg())
+    except MissingNumberError:
+        return ()
+    ranked = sorted(changes, key=lambda change: -change.gain)
+    staged = [change for change in ranked if change.remedy.kind is RemedyKind.STAGING]
+    kept = {id(change) for change in fitting(staged, _free_bytes(case))}
+    return tuple(
+        replace(c, is_chosen=c.remedy.kind is not RemedyKind.STAGING or id(c) in kept)
+        for c in ranked
+    )
+
+
+def _simulated(case: Case, found: Sequence[Remedy], model: Teg) -> list[CodeChange]:
+    record = lru_cache(4)(partial(recorded, case))
+    played = model.play(case, record=record)
+    table, before_s = played.given.code.table, model.prediction(played).time_s
+
+    def changed(remedy: Remedy) -> Prediction:
+        only = np.zeros(len(table), np.bool_)
+        only[list(remedy.instructions)] = True
+        rewrite = without_bank_conflicts if remedy.kind is RemedyKind.PADDING else coalesced
+
+        def rewritten(plan: DetailedSms) -> WarpStreams:
+            return rewrite(record(plan), table, only)
+
+        return model.predict(_held(case, _shared_bytes(case, remedy)), record=rewritten)
+
+    return [
+        CodeChange(
+            remedy,
+            _lines(case, remedy),
+            before_s,
+            changed(remedy).time_s,
+            _shared_bytes(case, remedy),
+        )
+        for remedy in found
+    ]
+
+
+def _lines(case: Case, remedy: Remedy) -> tuple[Location, ...]:
+    places = (case.kernel.instructions[at].location for at in remedy.instructions)
+    return tuple(dict.fromkeys(place for place in places if place is not None))
+
+
+def _shared_bytes(case: Case, remedy: Remedy) -> int:
+    """What a block holds more of shared memory."""
+    if remedy.kind is RemedyKind.PADDING:
+        held = case.kernel.resources.static_shared_bytes + case.launch.smem_bytes
+        return held // remedy.stride_bytes * remedy.pad_bytes
+    if remedy.kind is RemedyKind.STAGING:
+        threads = -(-case.launch.threads_per_block // WARP_LANES) * WARP_LANES
+        return threads * remedy.access_bytes
+    return 0
+
+
+def _held(case: Case, more: int) -> Case:
+    """The case with more shared memory in each block, where that changes what an SM holds."""
+    resources = case.kernel.resources
+    larger = replace(resources, static_shared_bytes=resources.static_shared_bytes + more)
+    changed = replace(case, kernel=replace(case.kernel, resources=larger))
+    return case if changed.occupancy == case.occupancy else changed
+
+
+def _free_bytes(case: Case) -> int:
+    """Shared memory that a block may have besides what it has."""
+    most = int(case.machine.number("occupancy.shared_per_block", "advice"))
+    held = case.kernel.resources.static_shared_bytes + case.launch.smem_bytes
+    return max(0, most - held)
+
+
+def fitting(tiles: Sequence[CodeChange], room: int) -> tuple[CodeChange, ...]:
+    """The tiles that save most time together in `room` bytes of shared memory.
+
+    All choices are compared where they are few, else Algorithm 6.2 takes tiles by gain per byte.
+    """
+    if len(tiles) <= _MOST_EXACT:
+        choices = (c for n in range(len(tiles) + 1) for c in combinations(tiles, n))
+        fit = [c for c in choices if sum(t.shared_bytes for t in c) <= room]
+        return max(fit, key=lambda choice: sum(t.gain for t in choice))
+    taken: list[CodeChange] = []
+    for tile in sorted(tiles, key=lambda t: -t.gain / t.shared_bytes):
+        if sum(t.shared_bytes for t in taken) + tile.shared_bytes <= room:
+            taken.append(tile)
+    return tuple(taken)
