@@ -35,7 +35,12 @@ def findings() -> Iterator[InstalledPart]:
     yield from _compilers()
     yield _disassembler()
     yield from _virtual_gpu()
-    for package, use in (("llvmlite", "fast execution"), ("numba", "counting of traces")):
+    for package, use in (
+        ("llvmlite", "fast execution"),
+        ("numba", "counting of traces"),
+        ("pycparser", "reading of C loops"),
+        ("islpy", "dependences of C loops"),
+    ):
         yield _package(package, use)
     yield _cache()
     yield _data()
