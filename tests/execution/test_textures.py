@@ -15,6 +15,7 @@ from kernelcast.frontends.arguments import parse_argument
 from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.frontends.loading import load_bytes
 from kernelcast.ir import Kernel, Space, Texture
+from tests.execution.machine_code import kernels
 from tests.kept import CACHE
 
 SOURCE = b"""
@@ -294,6 +295,83 @@ def test_a_texture_is_no_array(kernel_of):
         Memory.build(fetch, launch_from_flags("1", "32", 0, wrong))
 
 
+LAUNCHES = {
+    "read1": "f32[37] random(1) texture(linear, border)",
+    "read2": "u16[11, 33, 2] random(1) texture(2d, normalized_float, linear, border)",
+    "read3": "f32[5, 12, 38] random(1) texture(normalized_coordinates, wrap)",
+    "fetch1": "f32[40, 4] random(2) texture(1d)",
+    "bytes1": "u8[40, 4] random(2) texture(1d)",
+    "ints2": "s16[9, 40, 4] random(2) texture(2d)",
+}
+
+
+def left_by(kernel: Kernel, name: str, executor: str) -> list[np.ndarray]:
+    """What a kernel of `SOURCE` leaves in its arrays."""
+    given: tuple[str, ...]
+    if name == "move2":
+        given = ("2,7", "32", "a=u8[7,45,4] random(1) surface(2d)", "b=u8[7,45,4] surface(2d)")
+        return arrays(run(kernel, executor, *given, "w=45", "h=7"), "ab")
+    if name == "cube":
+        return arrays(
+            run(kernel, executor, "3", "9,5", "s=s16[3, 5, 9, 2] arange surface(3d)"), "s"
+        )
+    if name == "edge":
+        given = ("1", "32", "s=f32[20] arange surface()", "out=f32[64]")
+        return arrays(run(kernel, executor, *given), ["s", "out"])
+    type_ = "s32" if name in ("fetch1", "bytes1") else "f32"
+    points = [f"{p}={type_}[64] arange" for p in "uvw"]
+    out = "u32" if name == "bytes1" else "s32" if name == "ints2" else "f32"
+    given = (f"t={LAUNCHES[name]}", *points, f"out={out}[256]")
+    return arrays(run(kernel, executor, "1", "64", *given), ["out"])
+
+
+def arrays(memory: Memory, names) -> list[np.ndarray]:
+    return [memory.array(name).copy() for name in names]
+
+
+@pytest.fixture(scope="module")
+def by_ptx(kernel_of):
+    found = {}
+    for name in (*LAUNCHES, "move2", "cube", "edge"):
+        found[name] = left_by(kernel_of(name), name, "reference")
+    return found
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
+@pytest.mark.parametrize("name", [*LAUNCHES, "move2", "cube", "edge"])
+def test_machine_code_leaves_what_ptx_leaves(by_ptx, name, architecture):
+    """PTX is held to NumPy above."""
+    kernel = kernels(SOURCE.decode(), architecture, name)[1]
+    assert kernel.isa == "sass"
+    for executor in EXECUTORS if architecture == "sm_90" else ("reference",):
+        found = left_by(kernel, name, executor)
+        for array, expected_ in zip(found, by_ptx[name], strict=True):
+            assert array == pytest.approx(expected_, abs=2e-5)
+            assert expected_.any()
+
+
+LISTED = """
+extern "C" __global__ void listed(const cudaTextureObject_t* t, float* out) {
+  int i = threadIdx.x;
+  out[i] = tex2D<float>(t[i & 1], i + 0.5f, 2.5f) + tex1Dfetch<float>(t[2], i);
+}
+"""
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+def test_textures_of_a_list_are_read_where_lanes_differ(architecture):
+    """The handle is in a register, not a parameter."""
+    given = (
+        "t=[f32[4,32] arange texture(), f32[4,32] ones texture(), f32[32] arange texture()]",
+        "out=f32[32]",
+    )
+    lanes = np.arange(32)
+    expected_ = np.where(lanes & 1, 1, 2 * 32 + lanes) + lanes
+    for kernel in kernels(LISTED, architecture):
+        found = run(kernel, "reference", "1", "32", *given)
+        assert np.array_equal(found.array("out"), expected_)
+
+
 @pytest.mark.parametrize("isa", ["auto", "ptx"])
 def test_a_forecast_follows_reads_and_writes_by_coordinates(tmp_path, isa):
     """Only addresses count there: descriptors are read all the same."""
@@ -317,7 +395,7 @@ __global__ void blur(cudaTextureObject_t t, cudaSurfaceObject_t out, int w, int 
     )
     work = api.workload(file, api.LaunchFlags("", "16,16", "16,16", args=arguments))
     (case,) = api.cases(work, [api.machine("h100-sxm")], build=api.Build(isa=isa, cache=CACHE))
-    assert case.kernel.isa == "ptx"
+    assert case.kernel.isa == ("sass" if isa == "auto" else "ptx")
     moved = case.profile.requested_bytes(Space.GLOBAL)
     assert moved == pytest.approx(256 * 256 * 4 * (9 * 4 + 1))  # four texels, of weight 1 and 0
     stored = [a for a in case.profile.accesses if not a.is_load]

@@ -39,7 +39,7 @@ _LAYOUT = struct.Struct("<QQQ10I")
 @dataclass(frozen=True, slots=True)
 class TextureLayout:
     """Where texels are, bytes from row to row and slice to slice, how many there are in every
-    dimension, how long each is and its channels, and how they are read."""
+    dimension (0 where it has none), how long each is and its channels, and how they are read."""
 
     base: int
     pitch: int

@@ -1,65 +1,14 @@
-"""Textures and surfaces (PTX ISA 9.0, sections 9.7.10 and 9.7.11): reads and writes by coordinates.
-
-What a kernel holds is the place of a descriptor among its parameters (`ir/texture.py`). Filtering,
-addressing and the conversion of texels are those of the CUDA C++ Programming Guide, texture
-fetching: of N texels the coordinate x names texel floor(x); linear filtering reads texels i and
-i + 1 for x - 0.5 = i + a, where a has 8 bits of fraction, weighted 1 - a and a, in every dimension.
-There are no mipmaps: a level of detail is not looked at.
-
-Loads are of words of 32 bits, as many as the texel has, so that one instruction accesses memory in
-one width.
-"""
+"""Reads and writes of textures and surfaces by coordinates (PTX ISA 9.0, 9.7.10 and 9.7.11)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 
-from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
-from kernelcast.ir.texture import FLOAT, MODES, OFFSETS, SIGNED
+from kernelcast.ir import Address, Immediate, Operand, Register, Vector
 from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning
+from kernelcast.isas.ptx.texels import read_texel, surface_address
 
 _RANKS = {"1d": 1, "2d": 2, "3d": 3}
-_AXES = "xyz"
-_CHANNELS = 4
-_WRAP, _MIRROR, _BORDER = MODES.index("wrap"), MODES.index("mirror"), MODES.index("border")
-_HALF, _ONE, _MINUS_ONE, _STEPS = 0x3F000000, 0x3F800000, 0xBF800000, 0x43800000
-"""0.5, 1, -1 and 256 as floats."""
-
-
-@dataclass(frozen=True)
-class _TextureAt:
-    """A descriptor at a place among the parameters."""
-
-    x: PtxLift
-    place: Address
-
-    def word(self, name: str) -> Register:
-        """A number of 32 bits."""
-        return self._load(name, "b32")
-
-    def wide(self, name: str) -> Register:
-        """A number of 64 bits."""
-        return self._load(name, "b64")
-
-    def test(self, name: str, value: int) -> Register:
-        """Whether a number is `value`."""
-        return self.x.let("setp.eq.u32", self.word(name), Immediate(value))
-
-    def _load(self, name: str, type_: str) -> Register:
-        at = Address(self.place.base, self.place.offset + OFFSETS[name])
-        return self.x.let(f"ld.param.{type_}", at)
-
-
-@dataclass(frozen=True)
-class _Along:
-    """Along one dimension: the texels that are read, with their weights, and whether there is one
-    at all; the second is read where filtering is linear."""
-
-    texels: tuple[Register, ...]
-    weights: tuple[Operand, ...]
-    exists: tuple[Register, ...]
 
 
 def _fetch(x: PtxLift) -> None:
@@ -75,18 +24,7 @@ def _fetch(x: PtxLift) -> None:
         x.take()
     if not isinstance(result, Vector) or not isinstance(place.base, Register):
         raise x.refuse()
-    held = _TextureAt(x, place)
-    axes = [_axis(held, at, value, from_float) for at, value in enumerate(coordinates)]
-    is_linear = held.test("is_linear", 1) if to_float and from_float else None
-    decode = _Decoding(held, to_float)
-    totals: list[Operand] = [Immediate(0)] * _CHANNELS
-    for corner in product(*(range(2 if is_linear else 1) for _ in axes)):
-        guard = x.guard if not any(corner) else x.both(x.guard, is_linear or Immediate(1))
-        texel = decode.values(_texel_words(held, axes, corner, guard))
-        if is_linear is None:
-            totals = texel
-        else:
-            totals = _weighted(x, totals, texel, axes, corner, is_linear)
+    totals = read_texel(x, place, coordinates, from_float=from_float, to_float=to_float)
     for target, value in zip(result.elements, totals, strict=True):
         x.do("mov.b32", target, value, guard=x.guard)
 
@@ -100,178 +38,11 @@ def _coordinates(x: PtxLift, rank: int) -> Sequence[Operand]:
     return elements[:rank]
 
 
-def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along:
-    x = held.x
-    extent = held.word(_AXES[at])
-    if not from_float:
-        index = x.let("mov.b32", value)
-        return _Along(
-            (_inside(x, index, extent),), (Immediate(_ONE),), (_exists(x, index, extent),)
-        )
-    place = _unnormalized(held, value, extent)
-    is_linear = held.test("is_linear", 1)
-    shifted = x.let("sub.f32", place, Immediate(_HALF))
-    start = x.let("selp.b32", shifted, place, is_linear)
-    whole = x.let("cvt.rmi.f32.f32", start)
-    index = x.let("cvt.rzi.s32.f32", whole)
-    # The fraction has 8 bits.
-    fraction = x.let("sub.f32", start, whole)
-    scaled = x.let("fma.rn.f32", fraction, Immediate(_STEPS), Immediate(_HALF))
-    steps = x.let("cvt.rmi.f32.f32", scaled)
-    alpha = x.let("div.rn.f32", steps, Immediate(_STEPS))
-    alpha = x.let("selp.b32", alpha, Immediate(0), is_linear)
-    rest = x.let("sub.f32", Immediate(_ONE), alpha)
-    indices = (index, x.let("add.s32", index, Immediate(1)))
-    is_border, is_wrap = held.test("mode", _BORDER), held.test("mode", _WRAP)
-    texels, exists = [], []
-    for each in indices:
-        clamped = _inside(x, each, extent)
-        texels.append(x.let("selp.b32", _wrapped(x, each, extent), clamped, is_wrap))
-        there = _exists(x, each, extent)
-        anyway = x.let("not.pred", is_border)
-        exists.append(x.let("or.pred", there, anyway))
-    return _Along(tuple(texels), (rest, alpha), tuple(exists))
-
-
-def _unnormalized(held: _TextureAt, value: Operand, extent: Register) -> Register:
-    """The coordinate in texels: as it is, or a share of the extent, repeated as the mode says."""
-    x = held.x
-    whole = x.let("cvt.rmi.f32.f32", value)
-    fraction = x.let("sub.f32", value, whole)
-    odd = x.let("and.b32", x.let("cvt.rzi.s32.f32", whole), Immediate(1))
-    is_odd = x.let("setp.ne.u32", odd, Immediate(0))
-    turned = x.let("selp.b32", x.let("sub.f32", Immediate(_ONE), fraction), fraction, is_odd)
-    share = x.let("selp.b32", fraction, value, held.test("mode", _WRAP))
-    share = x.let("selp.b32", turned, share, held.test("mode", _MIRROR))
-    texels = x.let("mul.f32", share, x.let("cvt.rn.f32.u32", extent))
-    return x.let("selp.b32", texels, value, held.test("is_normalized", 1))
-
-
-def _inside(x: PtxLift, index: Register, extent: Register) -> Register:
-    last = x.let("sub.s32", extent, Immediate(1))
-    return x.let("min.s32", x.let("max.s32", index, Immediate(0)), last)
-
-
-def _wrapped(x: PtxLift, index: Register, extent: Register) -> Register:
-    rest = x.let("rem.s32", index, extent)
-    is_negative = x.let("setp.lt.s32", rest, Immediate(0))
-    return x.let("selp.b32", x.let("add.s32", rest, extent), rest, is_negative)
-
-
-def _exists(x: PtxLift, index: Register, extent: Register) -> Register:
-    return x.let("setp.lt.u32", index, extent)
-
-
-def _texel_words(
-    held: _TextureAt, axes: Sequence[_Along], corner: Sequence[int], guard: Guard | None
-) -> list[Register]:
-    """The words of one texel, zeros where there is none."""
-    x = held.x
-    there: Register = axes[0].exists[corner[0]]
-    for axis, side in zip(axes[1:], corner[1:], strict=True):
-        there = x.let("and.pred", there, axis.exists[side])
-    steps = (held.word("texel_bytes"), held.wide("pitch"), held.wide("slice"))
-    address = held.wide("base")
-    for axis, side, step in zip(axes, corner, steps, strict=False):
-        wide = x.let("cvt.u64.u32", axis.texels[side])
-        size = x.let("cvt.u64.u32", step) if step.type == "b32" else step
-        address = x.let("add.u64", address, x.let("mul.lo.u64", wide, size))
-    low = x.let("cvt.u32.u64", address)
-    shift = x.let("shl.b32", x.let("and.b32", low, Immediate(3)), Immediate(3))
-    aligned = x.let("and.b64", address, Immediate((1 << 64) - 4))
-    words = []
-    for at in range(_CHANNELS):
-        long_enough = x.let("setp.gt.u32", held.word("texel_bytes"), Immediate(4 * at))
-        taken = x.both(guard, x.let("and.pred", there, long_enough))
-        word = x.temporary("b32")
-        x.do("mov.b32", word, Immediate(0))
-        x.do("ld.global.nc.b32", word, Address(aligned, 4 * at), guard=taken)
-        words.append(word)
-    words[0] = x.let("shr.u32", words[0], shift)
-    return words
-
-
-class _Decoding:
-    """How the channels of a texel become values, the same for all texels of an instruction."""
-
-    def __init__(self, held: _TextureAt, to_float: bool) -> None:
-        x = self.x = held.x
-        self.to_float = to_float
-        self.is_byte, self.is_half = held.test("bits", 8), held.test("bits", 16)
-        self.is_signed, self.is_float = held.test("kind", SIGNED), held.test("kind", FLOAT)
-        self.is_fraction = held.test("reads_fraction", 1)
-        bits = held.word("bits")
-        self.unused = x.let("sub.s32", Immediate(32), bits)
-        one = Immediate(1)
-        self.most = x.let("sub.s32", x.let("shl.b32", one, bits), one)
-        half = x.let("sub.s32", bits, one)
-        self.signed_most = x.let("sub.s32", x.let("shl.b32", one, half), one)
-        size = held.word("texel_bytes")
-        self.count = x.let("div.u32", x.let("shl.b32", size, Immediate(3)), bits)
-
-    def values(self, words: Sequence[Register]) -> list[Operand]:
-        """Four channels; of those that a texel has not the last is one, the others zero."""
-        return [self._channel(words, at) for at in range(_CHANNELS)]
-
-    def _channel(self, words: Sequence[Register], at: int) -> Operand:
-        x = self.x
-        # At the top of a word, then down again with its sign or without.
-        word = x.let("selp.b32", words[at // 2], words[at], self.is_half)
-        word = x.let("selp.b32", words[0], word, self.is_byte)
-        shift = x.let("selp.b32", Immediate(16 - 16 * (at % 2)), Immediate(0), self.is_half)
-        shift = x.let("selp.b32", Immediate(24 - 8 * at), shift, self.is_byte)
-        top = x.let("shl.b32", word, shift)
-        low = x.let("shr.u32", top, self.unused)
-        signed = x.let("shr.s32", top, self.unused)
-        number = x.let("selp.b32", signed, low, self.is_signed)
-        if self.to_float:
-            half = x.let("cvt.f32.f16", x.let("cvt.u16.u32", low))
-            real = x.let("selp.b32", half, low, self.is_half)
-            fraction = self._fraction(low, signed)
-            number = x.let("selp.b32", fraction, number, self.is_fraction)
-            number = x.let("selp.b32", real, number, self.is_float)
-        missing = Immediate(0 if at < _CHANNELS - 1 else _ONE if self.to_float else 1)
-        is_there = x.let("setp.gt.u32", self.count, Immediate(at))
-        return x.let("selp.b32", number, missing, is_there)
-
-    def _fraction(self, low: Register, signed: Register) -> Register:
-        """Unsigned numbers as 0 to 1, signed ones as -1 to 1."""
-        x = self.x
-        positive = x.let(
-            "div.rn.f32", x.let("cvt.rn.f32.u32", low), x.let("cvt.rn.f32.u32", self.most)
-        )
-        either = x.let(
-            "div.rn.f32", x.let("cvt.rn.f32.s32", signed), x.let("cvt.rn.f32.s32", self.signed_most)
-        )
-        either = x.let("max.f32", either, Immediate(_MINUS_ONE))
-        return x.let("selp.b32", either, positive, self.is_signed)
-
-
-def _weighted(
-    x: PtxLift,
-    totals: Sequence[Operand],
-    texel: Sequence[Operand],
-    axes: Sequence[_Along],
-    corner: Sequence[int],
-    is_linear: Register,
-) -> list[Operand]:
-    """The sums with one texel more; where nothing is filtered the first is all of them."""
-    weight: Operand = axes[0].weights[corner[0]]
-    for axis, side in zip(axes[1:], corner[1:], strict=True):
-        weight = x.let("mul.f32", weight, axis.weights[side])
-    sums: list[Operand] = []
-    for total, value in zip(totals, texel, strict=True):
-        filtered = x.let("fma.rn.f32", weight, value, total)
-        alone = value if not any(corner) else total
-        sums.append(x.let("selp.b32", filtered, alone, is_linear))
-    return sums
-
-
 def _load(x: PtxLift) -> None:
     """`suld.b.2d.v4.b8.trap d, [surface, {x, y}]`, where x counts bytes."""
     rank, type_, beyond = _surface_form(x)
     result, place = x.take(), x.take_address()
-    address, exists = _surface_address(x, rank, place, _surface_bytes(type_), beyond)
+    address, exists = _surface_address(x, rank, place, type_, beyond)
     if beyond == "zero":
         targets = result.elements if isinstance(result, Vector) else (result,)
         for target in targets:
@@ -285,7 +56,7 @@ def _store(x: PtxLift) -> None:
     """`sust.b.2d.v4.b8.trap [surface, {x, y}], values`."""
     rank, type_, beyond = _surface_form(x)
     place = x.take_address()
-    address, exists = _surface_address(x, rank, place, _surface_bytes(type_), beyond)
+    address, exists = _surface_address(x, rank, place, type_, beyond)
     guard = x.both(x.guard, exists) if beyond == "zero" else x.guard
     x.do(f"st.global.{type_}", address, x.take(), guard=guard)
 
@@ -306,32 +77,11 @@ def _surface_bytes(type_: str) -> int:
 
 
 def _surface_address(
-    x: PtxLift, rank: int, place: Address, size_bytes: int, beyond: str
+    x: PtxLift, rank: int, place: Address, type_: str, beyond: str
 ) -> tuple[Address, Register]:
-    """Where an element is, and whether it is there; beyond the edge a `trap` leads nowhere."""
     if not isinstance(place.base, Register):
         raise x.refuse()
-    coordinates = _coordinates(x, rank)
-    held = _TextureAt(x, place)
-    size = held.word("texel_bytes")
-    extents = [x.let("mul.lo.u32", held.word("x"), size), held.word("y"), held.word("z")]
-    address, steps = held.wide("base"), (None, held.wide("pitch"), held.wide("slice"))
-    exists: Register | None = None
-    for at, coordinate in enumerate(coordinates):
-        index = x.let("mov.b32", coordinate)
-        least = size_bytes if at == 0 else 1
-        last = x.let("sub.s32", extents[at], Immediate(least))
-        inside = x.let("setp.le.u32", index, last)
-        if beyond == "clamp":
-            index = x.let("min.s32", x.let("max.s32", index, Immediate(0)), last)
-        exists = inside if exists is None else x.let("and.pred", exists, inside)
-        wide, step = x.let("cvt.u64.u32", index), steps[at]
-        offset = wide if step is None else x.let("mul.lo.u64", wide, step)
-        address = x.let("add.u64", address, offset)
-    assert exists is not None
-    if beyond == "trap":
-        address = x.let("selp.b64", address, Immediate(0), exists)
-    return Address(address, 0), exists
+    return surface_address(x, place, _coordinates(x, rank), _surface_bytes(type_), beyond)
 
 
 MEANINGS: dict[str, PtxMeaning] = {"tex": _fetch, "suld": _load, "sust": _store}

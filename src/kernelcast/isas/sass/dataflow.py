@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelcast.isas.sass.by_coordinates import ByCoordinates, by_coordinates
 from kernelcast.isas.sass.instruction import SassInstruction
 from kernelcast.isas.sass.opcodes import Opcode, Writes, opcode
 from kernelcast.isas.sass.operands import (
@@ -48,6 +49,9 @@ def effects(instruction: SassInstruction) -> Effects:
     """What an instruction reads and writes; an opcode the table does not know only reads."""
     if instruction.opcode in _GROUP_PRODUCTS:
         return _of_group_product(instruction)
+    form = by_coordinates(instruction)
+    if form is not None:
+        return _of_access_by_coordinates(instruction, form)
     row = opcode(instruction.opcode)
     count = _written(instruction, row) if row else 0
     sizes = _sizes(instruction, row, count)
@@ -112,6 +116,15 @@ def _of_group_product(instruction: SassInstruction) -> Effects:
             is_narrow = _is_predicate(operand) or not widths
             reads += _registers(operand, 1 if is_narrow else widths.pop())
     return Effects(tuple(reads), tuple(_registers(target, sums)))
+
+
+def _of_access_by_coordinates(instruction: SassInstruction, form: ByCoordinates) -> Effects:
+    """Textures are read and surfaces loaded to the channels' registers; a store reads them."""
+    guard = tuple(_registers(instruction.guard, 1)) if instruction.guard else ()
+    data = tuple(r for _, r in form.channels if r.number is not None)
+    reads = (*guard, *(r for r in form.reads if r.number is not None))
+    is_store = instruction.opcode == "SUST"
+    return Effects((*reads, *data), ()) if is_store else Effects(reads, data)
 
 
 def _written(instruction: SassInstruction, row: Opcode) -> int:

@@ -26,6 +26,7 @@ from kernelcast.isas.sass.meaning import (
     system,
     tensor,
     tensor_memory,
+    textures,
     warp,
 )
 from kernelcast.isas.sass.meaning.lift import SassLift
@@ -45,6 +46,7 @@ MEANINGS: Mapping[str, SassMeaning] = {
     **conversions.MEANINGS,
     **special_functions.MEANINGS,
     **memory.MEANINGS,
+    **textures.MEANINGS,
     **matrices.MEANINGS,
     **tensor.MEANINGS,
     **tensor_memory.MEANINGS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelcast.ir import Address, Immediate, Operand, Register, Vector
+from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
 from kernelcast.isas.sass.meaning.lift import SassLift, consecutive, ir_register
@@ -77,19 +77,26 @@ def _load(x: SassLift) -> None:
     target = x.take()
     where = address(x, x.take())
     name = f"ld{space_prefix(x)}"
+    load_words(x, name, target, where, x.guard)
+
+
+def load_words(
+    x: SassLift, name: str, target: sass.SassOperand, where: Address, guard: Guard | None
+) -> None:
+    """Load as much as the modifiers say to a register and those behind it."""
     narrow = [m for m in _NARROW if x.has(m)]
     words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
     registers = x.words(target, words) or tuple(x.temporary("b32") for _ in range(words))
     if narrow:
-        x.do(f"{name}.{_NARROW[narrow[0]]}", registers[0], where, guard=x.guard)
+        x.do(f"{name}.{_NARROW[narrow[0]]}", registers[0], where, guard=guard)
     elif words == 1:
-        x.do(f"{name}.b32", registers[0], where, guard=x.guard)
+        x.do(f"{name}.b32", registers[0], where, guard=guard)
     else:
         pairs = tuple(x.temporary("b64") for _ in range(words // 2))
         into: Operand = pairs[0] if words == 2 else Vector(pairs)
-        x.do(f"{name}{'.v2' if words == 4 else ''}.b64", into, where, guard=x.guard)
+        x.do(f"{name}{'.v2' if words == 4 else ''}.b64", into, where, guard=guard)
         for at, pair in enumerate(pairs):
-            x.do("mov.b64", Vector(registers[2 * at : 2 * at + 2]), pair, guard=x.guard)
+            x.do("mov.b64", Vector(registers[2 * at : 2 * at + 2]), pair, guard=guard)
 
 
 def _load_256(x: SassLift) -> None:
@@ -132,20 +139,27 @@ def _store(x: SassLift) -> None:
     where = address(x, x.take())
     source = x.take()
     name = f"st{space_prefix(x)}"
+    store_words(x, name, where, source, x.guard)
+
+
+def store_words(
+    x: SassLift, name: str, where: Address, source: sass.SassOperand, guard: Guard | None
+) -> None:
+    """Store as much as the modifiers say of a register and those behind it."""
     narrow = [m for m in _NARROW if x.has(m)]
     words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
     if narrow:
-        x.do(f"{name}.{_NARROW[narrow[0]]}", where, x.b32(source), guard=x.guard)
+        x.do(f"{name}.{_NARROW[narrow[0]]}", where, x.b32(source), guard=guard)
         return
     if words == 1:
-        x.do(f"{name}.b32", where, x.b32(source), guard=x.guard)
+        x.do(f"{name}.b32", where, x.b32(source), guard=guard)
         return
     registers = x.words(source, words)
     pairs: tuple[Register | Immediate, ...] = (Immediate(0),) * (words // 2)
     if registers is not None:
         pairs = tuple(x.pack(registers[at : at + 2]) for at in range(0, words, 2))
     value: Operand = pairs[0] if words == 2 else Vector(pairs)
-    x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=x.guard)
+    x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=guard)
 
 
 def _query_space(x: SassLift) -> None:
