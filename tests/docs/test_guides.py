@@ -89,7 +89,8 @@ def test_guides_show_what_their_commands_print(file, tmp_path, request):
 
 def test_every_guide_is_in_the_index_and_runs_something():
     index = (ROOT / "docs/index.md").read_text("utf-8")
-    assert len(GUIDES) >= 3
+    guides = [file for file in GUIDES if file.parent.name == "guides"]
+    assert len(guides) >= 3
+    assert all(f"\nguides/{file.stem}\n" in index for file in guides)
     for file in GUIDES:
-        assert f"\nguides/{file.stem}\n" in index
         assert CONSOLE.search(file.read_text("utf-8"))
