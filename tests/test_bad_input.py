@@ -31,8 +31,8 @@ COPY_LAUNCH = ("--grid", "4", "--block", "256", *COPY_ARGS)
 TEXTURE = """
 extern "C" __global__ void pick(unsigned* x, unsigned long long texture) {
     unsigned a, b, c, d;
-    asm("tex.1d.v4.u32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
-        : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(texture), "r"(threadIdx.x));
+    asm("tld4.r.2d.v4.u32.f32 {%0, %1, %2, %3}, [%4, {%5, %5}];"
+        : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(texture), "f"(float(threadIdx.x)));
     x[a] = b;
 }
 """
@@ -205,7 +205,7 @@ CASES = [
             "--arg",
             "texture=0",
         ),
-        "instruction TLD",
+        "instruction TLD4",
         "",
         TEXTURE,
         place=r"k\.cu:5",
