@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -147,4 +148,21 @@ def test_an_error_of_a_worker_is_one_line(run, project, monkeypatch):
     found = run("gate", "time < 1 s", *VOLKOV, "--threads", "2", "saxpy.cu", "none.cu")
     assert (found.status, found.out) == (2, "")
     assert "none.cu" in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_a_worker_that_ends_is_one_line(run, project, monkeypatch):
+    class Pool:
+        def __init__(self, *_: object) -> None: ...
+
+        def map(self, *_: object) -> None:
+            raise BrokenProcessPool("gone")
+
+        def shutdown(self, **_: object) -> None: ...
+
+    monkeypatch.setattr(many_files, "_FEWEST_FOR_A_WORKER", 1)
+    monkeypatch.setattr(many_files, "ProcessPoolExecutor", Pool)
+    found = run("gate", "time < 1 s", *VOLKOV, "--threads", "2", "saxpy.cu", "./saxpy.cu")
+    assert found.status != 0
+    assert "a worker process ended on its own at the 1. of 2 files" in found.err
     assert found.err.count("\n") == 1

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kernelcast import api
+from kernelcast.devices import forecasts
 from kernelcast.devices.forecasts import Forecasts
+from kernelcast.errors import UnsupportedError
+from kernelcast.execution.memory import Memory
+from kernelcast.machines.loader import load_machine
 from kernelcast.models import load_model
 
 SAXPY = Path(__file__).parents[2] / "examples" / "saxpy.cu"
@@ -24,3 +30,28 @@ def test_memory_and_accesses_are_not_kept():
         whole.bottleneck,
         case.profile,
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (UnsupportedError("no such thing"), "no such thing"),
+        (ZeroDivisionError("by zero"), "internal error, please report it: ZeroDivisionError"),
+    ],
+)
+def test_a_forecast_that_fails_says_why_and_leaves_memory_alone(monkeypatch, error, why):
+    kernel = api.load(SAXPY, gpu="h100-sxm")
+    launch = api.workload(SAXPY).launches[0]
+    memory = Memory.build(kernel, launch)
+    undone = []
+    memory.undo = lambda: undone.append(True)
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(forecasts, "cases_of_memory", fails)
+    one = Forecasts([load_machine("h100-sxm")], load_model("volkov"))
+    found = one.of("saxpy", launch, (), lambda _: (kernel, memory))
+    assert found.predictions == ()
+    assert found.why_none.startswith(why)
+    assert undone == [True]

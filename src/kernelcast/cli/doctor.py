@@ -35,13 +35,13 @@ def findings() -> Iterator[InstalledPart]:
     yield from _compilers()
     yield _disassembler()
     yield from _virtual_gpu()
-    for package, use in (
-        ("llvmlite", "fast execution"),
-        ("numba", "counting of traces"),
-        ("pycparser", "reading of C loops"),
-        ("islpy", "dependences of C loops"),
+    for package, use, install in (
+        ("llvmlite", "fast execution", "llvmlite"),
+        ("numba", "counting of traces", "numba"),
+        ("pycparser", "reading of C loops", "'kernelcast[c]'"),
+        ("islpy", "dependences of C loops", "'kernelcast[c]'"),
     ):
-        yield _package(package, use)
+        yield _package(package, use, install)
     yield _cache()
     yield _data()
 
@@ -88,11 +88,11 @@ def _virtual_gpu() -> Iterator[InstalledPart]:
         yield InstalledPart("run FILE.cu", False, error.what, error.hint)
 
 
-def _package(name: str, use: str) -> InstalledPart:
+def _package(name: str, use: str, install: str) -> InstalledPart:
     try:
         return InstalledPart(name, True, f"{version(name)}: {use}")
     except PackageNotFoundError:
-        return InstalledPart(name, False, f"no {use}", f"pip install {name}")
+        return InstalledPart(name, False, f"no {use}", f"pip install {install}")
 
 
 def _cache() -> InstalledPart:

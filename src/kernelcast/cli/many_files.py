@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
@@ -21,6 +22,7 @@ from kernelcast.cli.options import (
 )
 from kernelcast.cli.progress import progress_bar
 from kernelcast.cli.studies import forecasts, refuse_execution_options, study
+from kernelcast.errors import ToolError
 from kernelcast.reporting.documents.explain import ExplainDocument, explain_document
 from kernelcast.traces.recognise import is_trace
 
@@ -84,6 +86,11 @@ def explained_files(files: Sequence[str], asked: FilesAsked) -> list[list[Explai
                 found.append(documents)
                 if progress:
                     progress(len(found) / len(files))
+    except BrokenProcessPool:
+        raise ToolError(
+            f"a worker process ended on its own at the {len(found) + 1}. of {len(files)} files",
+            hint="most often memory runs out: --threads 1 forecasts one file at a time",
+        ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return found

@@ -103,23 +103,30 @@ class Forecasts:
                 kernel, memory = prepared(group[0])
                 if known.depends_on_data is None:
                     known.depends_on_data = reads_arrays(kernel, needed_for_trace(kernel))
-                cases = cases_of_memory(
-                    kernel,
-                    launch,
-                    memory,
-                    group,
-                    sampling=self.sampling,
-                    cache=self.cache,
-                    caches=self.caches,
-                )
-                predictions += [self.kept(self.model.predict(case)) for case in cases]
                 assert memory.undo is not None
-                memory.undo()
+                try:
+                    cases = cases_of_memory(
+                        kernel,
+                        launch,
+                        memory,
+                        group,
+                        sampling=self.sampling,
+                        cache=self.cache,
+                        caches=self.caches,
+                    )
+                    predictions += [self.kept(self.model.predict(case)) for case in cases]
+                finally:
+                    memory.undo()
         except KernelcastError as error:
-            return LaunchForecast((0.0,) * len(self.machines), (), why_none=error.what)
+            return self._none(error.what)
+        except Exception as error:  # a mistake of ours must not end the user's program
+            return self._none(f"internal error, please report it: {type(error).__name__}: {error}")
         by_name = {p.case.machine.name: p for p in predictions}
         ordered = tuple(by_name[machine.name] for machine in self.machines)
         return LaunchForecast(tuple(p.time_s for p in ordered), ordered)
+
+    def _none(self, why: str) -> LaunchForecast:
+        return LaunchForecast((0.0,) * len(self.machines), (), why_none=why)
 
     def _machines_by_code(self) -> list[list[Machine]]:
         """GPUs that execute the same code together."""

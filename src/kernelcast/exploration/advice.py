@@ -85,10 +85,11 @@ class Candidate:
 class LaunchAdvice:
     """What was tried for a launch, and what came of it.
 
-    `candidates` are by rising time. `best` is advised, None where the launch is best left alone.
-    `confirmed` are the times of the launch and of `best` by the default model. `rules` are the
-    three strategies, None where they cannot be followed. `fixed` says why blocks stay as they are.
-    `changes` of the code are by falling gain, each by itself, for the launch as it is.
+    `candidates` are by rising time, those that leave something else in memory last. `best` is
+    advised, None where the launch is best left alone. `confirmed` are the times of the launch and
+    of `best` by the default model. `rules` are the three strategies, None where they cannot be
+    followed. `fixed` says why blocks stay as they are. `changes` of the code are by falling gain,
+    each by itself, for the launch as it is.
     """
 
     current: Prediction
@@ -169,6 +170,7 @@ def advise_launch(
             progress(done / len(proposed))
     ranked = sorted(tried, key=lambda c: c.time_s)
     candidates, best, confirmed = _chosen(advisor, launch, current, ranked)
+    candidates.sort(key=lambda c: (c.verdict is CodeVerdict.OTHER, c.time_s))
     changes = code_changes(case)
     return LaunchAdvice(current, tuple(candidates), best, confirmed, rules, fixed, changes)
 
