@@ -13,9 +13,10 @@ from kernelcast.errors import LaunchError, NotFoundError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.symbols import unset_variables
+from kernelcast.frontends.arguments import parse_argument
 from kernelcast.frontends.loading import load
 from kernelcast.frontends.workloads import parse_workload
-from kernelcast.ir import Kernel, Launch
+from kernelcast.ir import Array, Kernel, Launch
 from tests.kept import CACHE
 
 SOURCE = """\
@@ -154,3 +155,23 @@ def test_symbols_stay_from_launch_to_launch(kernel, write):
     reset = Launch(first.grid, first.block, first.args, symbols={**first.symbols, "counter": 5})
     last = Memory.build(kernel, reset, earlier=again)
     assert last.bytes_at(region.address, 4).view(np.uint32)[0] == 5
+
+
+def test_a_struct_whose_layout_is_not_read_can_be_given_by_hand(tmp_path):
+    source = """
+        struct Flags { int a : 3; int b : 5; float c; };
+        __global__ void k(Flags f, float *out) { out[threadIdx.x] = f.c; }"""
+    file = tmp_path / "flags.cu"
+    file.write_text(source)
+    kernel = load(file, architecture="sm_90", cache=CACHE).machine_kernel()
+
+    def launch(flags: str) -> Launch:
+        args = {"f": parse_argument(flags, {}, where="f"), "out": Array("f32", (32,))}
+        return Launch((1, 1, 1), (32, 1, 1), args)
+
+    with pytest.raises(LaunchError, match=r"bit fields.*say where each field lies"):
+        Memory.build(kernel, launch("{a=1, b=2, c=1.5}"))
+    by_hand = launch("{bits@0:u32=17, c@4:f32=1.5}")
+    memory = Memory.build(kernel, by_hand)
+    execute(kernel, by_hand, memory)
+    assert np.array_equal(memory.array("out"), np.full(32, 1.5, np.float32))

@@ -30,6 +30,7 @@ from kernelcast.ir import (
 _POINTER_BYTES = 8
 _BY_HAND = re.compile(r"(\w*)@(\d+)(?::(\w+))?")
 _HAND_EXAMPLE = "say where each field lies and what it is, for example {n@8:s32=1024, p@0=f32[n]}"
+_UNREAD = "is a struct that the source does not show, or one with bit fields or virtual functions"
 
 
 class Placing(Protocol):
@@ -164,9 +165,7 @@ class _Packing:
                 tuple((at, v) for at, (_, v) in zip(_names(type_), value.fields, strict=True))
             )
         if not isinstance(type_, StructType):
-            known = (
-                f"is {type_}, no struct" if type_ else "is a struct that the source does not show"
-            )
+            known = f"is {type_}, no struct" if type_ else _UNREAD
             raise self._error(f"{name} {known}", hint="" if type_ else _HAND_EXAMPLE)
         given = dict(value.fields)
         if unknown := [field for field in given if field not in set(_names(type_))]:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelcast.frontends.arguments import parse_argument
 from kernelcast.frontends.expressions import evaluate
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+from kernelcast.ir import Structure, Texture
 
 KERNEL = "__global__ void k(int n, float a, const float* x, double* y) {}\n"
 
@@ -149,3 +151,33 @@ def test_a_type_that_stands_for_itself_is_open() -> None:
     other = "template <typename T> void again() { run<T>(); }\n"
     (found, *_) = launches_of(f"{kernel}{host}{other}", "app.cu")
     assert found.block == ("sizeof_T",)
+
+
+STRUCTS = """
+struct Inner { float s[4]; double *w; };
+struct P { float *x; int n; Inner in; };
+struct Flags { int a : 3; int b : 5; };
+__global__ void k(P p, cudaTextureObject_t t, Flags f, float *y) {}
+"""
+
+
+def test_structs_and_textures_are_written_with_what_they_hold() -> None:
+    found = launch(
+        "void go(P p, cudaTextureObject_t t, Flags f, float *y) { k<<<1, 32>>>(p, t, f, y); }",
+        STRUCTS,
+    )
+    assert found.arguments == {
+        "p": "{x=f32[p_x_length], n=p_n, in={s=[p_in_s]*4, w=f64[p_in_w_length]}}",
+        "t": "f32[t_height, t_width] texture(2d)",
+        "f": "f",
+        "y": "f32[y_length]",
+    }
+    assert found.opened["p_in_s"] == "p.in.s, f32"
+    assert found.opened["t_width"] == "width of texture t"
+    numbers = dict.fromkeys(found.opened, 8)
+    struct = parse_argument(found.arguments["p"], numbers, where="p")
+    assert isinstance(struct, Structure)
+    assert dict(struct.fields)["n"] == 8
+    texture = parse_argument(found.arguments["t"], numbers, where="t")
+    assert isinstance(texture, Texture)
+    assert texture.array.shape == (8, 8)

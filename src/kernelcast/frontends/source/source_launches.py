@@ -30,9 +30,12 @@ from kernelcast.frontends.source.parameters import (
     template_parameters,
 )
 from kernelcast.frontends.source.preprocess import SourceView
+from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import SourceDeclaration, walk
+from kernelcast.frontends.source.value_skeletons import image_skeleton, struct_skeleton
 from kernelcast.frontends.source.words import Lexeme, Lexemes
+from kernelcast.ir.value_types import StructType
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def source_launches(
     if not sites:
         return ()
     program = CallGraph(view.words, declarations)
+    types = SourceTypes(view.words, declarations)
     kernels: dict[str, list[SourceDeclaration]] = {}
     for each in walk(declarations):
         if each.is_kernel:
@@ -72,7 +76,7 @@ def source_launches(
         _Key(launch)
         for site in sites
         for setting in program.settings(site.at)
-        for launch in [_SiteReader(view, kernels, site, setting).read()]
+        for launch in [_SiteReader(view, kernels, types, site, setting).read()]
     )
     return tuple(key.launch for key in found)
 
@@ -117,6 +121,7 @@ class _SiteReader:
 
     view: SourceView
     kernels: Mapping[str, list[SourceDeclaration]]
+    types: SourceTypes
     site: LaunchSite
     setting: Setting
     opened: dict[str, str] = field(default_factory=dict)
@@ -267,7 +272,19 @@ class _SiteReader:
         allocated = self.setting.bytes_of(name) if name else None
         if known.endswith("*") or (not type_ and allocated is not None):
             return self._array(label, known.removesuffix("*"), allocated)
+        skeleton = self._skeleton(label, known)
+        if skeleton is not None:
+            self.opened |= skeleton.opened
+            return skeleton.text
         return self._one(words).text if words else "0"
+
+    def _skeleton(self, label: str, type_: str) -> Folded | None:
+        """Of a struct or a texture, whose values are never constants of the source."""
+        image = image_skeleton(label, type_)
+        if image is not None or type_ in ELEMENT_TYPES:
+            return image
+        layout = self.types.type_of(type_)
+        return struct_skeleton(label, layout) if isinstance(layout, StructType) else None
 
     def _array(self, label: str, pointee: str, allocated: tuple[Lexemes, Setting] | None) -> str:
         """An array of as many elements as were allocated; where that is not said, of an open
