@@ -19,8 +19,13 @@ _FEWEST_LANES = 4
 
 
 def class_number(machine: Machine, kind: str, op_class: OpClass) -> float | None:
-    """The `throughput` or `latency` of a class, or of the one that it is counted among."""
+    """The `throughput` or `latency` of a class, or of the one that it is counted among.
+
+    The throughput of double precision is what kernels reach, where a machine says that.
+    """
     known = machine.get(f"{kind}.{op_class}")
+    if known is not None and (kind, op_class) == ("throughput", OpClass.FP64):
+        return known * (machine.get("throughput.fp64_share") or 1.0)
     wider = _WITHIN.get(op_class)
     return machine.get(f"{kind}.{wider}") if known is None and wider else known
 

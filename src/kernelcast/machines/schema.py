@@ -165,6 +165,7 @@ _THROUGHPUT = {
         OpClass.UNIFORM: "what a warp does once for all its lanes",
     }.items()
 } | {
+    "throughput.fp64_share": _real("1", "share of throughput.fp64 that kernels reach", 0.1, 1),
     "throughput.fp32_multiply": _throughput(
         "single-precision multiply, where special function units do it, too"
     ),
