@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernelcast.errors import InputError
@@ -129,6 +129,7 @@ OPERATIONS = st.lists(
 )
 
 
+@example([(BARRIER, 1.0)] * 40 + [(COMPUTE, 8.0)], 4, 6, 3, Strategy.LAST, MemoryTlp.READY, 3)
 @given(
     OPERATIONS,
     st.integers(1, 5),

@@ -112,7 +112,7 @@ def simulate_coarsely(
     warps = blocks * warps_per_block
     units = max(sm.compute_units, sm.memory_units)
     # A queue holds every warp; where it begins and how long it is stands behind the others.
-    queues = np.zeros((7, 2 * max(warps, units) + 2), np.int64)
+    queues = np.zeros((8, 2 * max(warps, units) + 2), np.int64)
     idle, charged = np.zeros((2, len(trace)))
     result = np.zeros(4)
     order = tuple(Strategy)

@@ -108,8 +108,9 @@ def run_warps(
         What is executed, and how much of it is there at once.
     warp_state, queues, delay, block_state:
         Scratch: operation and whether it waits, by warp, all 0; places of warps: ready for a
-        compute unit, for a memory unit, newly ready, in a compute unit, in a memory unit; what is
-        left of an operation, by warp; warps of a block that have not ended and that wait.
+        compute unit, for a memory unit, newly ready, in a compute unit, in a memory unit, newly
+        ready and held by no barrier; what is left of an operation, by warp; warps of a block that
+        have not ended and that wait.
     idle, charged, result:
         Output, 0 at first: by operation, the cycles in which it was executed and no compute unit
         was busy, and its share of all cycles; cycles, those in which a compute unit was busy, the
@@ -124,7 +125,7 @@ def run_warps(
         queues[4],
     )
     alive, arrived = block_state[0], block_state[1]
-    ready_ends, pending_ends = queues[5], queues[6]
+    ready_ends, pending_ends, passed = queues[5], queues[6], queues[7]
     count = len(kind)
     n_fresh = n_computing = n_accessing = 0
     resident_warps = resident_blocks = next_block = 0
@@ -141,10 +142,11 @@ def run_warps(
             resident_warps += block_warps
             resident_blocks += 1
             next_block += 1
-        # Warps that are at their end or at a barrier; those that a barrier releases come behind.
+        # Warps that are at their end or at a barrier. Those that a barrier releases come behind:
+        # where barriers follow each other, so often that they have to go round.
         kept = at = 0
         while at < n_fresh:
-            warp = fresh[at]
+            warp = fresh[at % len(fresh)]
             at += 1
             block = warp // block_warps
             if position[warp] == count:
@@ -156,7 +158,7 @@ def run_warps(
                 arrived[block] += 1
                 waiting[warp] = 1
             else:
-                fresh[kept] = warp
+                passed[kept] = warp
                 kept += 1
             if arrived[block] > 0 and arrived[block] == alive[block]:
                 arrived[block] = 0
@@ -164,7 +166,7 @@ def run_warps(
                     if waiting[other] == 1:
                         waiting[other] = 0
                         position[other] += 1
-                        fresh[n_fresh] = other
+                        fresh[n_fresh % len(fresh)] = other
                         n_fresh += 1
         n_fresh = kept
         fits = resident_blocks < most_blocks and resident_warps + block_warps <= most_warps
@@ -174,7 +176,7 @@ def run_warps(
         tlp = n_fresh + ready_ends[1] + n_computing
         in_memory = pending_ends[1] + n_accessing
         for k in range(n_fresh):
-            warp = fresh[k]
+            warp = passed[k]
             op = position[warp]
             parallel = tlp
             if kind[op] == MEMORY and memory_counts_waiting:
