@@ -55,9 +55,7 @@ def command(
 
     if is_trace(Path(file)):
         raise InputError("a trace holds one launch", where=file, hint="give the source")
-    chosen = models.models()
-    if len(chosen) > 1:
-        raise InputError(f"one model expected, {len(chosen)} given", where="--model")
+    model = models.one()
     work = api.workload(file, launch.flags(source))
     found = []
     for machine in gpus.machines():
@@ -68,7 +66,7 @@ def command(
                         work,
                         one,
                         machine,
-                        chosen[0],
+                        model,
                         build=source.build(),
                         sampling=sampling.sampling(),
                         progress=progress,

@@ -65,8 +65,7 @@ def command(
     from kernelcast.traces.recognise import is_trace
 
     gpus.machine()
-    if len(models.models()) > 1:
-        raise InputError("one model expected", where="--model", hint="name one of them")
+    models.one()
     cases = study(file, gpus, source, launch, sampling, output, caches)
     if number is None and len(cases) > 1:
         raise InputError(f"{len(cases)} launches", where=file, hint="choose one with --launch N")

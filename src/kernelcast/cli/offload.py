@@ -21,7 +21,6 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.errors import InputError
 
 
 @click.command("offload")
@@ -96,9 +95,7 @@ def command(
     from kernelcast.measuring.native_c import NativeCode, c_compiler
     from kernelcast.reporting.documents.offload import offload_document
 
-    chosen = models.models()
-    if len(chosen) != 1:
-        raise InputError("one model expected", where="--model", hint="name one")
+    model = models.one()
     flags = launch.flags(source)
     program: CProgram = flags.loops.program(read_c_file(file), file)
     what = Offloading(
@@ -106,7 +103,7 @@ def command(
         program=program,
         choice=flags.loops.choice(flags.block, flags.args),
         machines=gpus.machines(),
-        model=chosen[0],
+        model=model,
         memory=HostMemory(transfers),
         build=source.build(),
         sampling=sampling.sampling(),

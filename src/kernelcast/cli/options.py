@@ -223,6 +223,15 @@ class ModelFlags:
                 chosen.append(own.get(text, text))
         return tuple(dict.fromkeys(map(read_model, chosen)))
 
+    def one(self) -> Model:
+        """The one model asked for; InputError where several are."""
+        chosen = self.models()
+        if len(chosen) != 1:
+            raise InputError(
+                f"one model expected, {len(chosen)} given", where="--model", hint="name one"
+            )
+        return chosen[0]
+
 
 def model_options(default: str = "default") -> Decorator:
     """`--model NAME[:PARAMETER=VALUE...][,NAME...]|all`, as `models: ModelFlags`."""
@@ -515,6 +524,16 @@ output_options = gathered(
 )
 """`--json --quiet --debug --html`, as `output: Output`; every command takes it."""
 
+
+longer_than_option = click.option(
+    "--longer-than",
+    "least_us",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="US",
+    help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
+)
+"""Which measured launches are long enough to be predicted."""
 
 configurations_option = click.option(
     "--configurations",

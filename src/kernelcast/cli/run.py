@@ -74,20 +74,17 @@ def command(
     kernelcast run --gpu h100-sxm,rtx-4090 ./app --size 100
     """
     from kernelcast.devices.run import run_on_device
-    from kernelcast.errors import InputError
     from kernelcast.files import write_whole
     from kernelcast.ir import CacheState
     from kernelcast.reporting.documents.run import run_document
     from kernelcast.toolchain.cache import Cache
     from kernelcast.toolchain.nvcc import ProgramOptions
 
-    chosen = models.models()
-    if len(chosen) > 1:
-        raise InputError("one model expected", where="--model", hint="name one")
+    model = models.one()
     run = run_on_device(
         [program, *arguments],
         gpus.machines(),
-        chosen[0],
+        model,
         options=ProgramOptions(defines, tuple(map(Path, include_dirs)), std, further),
         sampling=sampling.sampling(),
         caches=CacheState(caches or CacheState.COLD),

@@ -12,6 +12,7 @@ from kernelcast.cli.options import (
     SourceFlags,
     configurations_option,
     gpu_options,
+    longer_than_option,
     model_options,
     output_options,
     sampling_options,
@@ -31,14 +32,7 @@ from kernelcast.cli.options import (
 @gpu_options(required=True)
 @model_options()
 @configurations_option
-@click.option(
-    "--longer-than",
-    "least_us",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    metavar="US",
-    help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
-)
+@longer_than_option
 @click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
 @source_options
 @sampling_options

@@ -12,6 +12,7 @@ from kernelcast.cli.options import (
     Output,
     SamplingFlags,
     gpu_options,
+    longer_than_option,
     model_options,
     output_options,
     sampling_options,
@@ -52,14 +53,7 @@ from kernelcast.cli.options import (
     show_default=True,
     help="End a program after so many seconds.",
 )
-@click.option(
-    "--longer-than",
-    "least_us",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    metavar="US",
-    help="Leave out what took less than US microseconds, such as the cost of a launch alone.",
-)
+@longer_than_option
 @sampling_options
 @output_options
 def command(
@@ -82,22 +76,19 @@ def command(
     file of program times such as those in measurements/data.
     """
     from kernelcast.cli.progress import progress_bar
-    from kernelcast.errors import InputError
     from kernelcast.reporting.documents.measured import measured_document
     from kernelcast.toolchain.cache import Cache
     from kernelcast.validation.measured import Choice
     from kernelcast.validation.programs import ProgramLimits, validate_programs
 
-    chosen = models.models()
-    if len(chosen) > 1:
-        raise InputError("one model expected", where="--model", hint="name one")
+    model = models.one()
     chip = gpus.machine()
     with progress_bar("running", output.quiet) as progress:
         answer = validate_programs(
             file,
             sources,
             chip,
-            chosen[0],
+            model,
             Choice(count, least_us * 1e-6, only),
             limits=ProgramLimits(launches, seconds),
             sampling=sampling.sampling(),
