@@ -21,6 +21,19 @@ def words_of(file: Path) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
 
+def numbers_of(text: str) -> set[str]:
+    """The numbers of a text as they are written."""
+    return set(re.findall(r"\d[\d,.]*\d|\d", text))
+
+
+def times_of(value: object) -> list[float]:
+    """All `time_s` of an answer."""
+    if isinstance(value, dict):
+        own = [v for k, v in value.items() if k == "time_s" and v is not None]
+        return own + [t for v in value.values() for t in times_of(v)]
+    return [t for v in value for t in times_of(v)] if isinstance(value, list) else []
+
+
 def test_text_json_and_page_say_the_same(run, tmp_path):
     file = tmp_path / "page.html"
     text = run("predict", SAXPY, *PTX, "--html", file)
@@ -61,6 +74,27 @@ def test_every_command_has_a_page(run, tmp_path, command):
     assert outcome.status == 0, outcome.err
     assert file.read_text("utf-8").startswith("<!DOCTYPE html>")
     assert len(words_of(file)) > 100
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", SAXPY, *PTX, "--gpu", "t4,l4"),
+        ("compare", SAXPY, ROOT / "examples/matmul_naive.cu", *PTX),
+        ("occupancy-curve", SAXPY, *PTX, "--gpu", "gtx-980"),
+        ("what-if", SAXPY, "--remove", "dram-bandwidth,tail"),
+        ("dvfs", SAXPY, *PTX, "--gpu", "t4"),
+        ("validate", "latency-hiding", "--gpu", "gtx-280", "--alpha", "0,8,inf"),
+    ],
+    ids=lambda c: c[0],
+)
+def test_the_page_has_the_numbers_of_the_text_and_the_times_of_the_json(run, tmp_path, command):
+    file = tmp_path / "page.html"
+    text = run(*command, "--html", file).out
+    words = words_of(file)
+    assert numbers_of(text) <= numbers_of(words)
+    for time_s in times_of(json.loads(run(*command, "--json").out)):
+        assert seconds(time_s) in words
 
 
 def test_a_page_that_cannot_be_written_is_one_line(run, tmp_path):
