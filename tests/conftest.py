@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
-        kept.delete_others()
+        kept.delete_unused()
 
 
 @dataclass(frozen=True)

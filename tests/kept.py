@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -15,10 +16,15 @@ _MADE_BY = (*sorted((_PACKAGE / "toolchain").glob("*.py")), _PACKAGE / "executio
 DIRECTORY = _ROOT / content_key(*(file.read_bytes() for file in _MADE_BY))[:16]
 """Another one for every text of the code that makes what it holds: nothing in it can be stale."""
 CACHE = Cache(DIRECTORY)
+_DAY_S = 86400
 
 
-def delete_others() -> None:
-    """Delete what other versions of the code have made."""
-    for other in _ROOT.glob("*"):
-        if other != DIRECTORY:
+def delete_unused(root: Path = _ROOT, kept: Path = DIRECTORY) -> None:
+    """Delete what other versions of the code have made, but for what another session may be using:
+    that is no older than a day."""
+    kept.mkdir(parents=True, exist_ok=True)
+    os.utime(kept)
+    newest = kept.stat().st_mtime
+    for other in root.glob("*"):
+        if other != kept and newest - other.stat().st_mtime > _DAY_S:
             shutil.rmtree(other, ignore_errors=True)

@@ -157,6 +157,9 @@ def test_the_environment_names_the_directory(
     monkeypatch.setenv("KERNELCAST_CACHE", str(tmp_path / "mine"))
     assert default_directory() == tmp_path / "mine"
     assert Cache().directory == tmp_path / "mine"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNELCAST_CACHE", "mine")  # programs that we start run elsewhere
+    assert default_directory() == tmp_path / "mine"
     monkeypatch.delenv("KERNELCAST_CACHE")
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -27,7 +27,7 @@ _KEPT_SHARE = 0.75
 def default_directory() -> Path:
     """$KERNELCAST_CACHE, else the platform's place for caches."""
     if chosen := os.environ.get("KERNELCAST_CACHE"):
-        return Path(chosen).expanduser()
+        return Path(chosen).expanduser().absolute()
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
     elif sys.platform == "darwin":

@@ -1,0 +1,19 @@
+"""Where tests keep what compilers make."""
+
+from __future__ import annotations
+
+import os
+
+from tests import kept
+
+
+def test_what_another_session_may_be_using_is_left_alone(tmp_path):
+    """A session that starts must not delete what one of another version is linking with."""
+    ours, running, old = (tmp_path / name for name in ("ours", "running", "old"))
+    for folder in (running, old):
+        (folder / "device").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    kept.delete_unused(tmp_path, ours)
+    assert ours.is_dir()
+    assert (running / "device").is_dir()
+    assert not old.exists()
