@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from kernelcast.checking.checked import check_run
 from kernelcast.checking.written import WrittenBytes
@@ -35,6 +36,7 @@ from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
+from kernelcast.ir.texture import DESCRIPTOR_BYTES
 from kernelcast.isas.ptx.steps import SYSTEM
 from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine
@@ -50,6 +52,11 @@ _LAUNCH = struct.Struct("<II3I3IQQII")
 _TRANSFERS = tuple(CopyKind)
 
 _WORKSPACE_BYTES = 4096
+
+_FIRST_TEXTURE = 1 << 20
+"""The place of the first descriptor among the parameters: behind those of any kernel."""
+
+_TEXEL_WORD_BYTES = 4
 
 _MOST_COMPARED_BYTES = 2 << 30
 """Of arrays that kernels may write, to find out whether a launch changes any: a second's work."""
@@ -84,6 +91,7 @@ class WrittenRows:
 class Process:
     """What one process of the program holds: modules and functions by number, and its clock.
 
+    `textures` are the descriptors of textures and surfaces (`ir/texture.py`) by their handles;
     `watch` raises where the process no longer waits for its launch.
     """
 
@@ -91,6 +99,7 @@ class Process:
     heap: Heap | None = None
     workspace: Region | None = None
     functions: list[_Function] = field(default_factory=list)
+    textures: dict[int, bytes] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
     watch: Callable[[], None] = lambda: None
 
@@ -189,6 +198,16 @@ class VirtualGpu:
         """Address and size of a variable of a module."""
         region = process.modules[module].variable(name, self.machine.compute_capability)
         return Code.SUCCESS, struct.pack("<QQ", region.address, region.size_bytes)
+
+    def texture(self, process: Process, descriptor: bytes) -> Reply:
+        """A handle of a texture or surface."""
+        (base,) = struct.unpack_from("<Q", descriptor)
+        # Texels are read in whole words, and arrays of bytes need not end with one.
+        self.memory.lengthen(base, _TEXEL_WORD_BYTES)
+        places = (_FIRST_TEXTURE + DESCRIPTOR_BYTES * n for n in count())
+        handle = next(place for place in places if place not in process.textures)
+        process.textures[handle] = descriptor
+        return Code.SUCCESS, struct.pack("<Q", handle)
 
     def occupancy(self, process: Process, function: int, threads: int, shared: int) -> Reply:
         """How many blocks of a kernel an SM holds; 0 where none fits."""
@@ -378,7 +397,7 @@ class VirtualGpu:
 
         if self.forecasts is None:
             return LaunchForecast((0.0,) * len(self.machines), (), why_none="it was not asked for")
-        arguments = argument_values(parameters, self.memory.region_at)
+        arguments = argument_values(parameters, self.memory.region_at, process.textures)
         return self.forecasts.of(function.key(), launch, arguments, prepared)
 
     def _prepared(
@@ -411,6 +430,7 @@ class VirtualGpu:
             self.memory.regions,
             values,
             variables,
+            descriptors=process.textures,
             workspace=workspace,
         )
         memory.system = LaunchSystem(heap.copy() if heap is not None and is_sample else heap)

@@ -11,7 +11,7 @@ per block, beyond the overhead of a launch, as the sampled one with the nearest 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
@@ -156,16 +156,23 @@ def is_sampled(number: int) -> bool:
 
 
 def argument_values(
-    parameters: bytes, region_at: Callable[[int], Region | None]
+    parameters: bytes,
+    region_at: Callable[[int], Region | None],
+    textures: Mapping[int, bytes] | None = None,
 ) -> tuple[object, ...]:
     """The parameters of a launch, so that they are equal where its work is.
 
-    Pointers stand for the size of the allocation they point into, and how far.
+    Pointers stand for the size of the allocation they point into, and how far; handles of
+    `textures` for their descriptors.
     """
+    textures = textures or {}
     padded = parameters.ljust(-(-len(parameters) // 8) * 8, b"\0")
     words = struct.unpack(f"<{len(padded) // 8}Q", padded)
     values: list[object] = []
     for word in words:
         region = region_at(word)
-        values.append(word if region is None else (region.size_bytes, word - region.address))
+        if region is not None:
+            values.append((region.size_bytes, word - region.address))
+        else:
+            values.append(textures.get(word, word))
     return tuple(values)

@@ -8,7 +8,7 @@ import os
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -110,6 +110,15 @@ class DeviceMemory:
         self._owners[region.address] = (owner, counts)
         self.used_bytes += counts * region.size_bytes
         return region
+
+    def lengthen(self, address: int, multiple_bytes: int) -> None:
+        """Let the allocation at an address be as long as a multiple of bytes."""
+        region = self.region_at(address)
+        if region is not None and region.size_bytes % multiple_bytes:
+            size_bytes = -(-region.size_bytes // multiple_bytes) * multiple_bytes
+            self._regions[self._regions.index(region)] = replace(region, size_bytes=size_bytes)
+            _, counts = self._owners[region.address]
+            self.used_bytes += counts * (size_bytes - region.size_bytes)
 
     def free(self, address: int) -> bool:
         """Give an allocation back; whether there was one at this address."""

@@ -48,6 +48,7 @@ class Request(IntEnum):
     LAUNCH = auto()
     OCCUPANCY = auto()
     ELAPSED = auto()
+    NEW_TEXTURE = auto()
     COPIED = 100
     FILLED = auto()
     NEW_STREAM = auto()
@@ -56,6 +57,7 @@ class Request(IntEnum):
     RECORD = auto()
     SYNCHRONIZE = auto()
     SYNCHRONIZE_EVENT = auto()
+    FREE_TEXTURE = auto()
 
 
 _COPIES = (
@@ -142,10 +144,9 @@ class _Connection:
                 return device.memory_info()
             case Request.LOAD_MODULE:
                 return device.load(process, data)
-            case Request.GET_FUNCTION:
-                return device.function(process, _number(data), data[4:].decode())
-            case Request.GET_VARIABLE:
-                return device.variable(process, _number(data), data[4:].decode())
+            case Request.GET_FUNCTION | Request.GET_VARIABLE:
+                find = device.function if kind is Request.GET_FUNCTION else device.variable
+                return find(process, _number(data), data[4:].decode())
             case Request.LAUNCH:
                 return device.launch(process, data)
             case Request.OCCUPANCY:
@@ -155,6 +156,8 @@ class _Connection:
                 if seconds is None:
                     return Code.INVALID_RESOURCE_HANDLE, b""
                 return Code.SUCCESS, struct.pack("<d", seconds)
+            case Request.NEW_TEXTURE:
+                return device.texture(process, data)
             case _:
                 self._note(kind, data)
                 return Code.SUCCESS, b""
@@ -181,6 +184,8 @@ class _Connection:
                 clock.synchronize(*numbers)
             case Request.SYNCHRONIZE_EVENT:
                 clock.synchronize_event(*numbers)
+            case Request.FREE_TEXTURE:
+                self.process.textures.pop(numbers[0], None)
 
 
 def _number(data: bytes) -> int:

@@ -152,7 +152,7 @@ class Texture:
             kind=kind,
             is_linear=int(self.is_linear),
             is_normalized=int(self.normalized_coordinates),
-            mode=0 if repeats else MODES.index(self.mode),
+            modes=0 if repeats else 0x010101 * MODES.index(self.mode),
             reads_fraction=int(self.normalized_float),
         )
 

@@ -24,14 +24,14 @@ OFFSETS: Mapping[str, int] = {
     "kind": 44,
     "is_linear": 48,
     "is_normalized": 52,
-    "mode": 56,
+    "modes": 56,
     "reads_fraction": 60,
 }
 FLOAT, UNSIGNED, SIGNED = range(3)
 """Kinds of channels."""
 
 MODES = ("clamp", "border", "wrap", "mirror")
-"""What stands beyond the edge, by number."""
+"""What stands beyond the edge, by number; a byte for every dimension, x the lowest."""
 
 _LAYOUT = struct.Struct("<QQQ10I")
 
@@ -52,7 +52,7 @@ class TextureLayout:
     kind: int
     is_linear: int
     is_normalized: int
-    mode: int
+    modes: int
     reads_fraction: int
 
     def pack(self) -> bytes:

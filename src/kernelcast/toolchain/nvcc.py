@@ -82,8 +82,9 @@ def compile_program(
 ) -> bytes:
     """A program with machine code for every compute capability, linked against a runtime library.
 
-    `runtime` is the folder of `libcudart.so.12` and later. Raises InputError where the file cannot
-    be read, CompileError where it is refused, ToolError where a compiler is missing.
+    `runtime` is the folder of `libcudart.so.12` and later, and of `libcuda.so.1`. Raises InputError
+    where the file cannot be read, CompileError where it is refused, ToolError where a compiler is
+    missing.
     """
     options = options or ProgramOptions()
     try:
@@ -145,8 +146,8 @@ def _compile(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) 
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
         made = Path(folder) / "program"
         # Linkers look for a library by its name without a version.
-        library = runtime / f"libcudart.so.{_runtime_version(nvcc)}"
-        (Path(folder) / "libcudart.so").symlink_to(library)
+        for name, version in (("libcudart", _runtime_version(nvcc)), ("libcuda", 1)):
+            (Path(folder) / f"{name}.so").symlink_to((runtime / f"{name}.so.{version}").absolute())
         command = [str(nvcc), str(source), "-o", str(made), f"-L{folder}", *arguments]
         environment = {**os.environ, "TMPDIR": folder}
         try:

@@ -17,10 +17,10 @@
 
 enum request {
   HELLO = 1, ALLOCATE, FREE, MEMORY_INFO, LOAD_MODULE, GET_FUNCTION, GET_VARIABLE, LAUNCH,
-  OCCUPANCY, ELAPSED,
+  OCCUPANCY, ELAPSED, NEW_TEXTURE,
   // Without an answer:
   COPIED = 100, FILLED, NEW_STREAM, STREAM_WAITS, FREE_STREAM, RECORD, SYNCHRONIZE,
-  SYNCHRONIZE_EVENT,
+  SYNCHRONIZE_EVENT, FREE_TEXTURE,
 };
 
 static const char *const SOCKET_VARIABLE = "KERNELCAST_DEVICE";
@@ -409,6 +409,73 @@ int kc_host_unregister(void *start) {
 uint64_t kc_device_address(const void *pointer) {
   struct registered *one = registered_at(pointer);
   return one ? one->address + (uint64_t)((char *)pointer - one->start) : (uint64_t)pointer;
+}
+
+// ---- arrays and textures ----
+
+int kc_new_array(kc_array **made, kc_array shape) {
+  if (!made || !shape.width || !shape.bits || !shape.channels) return KC_INVALID_VALUE;
+  shape.pitch = shape.width * shape.bits / 8 * shape.channels;
+  shape.slice = shape.pitch * (shape.rows ? shape.rows : 1);
+  uint64_t bytes = shape.slice * (shape.depth ? shape.depth : 1);
+  int status = kc_allocate(&shape.address, bytes, KC_DEVICE_MEMORY);
+  if (status) return status;
+  *made = malloc(sizeof **made);
+  **made = shape;
+  return KC_SUCCESS;
+}
+
+int kc_free_array(kc_array *array) {
+  if (!array) return KC_SUCCESS;
+  int status = kc_free(array->address);
+  free(array);
+  return status;
+}
+
+uint64_t kc_texel(const kc_array *array, uint64_t x, uint64_t y, uint64_t z) {
+  return array->address + x + y * array->pitch + z * array->slice;
+}
+
+kc_texture kc_texture_of(const kc_array *array) {
+  return (kc_texture){
+      .base = array->address,
+      .pitch = array->pitch,
+      .slice = array->slice,
+      .x = (uint32_t)array->width,
+      .y = (uint32_t)array->rows,
+      .z = (uint32_t)array->depth,
+      .texel_bytes = array->bits / 8 * array->channels,
+      .bits = array->bits,
+      .kind = array->kind,
+  };
+}
+
+int kc_read_as(kc_texture *texture, const unsigned modes[3], int is_linear, int is_normalized,
+               const float border[4]) {
+  static const uint8_t known[] = {KC_WRAP, KC_CLAMP, KC_MIRROR, KC_BORDER};
+  int is_coloured = 0;
+  for (int i = 0; i < 4; i++) is_coloured |= border[i] != 0;
+  for (int axis = 0; axis < 3; axis++) {
+    uint8_t mode = known[modes[axis] & 3];
+    if (mode == KC_BORDER && is_coloured)
+      return kc_unsupported("a border of another colour than zero");
+    // Only coordinates that are normalized repeat.
+    int repeats = mode == KC_WRAP || mode == KC_MIRROR;
+    texture->modes[axis] = repeats && !is_normalized ? KC_CLAMP : mode;
+  }
+  texture->is_linear = is_linear != 0;
+  texture->is_normalized = is_normalized;
+  texture->reads_fraction = texture->reads_fraction && texture->kind != KC_FLOAT && texture->bits <= 16;
+  return KC_SUCCESS;
+}
+
+int kc_new_texture(uint64_t *handle, const kc_texture *texture) {
+  return ask(NEW_TEXTURE, texture, sizeof *texture, handle, sizeof *handle);
+}
+
+int kc_free_texture(uint64_t handle) {
+  tell(FREE_TEXTURE, &handle, sizeof handle);
+  return KC_SUCCESS;
 }
 
 // ---- modules and launches ----

@@ -55,6 +55,25 @@ enum kc_attribute {
 
 #define KC_ALL_STREAMS UINT64_MAX
 
+// What a texture or surface is, as `ir/texture.py` lays it out.
+enum kc_channel_kind { KC_FLOAT, KC_UNSIGNED, KC_SIGNED };
+enum kc_texture_mode { KC_CLAMP, KC_BORDER, KC_WRAP, KC_MIRROR };
+
+typedef struct {
+  uint64_t base, pitch, slice;
+  uint32_t x, y, z, texel_bytes, bits, kind, is_linear, is_normalized;
+  uint8_t modes[4];  // by dimension
+  uint32_t reads_fraction;
+} kc_texture;
+
+// A CUDA array: rows of texels without gaps, in slices; `rows` and `depth` are 0 where it has fewer
+// dimensions.
+typedef struct {
+  uint64_t address, pitch, slice;
+  uint64_t width, rows, depth;
+  uint32_t bits, channels, kind, flags;
+} kc_array;
+
 typedef struct {
   uint64_t address, size;
   uint32_t kind;  // kc_memory
@@ -98,6 +117,18 @@ KC_API int kc_fill(uint64_t to, uint64_t pitch, uint32_t value, int value_bytes,
 KC_API int kc_host_register(void *start, uint64_t size);
 KC_API int kc_host_unregister(void *start);
 KC_API uint64_t kc_device_address(const void *pointer);
+
+KC_API int kc_new_array(kc_array **made, kc_array shape);
+KC_API int kc_free_array(kc_array *array);
+// Where the texel at coordinates of an array is, x in bytes.
+KC_API uint64_t kc_texel(const kc_array *array, uint64_t x, uint64_t y, uint64_t z);
+KC_API kc_texture kc_texture_of(const kc_array *array);
+// How a texture is read: modes are the numbers of CUaddress_mode, `border` a colour.
+KC_API int kc_read_as(kc_texture *texture, const unsigned modes[3], int is_linear,
+                      int is_normalized, const float border[4]);
+KC_API int kc_new_texture(uint64_t *handle, const kc_texture *texture);
+KC_API int kc_free_texture(uint64_t handle);
+
 
 KC_API int kc_load_module(const void *image, uint32_t *module);
 KC_API int kc_get_function(uint32_t module, const char *name, kc_function **function);

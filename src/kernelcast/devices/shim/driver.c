@@ -320,6 +320,8 @@ COPY(HtoD)
 COPY(DtoH)
 COPY(DtoD)
 
+#include "driver_arrays.h"
+
 #define SET(bits, type)                                                                    \
   KC_API error cuMemsetD##bits##Async(address p, type value, size_t n, stream s) {         \
     return kc_fill(p, n * sizeof value, value, sizeof value, n * sizeof value, 1, s);      \

@@ -586,7 +586,6 @@ KC_API error cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t rows)
 
 typedef struct { void *pointer; size_t pitch, width, rows; } pitched;
 typedef struct { size_t width, rows, depth; } extent;
-typedef struct { size_t x, y, z; } position;
 
 KC_API error cudaMalloc3D(pitched *made, extent e) {
   made->width = e.width;
@@ -689,31 +688,7 @@ KC_API error cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp,
   return copied_rows(to, tp, from, fp, w, h, s);
 }
 
-typedef struct {
-  void *from_array;
-  position from_position;
-  pitched from;
-  void *to_array;
-  position to_position;
-  pitched to;
-  extent extent;
-  int kind;
-} copy_3d;
-
-KC_API error cudaMemcpy3DAsync(const copy_3d *c, stream s) {
-  if (c->from_array || c->to_array) return answered(kc_unsupported("a copy of a CUDA array"));
-  error status = KC_SUCCESS;
-  for (size_t z = 0; z < c->extent.depth && !status; z++) {
-    char *from = (char *)c->from.pointer + c->from_position.x +
-                 (c->from_position.y + (c->from_position.z + z) * c->from.rows) * c->from.pitch;
-    char *to = (char *)c->to.pointer + c->to_position.x +
-               (c->to_position.y + (c->to_position.z + z) * c->to.rows) * c->to.pitch;
-    status = copied_rows(to, c->to.pitch, from, c->from.pitch, c->extent.width, c->extent.rows, s);
-  }
-  return status;
-}
-
-KC_API error cudaMemcpy3D(const copy_3d *c) { return waited(cudaMemcpy3DAsync(c, 0)); }
+#include "runtime_arrays.h"
 
 static error filled(void *to, size_t pitch, int value, size_t width, size_t rows, stream s) {
   if (captured) {

@@ -46,6 +46,11 @@ class _TextureAt:
         """Whether a number is `value`."""
         return self.x.let("setp.eq.u32", self.word(name), Immediate(value))
 
+    def mode(self, axis: int) -> Register:
+        """What stands beyond the edge along a dimension."""
+        shifted = self.x.let("shr.u32", self.word("modes"), Immediate(8 * axis))
+        return self.x.let("and.b32", shifted, Immediate(0xFF))
+
     def _load(self, name: str, type_: str) -> Register:
         at = Address(self.place.base, self.place.offset + OFFSETS[name])
         return self.x.let(f"ld.param.{type_}", at)
@@ -90,7 +95,10 @@ def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along
         return _Along(
             (_inside(x, index, extent),), (Immediate(_ONE),), (_exists(x, index, extent),)
         )
-    place = _unnormalized(held, value, extent)
+    mode = held.mode(at)
+    is_border, is_wrap = (x.let("setp.eq.u32", mode, Immediate(m)) for m in (_BORDER, _WRAP))
+    is_mirror = x.let("setp.eq.u32", mode, Immediate(_MIRROR))
+    place = _unnormalized(held, value, extent, is_wrap, is_mirror)
     is_linear = held.test("is_linear", 1)
     shifted = x.let("sub.f32", place, Immediate(_HALF))
     start = x.let("selp.b32", shifted, place, is_linear)
@@ -107,7 +115,6 @@ def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along
     alpha = x.let("selp.b32", alpha, Immediate(0), is_linear)
     rest = x.let("sub.f32", Immediate(_ONE), alpha)
     indices = (index, x.let("add.s32", index, Immediate(1)))
-    is_border, is_wrap = held.test("mode", _BORDER), held.test("mode", _WRAP)
     texels, exists = [], []
     for each in indices:
         clamped = _inside(x, each, extent)
@@ -118,7 +125,9 @@ def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along
     return _Along(tuple(texels), (rest, alpha), tuple(exists))
 
 
-def _unnormalized(held: _TextureAt, value: Operand, extent: Register) -> Register:
+def _unnormalized(
+    held: _TextureAt, value: Operand, extent: Register, is_wrap: Register, is_mirror: Register
+) -> Register:
     """The coordinate in texels: as it is, or a share of the extent, repeated as the mode says."""
     x = held.x
     whole = x.let("cvt.rmi.f32.f32", value)
@@ -126,8 +135,8 @@ def _unnormalized(held: _TextureAt, value: Operand, extent: Register) -> Registe
     odd = x.let("and.b32", x.let("cvt.rzi.s32.f32", whole), Immediate(1))
     is_odd = x.let("setp.ne.u32", odd, Immediate(0))
     turned = x.let("selp.b32", x.let("sub.f32", Immediate(_ONE), fraction), fraction, is_odd)
-    share = x.let("selp.b32", fraction, value, held.test("mode", _WRAP))
-    share = x.let("selp.b32", turned, share, held.test("mode", _MIRROR))
+    share = x.let("selp.b32", fraction, value, is_wrap)
+    share = x.let("selp.b32", turned, share, is_mirror)
     texels = x.let("mul.f32", share, x.let("cvt.rn.f32.u32", extent))
     return x.let("selp.b32", texels, value, held.test("is_normalized", 1))
 
