@@ -213,3 +213,14 @@ def test_a_macro_whose_parameter_stands_before_braces_keeps_its_parameter(tmp_pa
         "__global__ void k(int2* a) { int2 b = BOTH(__float2int); a[0] = b; a[1] = PAIR; }\n"
     )
     assert loaded(file).kernel_names == ("k",)
+
+
+def test_random_numbers_of_curand_are_installed(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "#include <curand_kernel.h>\n"
+        "__global__ void k(float* x) {\n"
+        "  curandState state;\n  curand_init(1, threadIdx.x, 0, &state);\n"
+        "  x[threadIdx.x] = curand_uniform(&state);\n}\n"
+    )
+    assert load(file, cache=CACHE).kernel_names == ("k",)

@@ -91,6 +91,12 @@ def compile_headers(headers: tuple[str, ...], body: str = "") -> str:
         ("__global__ void k() {", "kernel.cu", 'expected a "}"', ""),
         ('#include "none.h"', "kernel.cu:1", "none.h", "-I"),
         ("#include <cuda_fp16.h>", "kernel.cu:1", "cuda_fp16.h", "pip install"),
+        (
+            "#include <curand_kernel.h>",
+            "kernel.cu:1",
+            "curand_kernel.h",
+            "pip install nvidia-curand",
+        ),
         ("#include <vector>", "kernel.cu:1", "vector", "__CUDACC_RTC__"),
         ("int main() { return 0; }", "kernel.cu:1", "host code", "__CUDACC_RTC__"),
         (

@@ -76,6 +76,8 @@ def _hint(log: str) -> str:
             )
         if header.startswith(("cuda/", "cub/", "thrust/", "nv/")):
             return "install NVIDIA's headers: pip install nvidia-cuda-cccl"
+        if header.startswith("curand"):
+            return "install NVIDIA's headers: pip install nvidia-curand"
         return "give its directory with -I"
     if _NESTED_LAUNCH.search(log):
         return "a kernel that launches kernels is not compiled: leave its launches out"
