@@ -72,9 +72,15 @@ def read_unpacked(path: Path) -> bytes:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that takes its place, and that of an older one, when all went well.
 
-    InputError where it cannot be written.
+    Devices and pipes are written to as they are, a link leads on. InputError where it cannot be
+    written.
     """
     with _refusals(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as stream:
+                yield stream
+            return
+        path = path.resolve()
         temporary = _beside(path)
         try:
             with temporary.open("xb") as file:

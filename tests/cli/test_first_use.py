@@ -55,8 +55,9 @@ def test_malloc_in_a_kernel_is_called_so(run, tmp_path, isa, gpu):
     launch = ("--grid", "1", "--block", "32", "--arg", "out=b64[32]")
     outcome = run("predict", source(tmp_path, MALLOC), *launch, "--isa", isa, "--gpu", gpu)
     assert outcome.status == 2
-    assert "malloc" in outcome.err
-    assert "assert" not in outcome.err
+    said = outcome.err.replace(str(tmp_path), "")
+    assert "malloc" in said
+    assert "assert" not in said
     assert outcome.err.count("\n") == 1
 
 

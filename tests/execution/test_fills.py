@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from pathlib import Path
 
@@ -123,7 +124,8 @@ def test_untyped_bits_come_from_any_file_of_their_size(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (None, "there is no such file"),
-        (b"not an array", "not a readable .npy file"),
+        (b"not an array", "not a readable .npy file (it is none; nothing pickled is read)"),
+        (pickle.dumps([1, 2]), "not a readable .npy file (it is none; nothing pickled is read)"),
         (b"", "not a readable .npy file"),
         (np.zeros(4, np.float64), "holds float64, not f32"),
         (np.zeros((2, 2), np.float32), "holds shape [2,2], not [4]"),

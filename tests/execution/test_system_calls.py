@@ -11,11 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernelcast import api
-from kernelcast.errors import AssertionFailedError
+from kernelcast.errors import AssertionFailedError, UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.system_calls import Caller, formatted
 from kernelcast.frontends import check_launch
+from kernelcast.ir import Kernel
 from tests.kept import CACHE
 
 LIBC = ctypes.CDLL(None)
@@ -71,6 +72,9 @@ SOURCE = """
 #include <cassert>
 __global__ void k(int *x, int n) {
   assert(threadIdx.x < n);
+  x[threadIdx.x] = 1;
+}
+__global__ void m(int *x) {
   int *p = (int *)malloc(4);
   x[threadIdx.x] = p == nullptr ? 1 : 2;
   free(p);
@@ -78,10 +82,14 @@ __global__ void k(int *x, int n) {
 """
 
 
-@pytest.mark.parametrize("executor", ["engine", "reference"])
-def test_where_nobody_answers_there_is_no_memory(executor):
+def loaded(kernel: str) -> Kernel:
     build = api.Build(cache=CACHE, isa="sass")
-    kernel = api.load_source(SOURCE, name="k.cu", gpu="a100-sxm-80gb", kernel="k", build=build)
+    return api.load_source(SOURCE, name="k.cu", gpu="a100-sxm-80gb", kernel=kernel, build=build)
+
+
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_a_failed_assertion_is_told(executor):
+    kernel = loaded("k")
     launch = check_launch(kernel, api.Launch(1, 32, {"x": api.s32(32), "n": 32}))
     memory = Memory.build(kernel, launch)
     execute(kernel, launch, memory, executor=executor)
@@ -93,3 +101,13 @@ def test_where_nobody_answers_there_is_no_memory(executor):
         execute(kernel, launch, Memory.build(kernel, launch), executor=executor)
     assert failed.value.at is not None
     assert failed.value.at[1:] == (0, 31)
+
+
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_where_nobody_gives_memory_malloc_is_refused(executor):
+    kernel = loaded("m")
+    launch = check_launch(kernel, api.Launch(1, 32, {"x": api.s32(32)}))
+    with pytest.raises(
+        UnsupportedError, match=r"kernel m\b.*: malloc: a launch by itself has no heap"
+    ):
+        execute(kernel, launch, Memory.build(kernel, launch), executor=executor)

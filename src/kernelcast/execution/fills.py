@@ -162,12 +162,20 @@ def _permutation(view: ArrayView, piece: _Piece) -> None:
         view[start:stop] = _converted(order[start:stop], piece.array.type)
 
 
+_BEGINS = (b"\x93NUMPY", b"PK")
+"""An .npy file, and an archive of several."""
+
+
 def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
     """An .npy file of the declared shape and type; its path is relative to `base_dir`."""
     path = Path(base_dir or ".", array.fill.path)
     if path.exists() and not path.is_file():
         raise LaunchError("is not a file", where=str(path), hint="save one with numpy.save")
     try:
+        with path.open("rb") as file:
+            begins = file.read(len(_BEGINS[0]))
+        if not begins.startswith(_BEGINS):
+            raise ValueError("it is none; nothing pickled is read")
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise LaunchError("there is no such file", where=str(path)) from None

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernelcast.errors import AssertionFailedError
+from kernelcast.errors import AssertionFailedError, UnsupportedError
 from kernelcast.execution.address_map import LOCAL_WINDOW, WINDOW_BYTES
 from kernelcast.execution.faults import place
 from kernelcast.execution.memory import Memory
@@ -84,7 +84,7 @@ class Caller:
 def call_system(step: Instruction, values: Sequence[int], caller: Caller) -> int:
     """Do what a step asks for; the result. AssertionFailedError where an assertion has failed.
 
-    Where nobody answers, nothing is printed and no memory is left.
+    Where nobody answers, nothing is printed; UnsupportedError where memory is asked for.
     """
     system = caller.memory.system
     match step.modifiers[0]:
@@ -95,7 +95,13 @@ def call_system(step: Instruction, values: Sequence[int], caller: Caller) -> int
             system.show(text)
             return count
         case "malloc":
-            return 0 if system is None else system.allocate(values[0])
+            if system is None:
+                raise UnsupportedError(
+                    "malloc: a launch by itself has no heap",
+                    where=f"kernel {caller.kernel.label or caller.kernel.name}",
+                    hint="run the whole program (kernelcast run), or give an array instead",
+                )
+            return system.allocate(values[0])
         case "free":
             if system is not None and values[0]:
                 system.free(values[0])
