@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from kernelcast import api
+from kernelcast.machines.loader import load_machine
 from kernelcast.toolchain.nvcc import find_nvcc
 from tests.devices.conftest import PROGRAMS
 
@@ -152,7 +153,11 @@ def test_timers_in_kernels_show_forecast_time(ended, built):
 def test_blocks_of_a_cooperative_launch_wait_for_each_other(ended, built, gpu):
     done = ended("--gpu", gpu, built("cooperative", (8, 0), (9, 0)))
     assert done.printed == "cudaSuccess cudaSuccess 0 wrong\n"
-    assert done.profile["kernels"][0]["why_unknown"] == "its blocks wait for each other"
+    (kernel,) = done.profile["kernels"]
+    overhead_s = load_machine(gpu).number("launch.overhead")
+    assert kernel["sampled"] == 1
+    # Each of six barriers costs an atomic and a load, which go to L2 one after the other.
+    assert 6 * 300e-9 < kernel["times"][0]["total_s"] - overhead_s < 6 * 3e-6
 
 
 def test_functions_may_call_themselves_and_processes_share_no_memory(ended, built):

@@ -7,11 +7,12 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 from kernelcast.checking.checked import check_run
 from kernelcast.checking.written import WrittenBytes
+from kernelcast.devices.alone import alone
 from kernelcast.devices.attributes import (
     SHARED_PER_BLOCK_OPTIN,
     device_attributes,
@@ -277,9 +278,7 @@ class VirtualGpu:
             blocks = all_blocks(launch.blocks)
             run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
             return self._checked(function, run, watch)
-        forecast = self._forecast(process, function, launch, request[_LAUNCH.size :])
-        if is_cooperative and not forecast.predictions:
-            forecast = replace(forecast, why_none="its blocks wait for each other")
+        forecast = self._forecast(process, function, launch, request[_LAUNCH.size :], workspace)
         memory.timers = timers_of(forecast, self.machine, process.clock.work(stream, 0.0)[0])
         started = time.perf_counter()
         key = function.key(), launch, request[_LAUNCH.size :]
@@ -390,15 +389,27 @@ class VirtualGpu:
         self.say(f"{code_of(error).title}: {text}")
 
     def _forecast(
-        self, process: Process, function: _Function, launch: Launch, parameters: bytes
+        self,
+        process: Process,
+        function: _Function,
+        launch: Launch,
+        parameters: bytes,
+        workspace: int,
     ) -> LaunchForecast:
+        """The forecast of a launch; of a cooperative one, where blocks meet at `workspace`, the
+        sampled blocks wait for no other."""
+
         def prepared(machine: Machine) -> tuple[Kernel, Memory]:
-            return self._prepared(process, function, launch, parameters, machine, is_sample=True)
+            kernel, memory = self._prepared(
+                process, function, launch, parameters, machine, is_sample=True, workspace=workspace
+            )
+            return (alone(kernel) if workspace else kernel), memory
 
         if self.forecasts is None:
             return LaunchForecast((0.0,) * len(self.machines), (), why_none="it was not asked for")
         arguments = argument_values(parameters, self.memory.region_at, process.textures)
-        return self.forecasts.of(function.key(), launch, arguments, prepared)
+        kernel = (*function.key(), bool(workspace))
+        return self.forecasts.of(kernel, launch, arguments, prepared, in_turn=bool(workspace))
 
     def _prepared(
         self,

@@ -67,12 +67,19 @@ class Forecasts:
     _kernels: dict[object, _KnownKernel] = field(default_factory=dict)
 
     def of(
-        self, kernel: object, launch: Launch, arguments: object, prepared: Prepared
+        self,
+        kernel: object,
+        launch: Launch,
+        arguments: object,
+        prepared: Prepared,
+        *,
+        in_turn: bool = False,
     ) -> LaunchForecast:
         """The forecast of a launch of a kernel that the key `kernel` stands for.
 
         `arguments` are as `argument_values` gives them; `prepared` is called where the launch is
-        sampled. Nothing is raised: where a launch cannot be forecast, the answer says why.
+        sampled, its blocks one after the other where they have to run `in_turn`. Nothing is raised:
+        where a launch cannot be forecast, the answer says why.
         """
         known = self._kernels.setdefault(kernel, _KnownKernel())
         shape = launch.grid, launch.block, launch.smem_bytes
@@ -82,7 +89,8 @@ class Forecasts:
         known.new_launches += 1
         if not is_sampled(known.new_launches) and known.sampled:
             return self._estimated(known, launch)
-        found = self._sampled(known, launch, prepared)
+        sampling = replace(self.sampling, threads=1) if in_turn else self.sampling
+        found = self._sampled(known, launch, prepared, sampling)
         known.known[key] = found
         if found.predictions:
             known.sampled[launch.blocks] = found
@@ -96,7 +104,9 @@ class Forecasts:
         case = replace(prediction.case, run=None, streams=None, earlier=())
         return replace(prediction, case=case, simulated=None)
 
-    def _sampled(self, known: _KnownKernel, launch: Launch, prepared: Prepared) -> LaunchForecast:
+    def _sampled(
+        self, known: _KnownKernel, launch: Launch, prepared: Prepared, sampling: Sampling
+    ) -> LaunchForecast:
         predictions = []
         try:
             for group in self._machines_by_code():
@@ -110,7 +120,7 @@ class Forecasts:
                         launch,
                         memory,
                         group,
-                        sampling=self.sampling,
+                        sampling=sampling,
                         cache=self.cache,
                         caches=self.caches,
                     )

@@ -70,13 +70,19 @@ class _Watched(Forecasts):
     started: float = field(default_factory=time.monotonic)
 
     def of(
-        self, kernel: object, launch: Launch, arguments: object, prepared: Prepared
+        self,
+        kernel: object,
+        launch: Launch,
+        arguments: object,
+        prepared: Prepared,
+        *,
+        in_turn: bool = False,
     ) -> LaunchForecast:
         """As any forecast; _EnoughError where none is wanted any more."""
         self.check_time()
         if len(self.made) >= self.limits.launches:
             raise _EnoughError
-        found = super().of(kernel, launch, arguments, prepared)
+        found = super().of(kernel, launch, arguments, prepared, in_turn=in_turn)
         self.made.append(_LaunchMade(launch, found))
         return found
 
