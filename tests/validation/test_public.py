@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelcast.errors import InputError
 from kernelcast.machines.loader import load_machine
+from kernelcast.measurements.observation import Observation
 from kernelcast.models import load_model
+from kernelcast.validation import public_launches
+from kernelcast.validation.judging import judge
 from kernelcast.validation.measured import Choice, validate_measured
-from kernelcast.validation.public import PublicSet, accuracy_of_set, read_sets
+from kernelcast.validation.public import SetAccuracy, accuracy_of_sets
+from kernelcast.validation.public_launches import Folders, spread_of
+from kernelcast.validation.public_sets import PublicSet, read_sets, sets_called
 
 PUBLIC = Path(__file__).parents[2] / "measurements/public"
 SOURCE = """/* kernelcast
@@ -54,6 +61,14 @@ def folders(tmp_path: Path) -> dict[str, Any]:
     return made
 
 
+def accuracy_of_set(
+    one: PublicSet, *, workloads: Path, data: Path, sources: Path, launches: int, **options: Any
+) -> list[SetAccuracy]:
+    """One set, without other processes."""
+    folders = Folders(workloads, data, sources)
+    return accuracy_of_sets([one], folders, launches, workers=1, **options)
+
+
 def test_a_row_is_what_the_comparison_of_its_file_says(folders: dict[str, Any]) -> None:
     one = PublicSet(
         "scaling", "h100-sxm", "cache.json", "scale.cu", settings=("clock.memory=1.3e9",)
@@ -92,7 +107,7 @@ def test_a_set_whose_kernels_all_fail_says_why(folders: dict[str, Any]) -> None:
         PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu"), **folders, launches=3
     )
     assert row.score is None
-    assert "nothing can be compared" in row.missing[0]
+    assert "FACTOR" in row.missing[0]
 
 
 def test_a_set_without_its_file_says_so(folders: dict[str, Any]) -> None:
@@ -123,6 +138,119 @@ def test_a_damaged_list_of_sets_is_one_clear_line(tmp_path: Path, text: str, wha
     file.write_text(text)
     with pytest.raises(InputError, match=what):
         read_sets(file)
+
+
+def written(folders: dict[str, Any], name: str, times_ms: dict[int, float | str]) -> None:
+    """A cache with the times of some blocks."""
+    document = {
+        "device_name": "Some GPU",
+        "kernel_name": "scale",
+        "tune_params_keys": ["block_size_x"],
+        "cache": {str(block): {"time": ms} for block, ms in times_ms.items()},
+    }
+    (folders["data"] / name).write_text(json.dumps(document))
+
+
+def test_rules_set_rows_aside_and_count_them(folders: dict[str, Any]) -> None:
+    written(folders, "rows.json", {64: 0.02, 128: 0.001, 256: 0.002, 512: "RuntimeFailed"})
+    (row,) = accuracy_of_set(
+        PublicSet("s", "h100-sxm", "rows.json", "scale.cu", longer_than_us=10),
+        **folders,
+        launches=9,
+        models=[load_model("roofline")],
+    )
+    assert row.score is not None
+    assert [c.launch for c in row.score.comparisons] == ["scale block_size_x=64"]
+    assert row.aside == {
+        "took less than 10 us, the cost of a launch": 2,
+        "failed when it was measured": 1,
+    }
+    (row,) = accuracy_of_set(
+        PublicSet("s", "h100-sxm", "rows.json", "scale.cu", aside="bound by the bus"),
+        **folders,
+        launches=9,
+    )
+    assert row.score is None
+    assert row.aside["bound by the bus"] == 3
+
+
+def test_rows_are_those_with_a_parameter(folders: dict[str, Any]) -> None:
+    one = PublicSet("s", "h100-sxm", "cache.json", "scale.cu", where={"block_size_x": 128})
+    (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
+    assert row.score is not None
+    assert [c.launch for c in row.score.comparisons] == ["scale block_size_x=128"]
+
+
+def test_several_files_are_one_set(folders: dict[str, Any]) -> None:
+    for number, ms in enumerate((0.02, 0.03, 0.07)):
+        written(folders, f"part_{number}.json", {64: ms, 128 << number: 0.1})
+    one = PublicSet("s", "h100-sxm", "part_*.json", "scale.cu")
+    (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
+    assert row.score is not None
+    times = {c.launch: c.measured_s for c in row.score.comparisons}
+    assert len(times) == 4
+    assert times["scale block_size_x=64"] == pytest.approx(0.03e-3), "the median of the repeats"
+
+
+@given(times=st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=60), count=st.integers(1, 20))
+def test_the_fastest_row_is_always_drawn(times: list[float], count: int) -> None:
+    rows = [(at, Observation("k", {}, (time,))) for at, time in enumerate(times)]
+    drawn = spread_of(rows, count)
+    assert len(drawn) == min(count, len(rows)) == len({at for at, _ in drawn})
+    assert min(row.time_s for _, row in drawn) == min(times)
+    assert drawn == spread_of(rows, count)
+
+
+def test_what_is_done_is_kept_until_something_changes(
+    folders: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = []
+
+    def counted(timed: Any, *rest: Any, **options: Any) -> Any:
+        judged.append(timed[0].configuration)
+        return judge(timed, *rest, **options)
+
+    monkeypatch.setattr(public_launches, "judge", counted)
+    one = PublicSet("s", "h100-sxm", "cache.json", "scale.cu")
+
+    def run(**others: Any) -> list[SetAccuracy]:
+        options: dict[str, Any] = {"launches": 2, "keep": tmp_path / "kept"}
+        options["models"] = [load_model("roofline")]
+        return accuracy_of_set(one, **folders, **options | others)
+
+    first = run()
+    assert len(judged) == 2
+    assert run() == first
+    assert len(judged) == 2, "both are kept"
+    run(launches=3)
+    assert len(judged) == 3, "one is new"
+    run(models=[load_model("volkov")])
+    assert len(judged) == 5
+    (folders["sources"] / "headers" / "factor.h").write_text("#define FACTOR 3.0f\n")
+    run()
+    assert len(judged) == 7, "another source is another kernel"
+
+
+def test_other_registers_are_another_kernel(folders: dict[str, Any]) -> None:
+    entries = {"64": {"time": 0.02, "num_regs": 99}, "128": {"time": 0.02, "num_regs": 8}}
+    document = {
+        "device_name": "Some GPU",
+        "kernel_name": "scale",
+        "tune_params_keys": ["block_size_x"],
+        "cache": entries,
+    }
+    (folders["data"] / "registers.json").write_text(json.dumps(document))
+    one = PublicSet("s", "h100-sxm", "registers.json", "scale.cu")
+    (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
+    assert row.aside == {"other code: registers differ by more than an eighth": 1}
+
+
+def test_sets_are_called_by_their_title_or_gpu() -> None:
+    sets = [PublicSet("streams", "a40"), PublicSet("streams", "v100-pcie"), PublicSet("x", "t4")]
+    assert [one.gpu for one in sets_called(sets, ["v100", "x"], "f")] == ["v100-pcie", "t4"]
+    assert len(sets_called(sets, [], "f")) == 3
+    with pytest.raises(InputError, match="did you mean streams"):
+        sets_called(sets, ["strams"], "f")
 
 
 def test_a_choice_draws_the_same_launches_every_time(folders: dict[str, Any]) -> None:

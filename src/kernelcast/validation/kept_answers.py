@@ -1,18 +1,30 @@
-"""Answers that take minutes, kept in a folder, so that what was interrupted goes on."""
+"""Answers that take long, kept in a folder by all that they follow from: what was interrupted goes
+on, and what has changed is made anew."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from kernelcast.files import write_into
-from kernelcast.version import VERSION
 
 _LongAnswer = TypeVar("_LongAnswer")
+_OWN = (".py", ".toml", ".cu", ".cuh")
+
+
+@cache
+def _own_content() -> str:
+    """A hash of this package: its code, its machine files and its kernels."""
+    folder = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(file for file in folder.rglob("*") if file.suffix in _OWN):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 def kept_answer(
@@ -21,13 +33,13 @@ def kept_answer(
     """The answer that the folder has for what is asked, else the one that `make` makes, which is
     kept from now on; without a folder nothing is kept.
 
-    `asked` is all that the answer depends on, beside this version. A damaged answer is made anew.
+    `asked` is all that the answer depends on, beside this package. A damaged answer is made anew.
     InputError where an answer cannot be written.
     """
     if folder is None:
         return make()
-    asked_of_version = msgspec.json.encode([VERSION, asked])
-    name = f"{hashlib.sha256(asked_of_version).hexdigest()[:16]}.json"
+    content = msgspec.json.encode([_own_content(), asked])
+    name = f"{hashlib.sha256(content).hexdigest()[:24]}.json"
     try:
         return msgspec.json.decode((folder / name).read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError):

@@ -144,7 +144,9 @@ def validate_measured(
     accuracy.require_scipy()
     found = read_measurements(file)
     chosen = _chosen(found, choice, str(file))
-    timed = [_timed(at, one, workload, kernel, build or Build()) for at, one in chosen.items()]
+    timed = [
+        timed_observation(at, one, workload, kernel, build or Build()) for at, one in chosen.items()
+    ]
     pairs: list[tuple[Observation, Sequence[Case]]] = []
     judged = judge(
         timed,
@@ -187,9 +189,11 @@ def drawn_of(every: Sequence[_Drawn], count: int) -> list[_Drawn]:
     return random.Random(_SEED).sample(every, min(count, len(every)))
 
 
-def _timed(
+def timed_observation(
     at: int, one: Observation, workload: str | Path, kernel: str, build: Build
 ) -> TimedWorkload:
+    """A row of a file of measurements, and the workload whose names and macros its parameters
+    are."""
     numbers = {
         name: value
         for name, value in one.parameters.items()

@@ -2,66 +2,33 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import tomllib
+import signal
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
-import msgspec
-
-from kernelcast.errors import InputError, KernelcastError
-from kernelcast.forecasting.build import Build
-from kernelcast.machines.loader import apply_overrides, load_machine
-from kernelcast.measuring.ground_truth_raw import read_ground_truth
+from kernelcast.errors import ToolError
+from kernelcast.execution.trace import Progress
 from kernelcast.models import default_model_name, load_model
 from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import model_label
-from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison, require_scipy
-from kernelcast.validation.ground_truth import timed_launch
-from kernelcast.validation.judging import judge
 from kernelcast.validation.kept_answers import kept_answer
-from kernelcast.validation.measured import Choice, Score, drawn_of, validate_measured
-
-
-class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One set: a file of measurements and the workloads that its kernels are.
-
-    `ground_truth` is a file of the kernels with known results, beside the list of sets. Else `data`
-    is the file, wherever it lies in the folder of the data. The workload is `workload`, one
-    for every kernel of the file that `kernels` translates to the name in the code, or every source
-    in `folder` that is named as a kernel, but those `without`. `settings` replace numbers of the
-    machine, `nvrtc` names the compiler, and what took less than `longer_than_us` is left out.
-    """
-
-    title: str
-    gpu: str
-    data: str = ""
-    workload: str = ""
-    kernels: Mapping[str, str] = {}
-    folder: str = ""
-    without: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    nvrtc: str | None = None
-    longer_than_us: float = 0.0
-    ground_truth: str = ""
-
-
-class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    set: tuple[PublicSet, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _SetWorkload:
-    """Kernels of a set that one workload holds: `only` in the file, `kernel` in the code."""
-
-    workload: Path
-    only: tuple[str, ...] = ()
-    kernel: str = ""
+from kernelcast.validation.measured import Score
+from kernelcast.validation.public_launches import (
+    DrawnLaunches,
+    Folders,
+    LaunchAnswer,
+    SetLaunch,
+    drawn_launches,
+)
+from kernelcast.validation.public_sets import PublicSet
 
 
 @dataclass(frozen=True)
@@ -69,7 +36,7 @@ class SetAccuracy:
     """What a model's predictions of one set are worth; `score` is None where there are none.
 
     `tau` and `regret` are means over the kernels of the set that have several launches. `missing`
-    says what was not predicted, and why.
+    says what was not predicted, and why, `aside` how many rows every rule left out.
     """
 
     title: str
@@ -79,179 +46,117 @@ class SetAccuracy:
     tau: float | None
     regret: float | None
     missing: tuple[str, ...]
-
-
-def read_sets(file: Path) -> tuple[PublicSet, ...]:
-    """The sets that a TOML file lists; InputError where it cannot be read or says anything else."""
-    try:
-        return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Sets).set
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise InputError(f"no list of sets: {error}", where=str(file)) from None
+    aside: Mapping[str, int] = field(default_factory=dict)
 
 
 def accuracy_of_sets(
     sets: Sequence[PublicSet],
-    workloads: Path,
-    data: Path,
-    sources: Path,
-    launches: int,
+    folders: Folders,
+    count: int,
     models: Sequence[Model] = (),
+    *,
     keep: Path | None = None,
-) -> Iterator[tuple[SetAccuracy, ...]]:
-    """For every set, in order, a row for every model; sets are predicted side by side.
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[SetAccuracy]:
+    """For every set, in order, a row for every model; the default model's without `models`.
 
-    `workloads` is the folder that the sets' workloads lie in, `data` that of the measurements, and
-    `sources` that of the kernels' sources; at most about `launches` of each set are predicted.
-    Without `models`, the default model predicts. Sets that are done are kept in the folder `keep`,
-    and taken from there.
+    At most about `count` launches of each set are predicted, side by side by as many processes as
+    `workers` says, else as there are cores. An answer is kept in the folder `keep`, and taken from
+    there by all that it follows from. ToolError where a process ends on its own.
     """
     require_scipy()
-    row = partial(
-        _kept_or_new,
-        keep=keep,
-        workloads=workloads,
-        data=data,
-        sources=sources,
-        launches=launches,
-        models=tuple(models),
-    )
+    models = tuple(models) or (load_model(default_model_name()),)
+    drawn = [drawn_launches(one, folders, count) for one in sets]
+    asked = [launch for of_set in drawn for launch in of_set.launches]
+    answers = iter(_answers(asked, models, keep, workers or os.cpu_count() or 1, progress))
+    rows: list[SetAccuracy] = []
+    for one, of_set in zip(sets, drawn, strict=True):
+        own = [next(answers) for _ in of_set.launches]
+        rows += [_row(one, model_label(model), of_set, own) for model in models]
+    return rows
+
+
+def _answers(
+    launches: Sequence[SetLaunch],
+    models: Sequence[Model],
+    keep: Path | None,
+    workers: int,
+    progress: Progress | None,
+) -> list[LaunchAnswer]:
+    """The answers in the order of the launches."""
+    answer = partial(_kept_or_new, models=models, keep=keep)
+    found: list[LaunchAnswer] = []
+    if min(workers, len(launches)) < 2:
+        for at, launch in enumerate(launches, 1):
+            found.append(answer(launch))
+            if progress:
+                progress(at / len(launches))
+        return found
     # A forked process would hold the locks of threads that it does not have.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
-        yield from pool.map(row, sets)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _end_quietly)
+    try:
+        futures = [pool.submit(answer, launch) for launch in launches]
+        for at, _ in enumerate(_done(futures), 1):
+            if progress:
+                progress(at / len(launches))
+        return [future.result() for future in futures]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _kept_or_new(
-    one: PublicSet, *, keep: Path | None, launches: int, models: Sequence[Model], **folders: Path
-) -> tuple[SetAccuracy, ...]:
+def _done(futures: Sequence[Future[LaunchAnswer]]) -> Iterator[Future[LaunchAnswer]]:
+    done = 0
+    try:
+        for future in as_completed(futures):
+            future.result()
+            done += 1
+            yield future
+    except BrokenProcessPool:
+        raise ToolError(
+            f"a worker process ended on its own after {done} of {len(futures)} launches",
+            hint="most often memory runs out: --threads 1 predicts one launch at a time",
+        ) from None
+
+
+def _end_quietly() -> None:
+    """A worker that is interrupted leaves without a word: what it has done is kept."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _kept_or_new(launch: SetLaunch, *, models: Sequence[Model], keep: Path | None) -> LaunchAnswer:
     labels = [model_label(model) for model in models]
-    return kept_answer(
-        keep,
-        [one, launches, labels, {name: str(path) for name, path in folders.items()}],
-        tuple[SetAccuracy, ...],
-        partial(accuracy_of_set, one, launches=launches, models=models, **folders),
-    )
-
-
-def accuracy_of_set(
-    one: PublicSet,
-    *,
-    workloads: Path,
-    data: Path,
-    sources: Path,
-    launches: int,
-    models: Sequence[Model] = (),
-) -> tuple[SetAccuracy, ...]:
-    """What every model's predictions of one set are worth; the default model's without `models`."""
-    models = models or (load_model(default_model_name()),)
-    if one.ground_truth:
-        by_model, gaps = _ground_truth(one, workloads, launches, models)
-    else:
-        by_model, gaps = _published(one, workloads, data, sources, launches, models)
-    return tuple(_row(one, name, by_model.get(name, ()), gaps) for name in map(model_label, models))
-
-
-_ByModel = tuple[Mapping[str, Sequence[Comparison]], Sequence[str]]
-"""Comparisons by the model's label, and what is missing."""
-
-
-def _ground_truth(one: PublicSet, folder: Path, launches: int, models: Sequence[Model]) -> _ByModel:
-    """Launches of the kernels with known results, drawn at random."""
-    found = read_ground_truth(str(folder / one.ground_truth))
-    chip = apply_overrides(load_machine(one.gpu), one.settings)
-    drawn = drawn_of(found.measured, launches)
-    judged = judge([timed_launch(launch, chip) for launch in drawn], chip, models)
-    return judged.compared, judged.missing
-
-
-def _published(
-    one: PublicSet,
-    workloads: Path,
-    data: Path,
-    sources: Path,
-    launches: int,
-    models: Sequence[Model],
-) -> _ByModel:
-    """Launches of a published file, as many of each of its workloads."""
-    files = sorted(data.glob(f"**/{one.data}"))
-    if not files:
-        return {}, (f"no {one.data} in {data}",)
-    runs = list(_runs(one, workloads))
-    build = _build(one, sources, workloads)
-    by_model: dict[str, list[Comparison]] = {}
-    gaps: list[str] = []
-    for run in runs:
-        try:
-            count = max(1, launches // len(runs))
-            scores, left = _compared(files[0], one, run, build, count, models)
-        except KernelcastError as error:
-            gaps.append(str(error))
-            continue
-        gaps += left
-        for name, score in scores.items():
-            by_model.setdefault(name, []).extend(score.comparisons)
-    return by_model, gaps
-
-
-def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
-    if one.folder:
-        folder = workloads / one.folder
-        for workload in sorted(folder.rglob("*.cu")):
-            kernel = workload.relative_to(folder).with_suffix("").as_posix()
-            if kernel not in one.without:
-                yield _SetWorkload(workload, (kernel,))
-    elif one.kernels:
-        for name, kernel in one.kernels.items():
-            yield _SetWorkload(workloads / one.workload, (name,), kernel)
-    else:
-        yield _SetWorkload(workloads / one.workload)
-
-
-def _build(one: PublicSet, sources: Path, workloads: Path) -> Build:
-    inner = (folder for folder in sorted(sources.iterdir()) if folder.is_dir())
-    folders = (sources, *inner, workloads / "host")
-    return Build(CompileOptions(include_dirs=folders, nvrtc=one.nvrtc))
-
-
-def _compared(
-    file: Path,
-    one: PublicSet,
-    run: _SetWorkload,
-    build: Build,
-    count: int,
-    models: Sequence[Model],
-) -> tuple[Mapping[str, Score], tuple[str, ...]]:
-    """The comparisons of a run by model, and what is missing."""
-    answer = validate_measured(
-        file,
-        run.workload,
-        apply_overrides(load_machine(one.gpu), one.settings),
-        models,
-        Choice(count, one.longer_than_us * 1e-6, run.only),
-        kernel=run.kernel,
-        build=build,
-    )
-    return answer.scores, answer.missing
+    asked = [launch.asked, labels] if keep else []
+    return kept_answer(keep, asked, LaunchAnswer, partial(launch.answer, models))
 
 
 def _row(
-    one: PublicSet, model: str, comparisons: Sequence[Comparison], gaps: Sequence[str]
+    one: PublicSet, model: str, drawn: DrawnLaunches, answers: Sequence[LaunchAnswer]
 ) -> SetAccuracy:
-    if not comparisons:
-        return SetAccuracy(one.title, one.gpu, model, None, None, None, tuple(gaps))
+    aside = dict(drawn.aside) | Counter(answer.aside for answer in answers if answer.aside)
+    missing = (*drawn.missing, *(what for answer in answers for what in answer.missing))
+    comparisons = [a.compared[model] for a in answers if model in a.compared]
+    tau, regret = _of_order(comparisons)
+    return SetAccuracy(
+        title=one.title,
+        gpu=one.gpu,
+        model=model,
+        score=Score(tuple(comparisons)) if comparisons else None,
+        tau=tau,
+        regret=regret,
+        missing=tuple(dict.fromkeys(missing)),
+        aside=aside,
+    )
+
+
+def _of_order(comparisons: Sequence[Comparison]) -> tuple[float | None, float | None]:
+    """Tau and regret, means over the kernels with several launches; None where there are none."""
     by_kernel: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
         by_kernel.setdefault(comparison.kernel, []).append(comparison)
     scores = [Score(tuple(part)) for part in by_kernel.values() if len(part) > 1]
     taus = [score.tau for score in scores if score.tau is not None]
-    return SetAccuracy(
-        title=one.title,
-        gpu=one.gpu,
-        model=model,
-        score=Score(tuple(comparisons)),
-        tau=sum(taus) / len(taus) if taus else None,
-        regret=sum(score.regret for score in scores) / len(scores) if scores else None,
-        missing=tuple(gaps),
+    return (
+        sum(taus) / len(taus) if taus else None,
+        sum(score.regret for score in scores) / len(scores) if scores else None,
     )

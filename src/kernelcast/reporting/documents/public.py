@@ -24,7 +24,8 @@ _MOVED = 5
 
 
 class AccuracyRow(Struct, frozen=True):
-    """What the predictions of one set are worth, null where there are none; see `MeasuredModel`."""
+    """What the predictions of one set are worth, null where there are none; see `MeasuredModel`.
+    `aside` counts the rows that a rule leaves out, `missing` says what could not be predicted."""
 
     title: str
     gpu: str
@@ -38,6 +39,7 @@ class AccuracyRow(Struct, frozen=True):
     regret: float | None
     coverage: NotNegative | None
     missing: list[str]
+    aside: dict[str, Natural]
     compared: list[MeasuredLaunch]
     worst: list[MeasuredLaunch]
 
@@ -217,6 +219,7 @@ def _row(row: SetAccuracy) -> AccuracyRow:
         regret=row.regret,
         coverage=score.coverage if score else None,
         missing=list(row.missing),
+        aside=dict(row.aside),
         compared=[measured_launch(c) for c in score.comparisons] if score else [],
         worst=[measured_launch(c) for c in score.worst] if score else [],
     )

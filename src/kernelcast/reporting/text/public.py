@@ -35,11 +35,24 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
     table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
     parts = [table]
+    if aside := _aside(document.sets):
+        parts.append(aside)
     if document.changes:
         parts.append(_changes(document.changes))
     if document.intervals:
         parts.append(_intervals(document.intervals))
     return "\n\n".join(parts)
+
+
+def _aside(rows: Sequence[AccuracyRow]) -> str:
+    """Rows of the files that a rule leaves out, once for all models; empty where there are none."""
+    lines = dict.fromkeys(
+        f"| {row.title} | {row.gpu} | {count} | {rule} |"
+        for row in rows
+        for rule, count in row.aside.items()
+    )
+    head = ["| set aside | GPU | rows | because |", "|---|---|---:|---|"]
+    return "\n".join([*head, *lines]) if lines else ""
 
 
 def _changes(changes: Sequence[SetChange]) -> str:

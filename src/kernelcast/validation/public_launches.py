@@ -1,0 +1,258 @@
+"""The launches of a published set, each of which is predicted on its own.
+
+A launch says all that its answer follows from, so that an answer can be kept by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from kernelcast.errors import KernelcastError
+from kernelcast.forecasting.build import Build
+from kernelcast.machines.loader import apply_overrides, load_machine
+from kernelcast.machines.machine import Machine
+from kernelcast.measurements.observation import Measurements, Observation
+from kernelcast.measurements.reading import read_measurements
+from kernelcast.measuring.ground_truth_raw import Measured, read_ground_truth
+from kernelcast.models.terms.base import Case, Model
+from kernelcast.models.terms.parameters import model_label
+from kernelcast.profiling.run import Sampling
+from kernelcast.toolchain.includes import include_fingerprint
+from kernelcast.toolchain.nvrtc import CompileOptions
+from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.ground_truth import timed_launch
+from kernelcast.validation.judging import TimedWorkload, judge
+from kernelcast.validation.measured import drawn_of, timed_observation
+from kernelcast.validation.public_sets import PublicSet
+
+_OTHER_CODE = 1 / 8
+"""Registers that differ by more than this share are those of other code."""
+_ONE_THREAD = Sampling(threads=1)
+"""Launches are predicted side by side, each on one core."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the workloads of the sets lie, the measurements, and the sources of the kernels."""
+
+    workloads: Path
+    data: Path
+    sources: Path
+
+
+@dataclass(frozen=True)
+class LaunchAnswer:
+    """What is said of a launch: a comparison by every model's label, and why others are missing.
+
+    `aside` is the rule by which it is not compared; empty where none applies.
+    """
+
+    compared: Mapping[str, Comparison]
+    missing: tuple[str, ...] = ()
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class PublishedLaunch:
+    """A row of a published file, at `place`; `kernel` is its kernel's name in the code of
+    `workload`, empty where that holds one."""
+
+    one: PublicSet
+    place: int
+    row: Observation
+    workload: Path
+    kernel: str
+    folders: Folders
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All that the answer follows from, but for the models."""
+        text, one = self.workload.read_bytes(), self.one
+        included = include_fingerprint(text, str(self.workload), self._build.options.include_dirs)
+        if included is None:
+            # Nobody can tell what it includes: no other answer is this one.
+            included = uuid4().hex
+        return one.gpu, one.settings, one.nvrtc, self.place, self.row, self.kernel, text, included
+
+    def answer(self, models: Sequence[Model]) -> LaunchAnswer:
+        """What every model predicts."""
+        timed = timed_observation(self.place, self.row, self.workload, self.kernel, self._build)
+        return _answer(timed, _machine_of(self.one), models, self.row.registers)
+
+    @property
+    def _build(self) -> Build:
+        sources = self.folders.sources
+        inner = (folder for folder in sorted(sources.iterdir()) if folder.is_dir())
+        folders = (sources, *inner, self.folders.workloads / "host")
+        return Build(CompileOptions(include_dirs=folders, nvrtc=self.one.nvrtc))
+
+
+@dataclass(frozen=True)
+class KnownLaunch:
+    """A launch of one of the kernels with known results."""
+
+    one: PublicSet
+    row: Measured
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All that the answer follows from, but for the models."""
+        return self.one.gpu, self.one.settings, repr(self.row)
+
+    def answer(self, models: Sequence[Model]) -> LaunchAnswer:
+        """What every model predicts."""
+        chip = _machine_of(self.one)
+        return _answer(timed_launch(self.row, chip), chip, models, None)
+
+
+SetLaunch = PublishedLaunch | KnownLaunch
+
+
+@dataclass(frozen=True)
+class DrawnLaunches:
+    """The launches of a set that are predicted, and what is known before: how many rows each rule
+    sets aside, and what is missing."""
+
+    launches: Sequence[SetLaunch]
+    aside: Mapping[str, int]
+    missing: tuple[str, ...]
+
+
+def _machine_of(one: PublicSet) -> Machine:
+    """The GPU of a set with its settings."""
+    return apply_overrides(load_machine(one.gpu), one.settings)
+
+
+def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunches:
+    """About `count` launches of a set, of each of its kernels as many, the fastest among them."""
+    if one.ground_truth:
+        found = read_ground_truth(str(folders.workloads / one.ground_truth))
+        drawn = drawn_of(found.measured, count)
+        return DrawnLaunches([KnownLaunch(one, row) for row in drawn], {}, ())
+    files = sorted(folders.data.glob(f"**/{one.data}"))
+    if not files:
+        return DrawnLaunches((), {}, (f"no {one.data} in {folders.data}",))
+    try:
+        found_rows = _merged([read_measurements(file) for file in files])
+    except KernelcastError as error:
+        return DrawnLaunches((), {}, (str(error),))
+    return _drawn_published(one, folders, found_rows, count)
+
+
+def _drawn_published(
+    one: PublicSet, folders: Folders, found: Measurements, count: int
+) -> DrawnLaunches:
+    rows = [
+        (at, row) for at, row in enumerate(found.observations) if row.seconds and _fits(one, row)
+    ]
+    aside = {"failed when it was measured": found.failed} if found.failed else {}
+    if one.aside:
+        return DrawnLaunches((), aside | {one.aside: len(rows)}, ())
+    runs = list(_runs(one, folders.workloads))
+    least_s = one.longer_than_us * 1e-6
+    long = [(at, row) for at, row in rows if row.time_s >= least_s]
+    launches: list[SetLaunch] = []
+    used = 0
+    missing: list[str] = []
+    for run in runs:
+        own = [(at, row) for at, row in long if run.name in ("", row.kernel)]
+        used += sum(run.name in ("", row.kernel) for _, row in rows)
+        if not own:
+            missing.append(f"{run.name or one.data}: no row that took {least_s:g} s or longer")
+            continue
+        drawn = spread_of(own, max(1, count // len(runs)))
+        launches += [
+            PublishedLaunch(one, at, row, run.workload, run.kernel, folders) for at, row in drawn
+        ]
+    if short := len(rows) - len(long):
+        aside[f"took less than {one.longer_than_us:g} us, the cost of a launch"] = short
+    if other := len(rows) - used:
+        aside["of kernels without a workload"] = other
+    return DrawnLaunches(launches, aside, tuple(missing))
+
+
+def _merged(files: Sequence[Measurements]) -> Measurements:
+    """Several files of one set as one: rows of the same launch are repeats of it."""
+    repeats: dict[tuple[object, ...], list[Observation]] = {}
+    for found in files:
+        for row in found.observations:
+            key = row.kernel, row.signature, tuple(row.parameters.items()), row.grid, row.block
+            repeats.setdefault(key, []).append(row)
+    if len(files) == 1:
+        return files[0]
+    rows = tuple(_as_repeats(alike) for alike in repeats.values())
+    return Measurements(files[0].device, rows, max(found.failed for found in files))
+
+
+def _as_repeats(alike: Sequence[Observation]) -> Observation:
+    return replace(alike[0], seconds=tuple(time for row in alike for time in row.seconds))
+
+
+def spread_of(
+    rows: Sequence[tuple[int, Observation]], count: int
+) -> Sequence[tuple[int, Observation]]:
+    """At most `count` rows, the same in every run: the fastest, and one drawn at random from every
+    part of the others, which are cut by their times into parts as large as each other."""
+    if len(rows) <= count:
+        return rows
+    fastest, *others = sorted(rows, key=lambda two: (two[1].time_s, two[0]))
+    parts = count - 1
+    drawn = [fastest]
+    for part in range(parts):
+        start, end = (len(others) * at // parts for at in (part, part + 1))
+        drawn += drawn_of(others[start:end], 1)
+    return sorted(drawn, key=lambda two: two[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _SetWorkload:
+    """A kernel of a set, all of them where it has no name: `name` in the file, `kernel` in the
+    code."""
+
+    workload: Path
+    name: str = ""
+    kernel: str = ""
+
+
+def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
+    if one.folder:
+        folder = workloads / one.folder
+        for workload in sorted(folder.rglob("*.cu")):
+            name = workload.relative_to(folder).with_suffix("").as_posix()
+            if name not in one.without:
+                yield _SetWorkload(workload, name)
+    elif one.kernels:
+        for name, kernel in one.kernels.items():
+            yield _SetWorkload(workloads / one.workload, name, kernel)
+    else:
+        yield _SetWorkload(workloads / one.workload)
+
+
+def _fits(one: PublicSet, row: Observation) -> bool:
+    return all(row.parameters.get(name) == value for name, value in one.where.items())
+
+
+def _answer(
+    timed: TimedWorkload, chip: Machine, models: Sequence[Model], registers: int | None
+) -> LaunchAnswer:
+    executed: list[Case] = []
+    try:
+        judged = judge(
+            [timed],
+            chip,
+            models,
+            sampling=_ONE_THREAD,
+            executed=lambda _, cases: executed.extend(cases),
+        )
+    except KernelcastError as error:
+        return LaunchAnswer({}, (f"{timed.kernel}: {error}",))
+    if registers and executed:
+        own = [known for case in executed if (known := case.kernel.resources.registers)]
+        if own and all(abs(known - registers) > _OTHER_CODE * registers for known in own):
+            return LaunchAnswer({}, (), "other code: registers differ by more than an eighth")
+    labels = map(model_label, models)
+    found = {label: judged.compared[label][0] for label in labels if judged.compared[label]}
+    return LaunchAnswer(found, judged.missing)

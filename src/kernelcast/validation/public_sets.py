@@ -1,0 +1,69 @@
+"""The list of published sets of measurements: what each is, and where its kernels are."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from kernelcast.errors import InputError, NotFoundError
+
+
+class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One set: files of measurements and the workloads that its kernels are.
+
+    `ground_truth` is a file of the kernels with known results, beside the list of sets. Else `data`
+    is a file, wherever it lies in the folder of the data, or a pattern of several that are one set.
+    Rows count that have the parameters that `where` says. The workload is `workload`, one for every
+    kernel of the file that `kernels` translates to the name in the code, or every source in
+    `folder` that is named as a kernel, but those `without`. `settings` replace numbers of the
+    machine, `nvrtc` names the compiler, and what took less than `longer_than_us` is set aside, as
+    is all of a set with `aside`, which says why.
+    """
+
+    title: str
+    gpu: str
+    data: str = ""
+    workload: str = ""
+    kernels: Mapping[str, str] = {}
+    folder: str = ""
+    without: tuple[str, ...] = ()
+    where: Mapping[str, int | float | str] = {}
+    settings: tuple[str, ...] = ()
+    nvrtc: str | None = None
+    longer_than_us: float = 0.0
+    ground_truth: str = ""
+    aside: str = ""
+
+
+class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    set: tuple[PublicSet, ...]
+
+
+def read_sets(file: Path) -> tuple[PublicSet, ...]:
+    """The sets that a TOML file lists; InputError where it cannot be read or says anything else."""
+    try:
+        return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Sets).set
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"no list of sets: {error}", where=str(file)) from None
+
+
+def sets_called(
+    sets: Sequence[PublicSet], words: Sequence[str], file: str
+) -> tuple[PublicSet, ...]:
+    """The sets whose title or GPU has one of the words, all without words; NotFoundError with the
+    nearest name for a word that none has."""
+    names = [f"{one.title}, {one.gpu}" for one in sets]
+    for word in words:
+        if not any(word in name for name in names):
+            known = [name for one in sets for name in (one.title, one.gpu)]
+            raise NotFoundError("set", word, dict.fromkeys(known), where=file)
+    return tuple(
+        one
+        for one, name in zip(sets, names, strict=True)
+        if not words or any(word in name for word in words)
+    )
