@@ -109,6 +109,20 @@ def test_a_program_learns_of_the_device_from_its_machine_file(ended, built):
     assert second == "16384 shared, 1024 threads, 8 blocks, 216 by 1024"
 
 
+def test_a_graph_is_built_node_by_node_and_changed(ended, built):
+    done = ended(*A100, built("graph_nodes"))
+    assert done.printed.splitlines() == [
+        "6 nodes, 1 roots, 1 before, a host function: 1",
+        "24 after 2 calls",
+        "36 after 2 calls",
+        "cudaErrorGraphExecUpdateFailure 1",
+        "12, cudaSuccess",
+        "cudaErrorInvalidValue",
+        "cudaErrorInvalidValue",
+    ]
+    assert {k["kernel"]: k["launches"] for k in done.profile["kernels"]} == {"add": 8, "scale": 4}
+
+
 def test_a_captured_graph_is_replayed(ended, built):
     done = ended(*A100, built("graph"))
     assert done.printed == "1 -1 0, 6 10 5, cudaSuccess\n"

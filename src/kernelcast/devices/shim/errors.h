@@ -42,4 +42,6 @@ ERROR(801, cudaErrorNotSupported, CUDA_ERROR_NOT_SUPPORTED,
       "not supported by the virtual device")
 ERROR(900, cudaErrorStreamCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
       "streams cannot be captured")
+ERROR(910, cudaErrorGraphExecUpdateFailure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+      "a graph can only do what is built alike")
 ERROR(999, cudaErrorUnknown, CUDA_ERROR_UNKNOWN, "an unknown error")

@@ -170,99 +170,49 @@ KC_API char __cudaInitModule(void **handle) {
 
 typedef void (*host_function)(void *);
 
-typedef struct operation {
-  enum { LAUNCH, COPY, FILL, CALL } kind;
+typedef struct graph graph;
+
+typedef struct node {
+  enum { LAUNCH, COPY, FILL, CALL, CHILD, EMPTY, RECORD, WAIT, ALLOCATION, RELEASE } kind;
+  const void *host;
   kc_function *function;
   kc_launch_shape shape;
   void *packed;
-  uint64_t packed_bytes, to, to_pitch, from, from_pitch, width, rows;
-  int value;
+  uint64_t packed_bytes, to, to_pitch, to_slice, from, from_pitch, from_slice, width, rows, depth;
+  uint32_t value;
+  int value_bytes;
   host_function call;
   void *data;
-} operation;
+  event event;
+  graph *child, *owner;
+  struct node **before;
+  size_t before_count;
+  const struct node *original;  // what this one was copied from
+  int is_disabled, is_placed;
+} node;
 
-typedef struct { operation *operations; size_t count; } graph;
+struct graph { node **nodes; size_t count; };
 
 static __thread graph *captured;  // while a stream of this thread is captured
 
-static void note(operation made) {
-  captured->operations =
-      realloc(captured->operations, (captured->count + 1) * sizeof *captured->operations);
-  captured->operations[captured->count++] = made;
+static node *add_node(graph *g, node n) {
+  g->nodes = realloc(g->nodes, (g->count + 1) * sizeof *g->nodes);
+  n.owner = g;
+  return g->nodes[g->count++] = memcpy(malloc(sizeof n), &n, sizeof n);
 }
 
-static error repeated(const operation *o, stream s) {
-  kc_launch_shape shape = o->shape;
-  shape.stream = s;
-  switch (o->kind) {
-    case LAUNCH: return kc_launch(o->function, &shape, NULL, o->packed, o->packed_bytes);
-    case COPY: return kc_copy(o->to, o->to_pitch, o->from, o->from_pitch, o->width, o->rows, s);
-    case FILL: return kc_fill(o->to, o->to_pitch, (uint32_t)o->value & 255, 1, o->width, o->rows, s);
-    default: o->call(o->data); return KC_SUCCESS;
-  }
+// What a captured stream is asked for follows all that it was asked for before.
+static void note(node made) {
+  node *before = captured->count ? captured->nodes[captured->count - 1] : NULL;
+  node *n = add_node(captured, made);
+  if (!before) return;
+  n->before = malloc(sizeof before);
+  n->before[0] = before;
+  n->before_count = 1;
 }
 
-KC_API error cudaStreamBeginCapture(stream s, int mode) {
-  (void)s, (void)mode;
-  if (started()) return last;
-  if (captured) return answered(KC_INVALID_VALUE);
-  captured = calloc(1, sizeof *captured);
-  return KC_SUCCESS;
-}
-
-KC_API error cudaStreamEndCapture(stream s, graph **made) {
-  (void)s;
-  *made = captured;
-  captured = NULL;
-  return answered(*made ? KC_SUCCESS : KC_INVALID_VALUE);
-}
-
-KC_API error cudaStreamIsCapturing(stream s, int *status) {
-  (void)s;
-  *status = captured != NULL;
-  return KC_SUCCESS;
-}
-
-static void *duplicate(const void *data, uint64_t bytes) {
-  return data ? memcpy(malloc(bytes + 1), data, bytes) : NULL;
-}
-
-KC_API error cudaGraphInstantiate(graph **made, const graph *g, unsigned long long flags) {
-  (void)flags;
-  *made = calloc(1, sizeof **made);
-  (*made)->count = g->count;
-  (*made)->operations = duplicate(g->operations, g->count * sizeof *g->operations);
-  for (size_t i = 0; i < g->count; i++) {
-    operation *o = (*made)->operations + i;
-    o->packed = duplicate(o->packed, o->packed_bytes);
-  }
-  return KC_SUCCESS;
-}
-
-KC_API error cudaGraphInstantiateWithFlags(graph **made, const graph *g, unsigned long long flags) {
-  return cudaGraphInstantiate(made, g, flags);
-}
-
-KC_API error cudaGraphClone(graph **made, const graph *g) {
-  return cudaGraphInstantiate(made, g, 0);
-}
-
-KC_API error cudaGraphUpload(graph *g, stream s) { return (void)g, (void)s, started(); }
-
-KC_API error cudaGraphLaunch(graph *g, stream s) {
-  error status = KC_SUCCESS;
-  for (size_t i = 0; i < g->count && !status; i++) status = repeated(g->operations + i, s);
-  return answered(status);
-}
-
-KC_API error cudaGraphDestroy(graph *g) {
-  for (size_t i = 0; i < g->count; i++) free(g->operations[i].packed);
-  free(g->operations);
-  free(g);
-  return KC_SUCCESS;
-}
-
-KC_API error cudaGraphExecDestroy(graph *g) { return cudaGraphDestroy(g); }
+KC_API error cudaGraphLaunch(graph *g, stream s);
+KC_API error cudaGraphDestroy(graph *g);
 
 // ---- launches ----
 
@@ -295,7 +245,7 @@ static error launched(const void *host, dim3 grid, dim3 block, void **arguments,
   kc_launch_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, s,
                            (uint32_t)cooperative};
   if (!status && captured) {
-    operation made = {.kind = LAUNCH, .function = function, .shape = shape};
+    node made = {.kind = LAUNCH, .host = host, .function = function, .shape = shape};
     made.packed = kc_pack(function, arguments, &made.packed_bytes);
     note(made);
     return KC_SUCCESS;
@@ -642,9 +592,8 @@ static error copied_rows(void *to, size_t to_pitch, const void *from, size_t fro
                          size_t width, size_t rows, stream s) {
   if (width > to_pitch || width > from_pitch) return answered(12);
   if (captured) {
-    note((operation){.kind = COPY, .to = (uint64_t)to, .to_pitch = to_pitch,
-                     .from = (uint64_t)from, .from_pitch = from_pitch, .width = width,
-                     .rows = rows});
+    note((node){.kind = COPY, .to = (uint64_t)to, .to_pitch = to_pitch, .from = (uint64_t)from,
+                .from_pitch = from_pitch, .width = width, .rows = rows, .depth = 1});
     return KC_SUCCESS;
   }
   return ended(kc_copy((uint64_t)to, to_pitch, (uint64_t)from, from_pitch, width, rows, s));
@@ -692,8 +641,8 @@ KC_API error cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp,
 
 static error filled(void *to, size_t pitch, int value, size_t width, size_t rows, stream s) {
   if (captured) {
-    note((operation){.kind = FILL, .to = (uint64_t)to, .to_pitch = pitch, .value = value,
-                     .width = width, .rows = rows});
+    note((node){.kind = FILL, .to = (uint64_t)to, .to_pitch = pitch, .value = (uint32_t)value & 255,
+                .value_bytes = 1, .width = width, .rows = rows});
     return KC_SUCCESS;
   }
   return ended(kc_fill((uint64_t)to, pitch, (uint32_t)value & 255, 1, width, rows, s));
@@ -811,7 +760,7 @@ KC_API error cudaStreamAddCallback(stream s, stream_callback call, void *data, u
 
 KC_API error cudaLaunchHostFunc(stream s, host_function call, void *data) {
   (void)s;
-  if (captured) note((operation){.kind = CALL, .call = call, .data = data});
+  if (captured) note((node){.kind = CALL, .call = call, .data = data});
   else call(data);
   return ended(KC_SUCCESS);
 }
@@ -846,6 +795,8 @@ KC_API error cudaEventElapsedTime(float *milliseconds, event start, event end) {
 KC_API error cudaEventElapsedTime_v2(float *milliseconds, event start, event end) {
   return cudaEventElapsedTime(milliseconds, start, end);
 }
+
+#include "runtime_graphs.h"
 
 // ---- what is known of a kernel ----
 
