@@ -126,6 +126,54 @@ def check_promises(model, case: Case, p: Prediction) -> None:
     json.dumps(dict(p.terms), allow_nan=False)
 
 
+MEMORY = {
+    *(Bottleneck.DRAM_BANDWIDTH, Bottleneck.L2_BANDWIDTH, Bottleneck.L1_BANDWIDTH),
+    *(Bottleneck.MEMORY_LATENCY, Bottleneck.ATOMICS, Bottleneck.NOC_BANDWIDTH, Bottleneck.LSU),
+}
+INSIDE = set(Bottleneck) - MEMORY - {Bottleneck.LAUNCH_OVERHEAD} | {
+    *(Bottleneck.L1_BANDWIDTH, Bottleneck.LSU),
+}
+STANDS_FOR: Mapping[str, set[Bottleneck]] = {
+    "computation": INSIDE,
+    "memory": MEMORY,
+    "base": {Bottleneck.ISSUE},
+    "intervals": {Bottleneck.MEMORY_LATENCY, Bottleneck.ARITHMETIC_LATENCY},
+    "dependence": {Bottleneck.MEMORY_LATENCY, Bottleneck.ARITHMETIC_LATENCY},
+    "memory latency": {Bottleneck.MEMORY_LATENCY, Bottleneck.DRAM_BANDWIDTH},
+    "contention": {Bottleneck.DRAM_BANDWIDTH},
+    "selected": {Bottleneck.ISSUE},
+    "long scoreboard": {Bottleneck.MEMORY_LATENCY},
+    "short scoreboard": {Bottleneck.ARITHMETIC_LATENCY},
+    "wait": {Bottleneck.ARITHMETIC_LATENCY},
+    "math pipe throttle": {Bottleneck.ARITHMETIC_LATENCY},
+    "barrier": {Bottleneck.BARRIERS},
+    "lg throttle": {Bottleneck.LSU},
+    "mio throttle": {Bottleneck.LSU},
+    "no instruction": {Bottleneck.INSTRUCTION_FETCH},
+    "dispatch stall": {Bottleneck.ISSUE},
+    "drain": {Bottleneck.TAIL},
+}
+"""What parts of a breakdown may be called that are not called as what binds."""
+
+
+def test_the_headline_names_the_largest_share(model, build):
+    for machine in map(load_machine, MACHINES):
+        case = build(machine)
+        p = model.predict(case)
+        if (used := p.terms.get(f"use of {p.bottleneck}")) and float(used) > 0.7:
+            # Schedulers wait because this resource is busy.
+            start = next(part.cycles for part in p.breakdown if part.name == "launch overhead")
+            assert float(used) * (p.cycles - start) >= start
+            continue
+        meant = [
+            (part.cycles, STANDS_FOR.get(name) or {Bottleneck(name)})
+            for part in p.breakdown
+            for name in [part.name.removeprefix("exposed ")]
+        ]
+        named = sum(cycles for cycles, each in meant if p.bottleneck in each)
+        assert named >= max(cycles for cycles, _ in meant) * (1 - 1e-9), (machine.name, p.breakdown)
+
+
 def test_a_model_says_what_it_is(plain_model: Any) -> None:
     model = plain_model
     assert dataclasses.is_dataclass(type(model))

@@ -116,7 +116,7 @@ class CudaGuide:
         r = solve(inputs, refined=self.refined)
         cycles = float(r.cycles_per_warp(inputs.n))
         busy = float(r.busy)
-        hidden = float(r.alone / inputs.n) <= busy
+        waits = cycles - busy > busy
         needed = float(r.warps_needed)
         return steady_prediction(
             self,
@@ -127,7 +127,7 @@ class CudaGuide:
                     Part("computation", busy),
                     Part(f"exposed {Bottleneck.MEMORY_LATENCY}", max(0.0, cycles - busy)),
                 ),
-                bottleneck=given.arithmetic_resource if hidden else Bottleneck.MEMORY_LATENCY,
+                bottleneck=Bottleneck.MEMORY_LATENCY if waits else given.arithmetic_resource,
                 terms={"mem_lat": float(inputs.mem_lat), "warps needed": needed},
                 warnings=("the rule knows no limit of memory bandwidth",),
                 needed_warps=needed if np.isfinite(needed) else None,

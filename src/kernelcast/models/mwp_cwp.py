@@ -97,6 +97,10 @@ class MwpCwpInputs:
         return self.comp_insts + self.mem_insts
 
 
+_COMPUTATION = "computation"
+"""The part of the time that warps compute, by the name it has in a breakdown."""
+
+
 @dataclass(frozen=True, slots=True)
 class MwpCwpResult:
     """Every named term of the equations; `case` is the number of the equation that gave Exec.
@@ -255,7 +259,7 @@ class MwpCwp:
         start, warning = launch_overhead(case)
         parts = (
             Part(str(Bottleneck.MEMORY_LATENCY), result.waiting_cycles),
-            Part("computation", result.computing_cycles),
+            Part(_COMPUTATION, result.computing_cycles),
             Part(str(Bottleneck.BARRIERS), result.synch_cost),
             start,
         )
@@ -269,7 +273,7 @@ class MwpCwp:
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),
-            bottleneck=_bottleneck(result, start),
+            bottleneck=_bottleneck(result, parts),
             breakdown=parts,
             low_s=in_seconds(case, min(cycles, *others)),
             high_s=in_seconds(case, max(cycles, *others)),
@@ -457,19 +461,14 @@ def _sector_delay(case: Case, active_sms: int, estimate: Estimate) -> tuple[floa
     return max(delays), time.notes
 
 
-def _bottleneck(result: MwpCwpResult, start: Part) -> Bottleneck:
-    """Which quantity decided the equation that was used, unless another part is longer."""
-    if start.cycles > result.total:
-        return Bottleneck.LAUNCH_OVERHEAD
-    if result.synch_cost > result.exec_cycles_app:
-        return Bottleneck.BARRIERS
-    if result.case == 22:
-        waits = result.mem_cycles > result.comp_cycles
-        return Bottleneck.MEMORY_LATENCY if waits else Bottleneck.ISSUE
-    if result.case == 23 and result.waiting_cycles >= result.computing_cycles:
-        enough = result.mwp == result.n
-        return Bottleneck.MEMORY_LATENCY if enough else Bottleneck.DRAM_BANDWIDTH
-    return Bottleneck.ISSUE
+def _bottleneck(result: MwpCwpResult, parts: tuple[Part, ...]) -> Bottleneck:
+    """What the largest part of the time stands for."""
+    largest = max(parts, key=lambda part: part.cycles).name
+    if largest == _COMPUTATION:
+        return Bottleneck.ISSUE
+    if largest == Bottleneck.MEMORY_LATENCY and result.mwp < result.n:
+        return Bottleneck.DRAM_BANDWIDTH
+    return Bottleneck(largest)
 
 
 def _terms(inputs: MwpCwpInputs, result: MwpCwpResult) -> dict[str, float | str]:

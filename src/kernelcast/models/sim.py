@@ -183,7 +183,7 @@ class Sim:
         given = case_work(case, f"model {self.name}")
         inputs = self.inputs_of_work(given.work)
         r = solve(inputs)
-        t_comp, t_mem, exposed = float(r.t_comp), float(r.t_mem), float(r.t_mem - r.t_overlap)
+        t_comp, t_mem, overlap = float(r.t_comp), float(r.t_mem), float(r.t_overlap)
         bottleneck = given.arithmetic_resource
         # Memory binds: at its peak by bandwidth, else by latency. Else computation, alike.
         if t_mem > t_comp:
@@ -196,7 +196,11 @@ class Sim:
             case,
             given,
             Steady(
-                parts=(Part("computation", t_comp), Part("memory", exposed)),
+                # What overlaps is time of the longer one.
+                parts=(
+                    Part("computation", max(0.0, t_comp - (overlap if t_mem > t_comp else 0.0))),
+                    Part("memory", t_mem - (0.0 if t_mem > t_comp else overlap)),
+                ),
                 bottleneck=bottleneck,
                 terms={
                     "MWP_peak_bw": float(r.mwp_peak_bw),

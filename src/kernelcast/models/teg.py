@@ -6,7 +6,7 @@ RR-7804, 2011; of today's chips, R. Huerta et al.: Analyzing Modern NVIDIA GPU c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -50,7 +50,6 @@ from kernelcast.simulation.results import (
     achieved_warps,
     cycle_stack,
     launch_time,
-    stall_cycles,
 )
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
@@ -78,6 +77,7 @@ _INSTEAD = ("latency.shift_next",)
 """Numbers that hold also where they are smaller than that of other instructions."""
 
 _WAITS = {
+    "selected": Bottleneck.ISSUE,
     "long scoreboard": Bottleneck.MEMORY_LATENCY,
     "short scoreboard": Bottleneck.ARITHMETIC_LATENCY,
     "wait": Bottleneck.ARITHMETIC_LATENCY,
@@ -170,7 +170,7 @@ class Teg:
             case=case,
             cycles=cycles,
             time_s=in_seconds(case, cycles),
-            bottleneck=_bottleneck(played, start.cycles),
+            bottleneck=_bottleneck(played, stack, start.cycles),
             breakdown=parts,
             bounds=_bounds(played),
             low_s=bounds[0] if bounds else None,
@@ -397,17 +397,17 @@ def _bounds(played: Played) -> tuple[Part, ...]:
     return tuple(sorted(rows, key=lambda row: -row.cycles))
 
 
-def _bottleneck(played: Played, start_cycles: float) -> Bottleneck:
-    if start_cycles > played.time.cycles:
-        return Bottleneck.LAUNCH_OVERHEAD
+def _bottleneck(played: Played, stack: Mapping[str, float], start_cycles: float) -> Bottleneck:
+    """What takes the largest share: a resource that is busy for most of the time, whatever warps
+    wait for then; else what they wait for the longest."""
     name, used = max(played.use.items(), key=lambda pair: pair[1])
+    shares = {Bottleneck.LAUNCH_OVERHEAD: start_cycles}
     if used > _BUSY:
-        return Bottleneck(name)
-    waits = stall_cycles(played.found)
-    longest: dict[Bottleneck, float] = {}
-    for reason, bottleneck in _WAITS.items():
-        longest[bottleneck] = longest.get(bottleneck, 0.0) + waits[reason]
-    return max(longest, key=lambda bottleneck: longest[bottleneck])
+        shares[Bottleneck(name)] = used * played.time.cycles
+    else:
+        for reason, cycles in stack.items():
+            shares[_WAITS[reason]] = shares.get(_WAITS[reason], 0.0) + cycles
+    return max(shares, key=lambda bottleneck: shares[bottleneck])
 
 
 def _terms(played: Played) -> dict[str, float | str]:

@@ -261,7 +261,8 @@ class _WorksheetRows:
 
 @dataclass(frozen=True)
 class Steady:
-    """A model's answer for a warp among n on an SM: `parts` sum to cycles of the SM per warp."""
+    """A model's answer for a warp among n on an SM: `parts` sum to cycles of the SM per warp, and
+    `bottleneck` says what the largest of them stands for."""
 
     parts: tuple[Part, ...]
     bottleneck: Bottleneck
@@ -276,12 +277,13 @@ def steady_prediction(model: Model, case: Case, given: CaseWork, steady: Steady)
     start, missing = launch_overhead(case)
     parts = tuple(Part(p.name, p.cycles * given.total_warps) for p in steady.parts)
     cycles = sum(p.cycles for p in parts)
+    starts = start.cycles > max(p.cycles for p in parts)
     return Prediction(
         model=model,
         case=case,
         cycles=cycles + start.cycles,
         time_s=in_seconds(case, cycles + start.cycles),
-        bottleneck=Bottleneck.LAUNCH_OVERHEAD if start.cycles > cycles else steady.bottleneck,
+        bottleneck=Bottleneck.LAUNCH_OVERHEAD if starts else steady.bottleneck,
         breakdown=(*parts, start),
         terms={
             "resident warps per SM": float(given.work.warps),
