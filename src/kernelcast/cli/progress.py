@@ -1,4 +1,5 @@
-"""A progress bar on standard error for what takes longer than two seconds."""
+"""A progress bar on standard error for what takes longer than two seconds; where nobody looks at
+a terminal, a line a minute."""
 
 from __future__ import annotations
 
@@ -13,19 +14,40 @@ if TYPE_CHECKING:
 
 _DELAY_S = 2.0
 """What is done by then shows no bar."""
+_LINE_S = 60.0
+"""Between two lines where there is no terminal."""
 
 
 @contextmanager
 def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """Give a function that takes the share done; None where nobody would see the bar."""
-    if quiet or not sys.stderr.isatty():
+    """Give a function that takes the share done; None where nobody wants to know."""
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _Lines(label).show
         return
     bar = _Bar(label)
     try:
         yield bar.show
     finally:
         bar.close()
+
+
+class _Lines:
+    """A line a minute, for logs."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._said = self._started = time.monotonic()
+
+    def show(self, share: float) -> None:
+        """Say how much is done, where a minute has passed since the last line."""
+        now = time.monotonic()
+        if now - self._said >= _LINE_S:
+            self._said = now
+            minutes = (now - self._started) / 60
+            print(f"{self._label}: {share:.0%} after {minutes:.0f} min", file=sys.stderr)
 
 
 class _Bar:

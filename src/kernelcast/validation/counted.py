@@ -41,7 +41,9 @@ def execute_counted(
     missing: list[str] = []
     for at, one in enumerate(known):
         try:
-            pairs.append((one, _case(files[one.kernel], one.kernel, chip, build, sampling)))
+            pairs.append(
+                (one, case_of_source(files[one.kernel], one.kernel, chip, build, sampling))
+            )
         except KernelcastError as error:
             missing.append(f"{one}: {error.what}")
         if progress:
@@ -56,7 +58,10 @@ def _without_workload(kernels: Sequence[str]) -> Iterator[str]:
         yield f"no workload: {named}" + (f" and {others} others" if others > 0 else "")
 
 
-def _case(file: Path, kernel: str, chip: Machine, build: Build | None, sampling: Sampling) -> Case:
+def case_of_source(
+    file: Path, kernel: str, chip: Machine, build: Build | None, sampling: Sampling
+) -> Case:
+    """The launch of a kernel in the workload `file`; InputError where that does not launch it."""
     cases = cases_of_workload(read_workload(file), [chip], build=build, sampling=sampling)
     named = cases_of_kernel(kernel, cases)
     if not named:

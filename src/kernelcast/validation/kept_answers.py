@@ -14,15 +14,15 @@ import msgspec
 from kernelcast.files import write_into
 
 _LongAnswer = TypeVar("_LongAnswer")
-_OWN = (".py", ".toml", ".cu", ".cuh")
+_MADE = "__pycache__"
 
 
 @cache
 def _own_content() -> str:
-    """A hash of this package: its code, its machine files and its kernels."""
+    """A hash of this package: its code, its machine files, its kernels."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for file in sorted(file for file in folder.rglob("*") if file.suffix in _OWN):
+    for file in sorted(f for f in folder.rglob("*") if f.is_file() and _MADE not in f.parts):
         digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -24,7 +24,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.measurements.formats.program_times import kernel_name
 from kernelcast.measurements.observation import Extent, Observation
 from kernelcast.measurements.reading import read_measurements
-from kernelcast.models.terms.base import Case, Model, Prediction
+from kernelcast.models.terms.base import Model, Prediction
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
@@ -97,7 +97,39 @@ class _Watched(Forecasts):
 
 
 @dataclass(frozen=True)
-class _Runner:
+class ForecastRow:
+    """A launch that was timed, beside the forecasts of the launches that are it."""
+
+    row: Observation
+    times_s: tuple[float, ...]
+    predictions: tuple[Prediction, ...]
+
+    def comparison(self, at: int, model: Model | None = None) -> Comparison:
+        """The mean of the forecasts beside the median of the repeats; those of `model` for the same
+        cases, where one is given."""
+        said, times = self.predictions, self.times_s
+        if model is not None:
+            said = tuple(model.predict(each.case) for each in said)
+            times = tuple(each.time_s for each in said)
+        return Comparison(
+            self.row.kernel,
+            at,
+            f"{self.row.signature or self.row.kernel} {self.row.grid} {self.row.block}",
+            statistics.fmean(times),
+            self.row.time_s,
+            _mean([each.low_s for each in said]),
+            _mean([each.high_s for each in said]),
+        )
+
+
+def _mean(bounds: Sequence[float | None]) -> float | None:
+    """None where a launch has no bound."""
+    held = [bound for bound in bounds if bound is not None]
+    return statistics.fmean(held) if len(held) == len(bounds) else None
+
+
+@dataclass(frozen=True)
+class ProgramRunner:
     """Runs programs, whose sources lie in folders of `sources`, on `chip`."""
 
     sources: Path
@@ -107,9 +139,27 @@ class _Runner:
     sampling: Sampling
     cache: Cache | None
 
-    def launches(self, name: str, arguments: str) -> list[_LaunchMade]:
+    def timed(self, name: str, rows: Sequence[Observation]) -> tuple[list[ForecastRow], list[str]]:
+        """The rows of a program whose launches it makes, and why others are missing."""
+        missing: list[str] = []
+        try:
+            made = self._launches(name, str(rows[0].parameters.get("arguments", "")))
+        except KernelcastError as error:
+            return [], [f"{name}: {error.what}"]
+        found: list[ForecastRow] = []
+        for row, launches in _matched(rows, made):
+            predictions = tuple(p for each in launches for p in each.forecast.predictions[:1])
+            if predictions:
+                times = tuple(each.forecast.times_s[0] for each in launches)
+                found.append(ForecastRow(row, times, predictions))
+            else:
+                why = launches[0].forecast.why_none if launches else "no such launch was made"
+                missing.append(f"{row.kernel}: {why}")
+        return found, missing
+
+    def _launches(self, name: str, arguments: str) -> list[_LaunchMade]:
         """The launches that a program makes, until there are enough."""
-        folder = _folder(self.sources, name)
+        folder = folder_of_program(self.sources, name)
         shim = libraries()
         main, options = _main_and_options(folder)
         made = compile_program(
@@ -160,32 +210,24 @@ def validate_programs(
     """
     require_scipy()
     found = read_measurements(file)
-    known = _by_program(found.observations, choice.least_s, str(file))
+    known = rows_by_program(found.observations, choice.least_s, str(file))
     for name in choice.only:
         if name not in known:
             raise NotFoundError("program", name, known, where=str(file))
     names = choice.only or drawn_of([*known], choice.count)
-    runner = _Runner(sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache)
-    comparisons: list[Comparison] = []
-    pairs: list[tuple[Observation, Case]] = []
+    runner = ProgramRunner(
+        sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache
+    )
+    every: list[ForecastRow] = []
     missing: list[str] = []
     for at, name in enumerate(sorted(names)):
-        try:
-            arguments = known[name][0].parameters.get("arguments", "")
-            made = runner.launches(name, str(arguments))
-        except KernelcastError as error:
-            missing.append(f"{name}: {error.what}")
-            made = []
-        for one, launches in _matched(known[name], made):
-            predictions = [p for each in launches for p in each.forecast.predictions[:1]]
-            if not predictions:
-                why = launches[0].forecast.why_none if launches else "no such launch was made"
-                missing.append(f"{one.kernel}: {why}")
-                continue
-            comparisons.append(_comparison(len(comparisons), one, launches, predictions))
-            pairs.append((one, predictions[0].case))
+        found_here, missing_here = runner.timed(name, known[name])
+        every += found_here
+        missing += missing_here
         if progress:
             progress((at + 1) / len(names))
+    comparisons = [one.comparison(at) for at, one in enumerate(every)]
+    pairs = [(one.row, one.predictions[0].case) for one in every]
     if not comparisons:
         raise nothing_compared(str(file), missing)
     registers = [
@@ -202,7 +244,7 @@ def validate_programs(
     )
 
 
-def _by_program(
+def rows_by_program(
     observations: Sequence[Observation], least_s: float, file: str
 ) -> Mapping[str, list[Observation]]:
     """By program the launches to be compared: their shape is known, and they took long enough."""
@@ -228,7 +270,8 @@ def _as_file(made: bytes, name: str) -> Iterator[Path]:
         yield path
 
 
-def _folder(sources: Path, name: str) -> Path:
+def folder_of_program(sources: Path, name: str) -> Path:
+    """Where the sources of a program lie; InputError where they do not."""
     for pattern in _FOLDERS:
         folder = sources / pattern.format(name)
         if folder.is_dir():
@@ -287,25 +330,3 @@ def _matched(
         own = list(instances.get(key, {}).values())
         at = taken[key] = taken.get(key, -1) + 1
         yield one, own[at] if at < len(own) else []
-
-
-def _comparison(
-    at: int, one: Observation, launches: Sequence[_LaunchMade], predictions: Sequence[Prediction]
-) -> Comparison:
-    """The mean of the launches' forecasts beside the median of the repeats."""
-
-    def mean(bounds: Sequence[float | None]) -> float | None:
-        held = [bound for bound in bounds if bound is not None]
-        return statistics.fmean(held) if len(held) == len(bounds) else None
-
-    predicted = mean([made.forecast.times_s[0] for made in launches])
-    assert predicted is not None
-    return Comparison(
-        one.kernel,
-        at,
-        f"{one.signature or one.kernel} {one.grid} {one.block}",
-        predicted,
-        one.time_s,
-        mean([p.low_s for p in predictions]),
-        mean([p.high_s for p in predictions]),
-    )

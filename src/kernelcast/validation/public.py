@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections import Counter
@@ -18,10 +19,11 @@ from kernelcast.execution.trace import Progress
 from kernelcast.models import default_model_name, load_model
 from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import model_label
-from kernelcast.validation.accuracy import Comparison, require_scipy
+from kernelcast.validation.accuracy import Comparison, nearest_rank, require_scipy
 from kernelcast.validation.kept_answers import kept_answer
 from kernelcast.validation.measured import Score
 from kernelcast.validation.public_launches import (
+    CountPair,
     DrawnLaunches,
     Folders,
     LaunchAnswer,
@@ -29,6 +31,31 @@ from kernelcast.validation.public_launches import (
     drawn_launches,
 )
 from kernelcast.validation.public_sets import PublicSet
+
+
+@dataclass(frozen=True)
+class CountAccuracy:
+    """One counter of a set, as expected and as read."""
+
+    metric: str
+    pairs: tuple[CountPair, ...]
+
+    @property
+    def errors(self) -> list[float]:
+        """|expected - counted| / counted of every launch; 0 where both are."""
+        return [
+            abs(p.expected / p.counted - 1) if p.counted else math.inf if p.expected else 0.0
+            for p in self.pairs
+        ]
+
+    @property
+    def median_error(self) -> float:
+        """The error that half of the launches do not exceed."""
+        return nearest_rank(self.errors, 0.5)
+
+    def share_within(self, error: float) -> float:
+        """The share of the launches whose counter is no further off."""
+        return sum(e <= error for e in self.errors) / len(self.pairs)
 
 
 @dataclass(frozen=True)
@@ -47,6 +74,7 @@ class SetAccuracy:
     regret: float | None
     missing: tuple[str, ...]
     aside: Mapping[str, int] = field(default_factory=dict)
+    counted: tuple[CountAccuracy, ...] = ()
 
 
 def accuracy_of_sets(
@@ -135,7 +163,7 @@ def _row(
 ) -> SetAccuracy:
     aside = dict(drawn.aside) | Counter(answer.aside for answer in answers if answer.aside)
     missing = (*drawn.missing, *(what for answer in answers for what in answer.missing))
-    comparisons = [a.compared[model] for a in answers if model in a.compared]
+    comparisons = [c for answer in answers for c in answer.compared.get(model, ())]
     tau, regret = _of_order(comparisons)
     return SetAccuracy(
         title=one.title,
@@ -146,7 +174,17 @@ def _row(
         regret=regret,
         missing=tuple(dict.fromkeys(missing)),
         aside=aside,
+        counted=_count_scores(answers),
     )
+
+
+def _count_scores(answers: Sequence[LaunchAnswer]) -> tuple[CountAccuracy, ...]:
+    """By counter, over all launches that have it."""
+    by_metric: dict[str, list[CountPair]] = {}
+    for answer in answers:
+        for pair in answer.counted:
+            by_metric.setdefault(pair.metric, []).append(pair)
+    return tuple(CountAccuracy(metric, tuple(own)) for metric, own in by_metric.items())
 
 
 def _of_order(comparisons: Sequence[Comparison]) -> tuple[float | None, float | None]:

@@ -20,16 +20,30 @@ from kernelcast.measuring.ground_truth_raw import Measured, read_ground_truth
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.run import Sampling
+from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.counted import case_of_source
+from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.ground_truth import timed_launch
 from kernelcast.validation.judging import TimedWorkload, judge
 from kernelcast.validation.measured import drawn_of, timed_observation
+from kernelcast.validation.programs import (
+    ProgramLimits,
+    ProgramRunner,
+    folder_of_program,
+    rows_by_program,
+)
 from kernelcast.validation.public_sets import PublicSet
 
 _OTHER_CODE = 1 / 8
 """Registers that differ by more than this share are those of other code."""
+_LAUNCHES = 8
+"""Of a program, after which it has told enough."""
+_BUDGET = 3_000_000
+"""Warp instructions of a block of a program."""
+_NO_WORKLOAD = "of kernels without a workload"
 _ONE_THREAD = Sampling(threads=1)
 """Launches are predicted side by side, each on one core."""
 
@@ -44,15 +58,27 @@ class Folders:
 
 
 @dataclass(frozen=True)
+class CountPair:
+    """One counter after a launch, as expected and as a profiler read it."""
+
+    metric: str
+    launch: str
+    expected: float
+    counted: float
+
+
+@dataclass(frozen=True)
 class LaunchAnswer:
-    """What is said of a launch: a comparison by every model's label, and why others are missing.
+    """What is said of one launch, or of those of one program: comparisons by every model's label,
+    counters, and why others are missing.
 
     `aside` is the rule by which it is not compared; empty where none applies.
     """
 
-    compared: Mapping[str, Comparison]
+    compared: Mapping[str, tuple[Comparison, ...]]
     missing: tuple[str, ...] = ()
     aside: str = ""
+    counted: tuple[CountPair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,14 +106,13 @@ class PublishedLaunch:
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
         timed = timed_observation(self.place, self.row, self.workload, self.kernel, self._build)
-        return _answer(timed, _machine_of(self.one), models, self.row.registers)
+        counters = self.row if self.one.counters else None
+        chip = _machine_of(self.one)
+        return _answer(timed, chip, models, self.row.registers, counters)
 
     @property
     def _build(self) -> Build:
-        sources = self.folders.sources
-        inner = (folder for folder in sorted(sources.iterdir()) if folder.is_dir())
-        folders = (sources, *inner, self.folders.workloads / "host")
-        return Build(CompileOptions(include_dirs=folders, nvrtc=self.one.nvrtc))
+        return _build_of(self.one, self.folders)
 
 
 @dataclass(frozen=True)
@@ -108,7 +133,79 @@ class KnownLaunch:
         return _answer(timed_launch(self.row, chip), chip, models, None)
 
 
-SetLaunch = PublishedLaunch | KnownLaunch
+@dataclass(frozen=True)
+class PublishedCounts:
+    """A kernel that a profiler counted, and the workload that launches it."""
+
+    one: PublicSet
+    row: Observation
+    workload: Path
+    folders: Folders
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All that the answer follows from."""
+        launch = PublishedLaunch(self.one, 0, self.row, self.workload, "", self.folders)
+        return launch.asked
+
+    def answer(self, models: Sequence[Model]) -> LaunchAnswer:
+        """What the profiler should have read."""
+        chip, build = _machine_of(self.one), _build_of(self.one, self.folders)
+        exact = replace(_ONE_THREAD, exact=True)
+        try:
+            case = case_of_source(self.workload, self.row.kernel, chip, build, exact)
+        except KernelcastError as error:
+            return LaunchAnswer({}, (f"{self.row.kernel}: {error}",))
+        return LaunchAnswer({}, counted=_counted(self.row, case))
+
+
+@dataclass(frozen=True)
+class PublishedProgram:
+    """A program whose launches were timed, which is run."""
+
+    one: PublicSet
+    name: str
+    rows: tuple[Observation, ...]
+    folders: Folders
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All that the answer follows from, but for the models; how far a program comes in its
+        seconds is the machine's."""
+        one = self.one
+        try:
+            folder = folder_of_program(self._sources, self.name)
+        except KernelcastError as error:
+            return str(error), one.gpu
+        texts = [(file.name, file.read_bytes()) for file in sorted(folder.rglob("*.*"))]
+        return one.gpu, one.settings, one.seconds, self.name, self.rows, texts
+
+    def answer(self, models: Sequence[Model]) -> LaunchAnswer:
+        """What every model predicts of its launches: one that cannot predict one of them, of
+        none."""
+        limits = ProgramLimits(_LAUNCHES, self.one.seconds)
+        sampling = replace(_ONE_THREAD, budget=_BUDGET)
+        chip, cache = _machine_of(self.one), Cache()
+        runner = ProgramRunner(self._sources, chip, models[0], limits, sampling, cache)
+        found, missing = runner.timed(self.name, self.rows)
+        compared: dict[str, tuple[Comparison, ...]] = {}
+        for model in models:
+            own = None if model is models[0] else model
+            try:
+                compared[model_label(model)] = tuple(
+                    one.comparison(at, own) for at, one in enumerate(found)
+                )
+            except KernelcastError as error:
+                missing.append(f"{self.name}: {error}")
+        counted = [pair for one in found for pair in _counted(one.row, one.predictions[0].case)]
+        return LaunchAnswer(compared, tuple(dict.fromkeys(missing)), "", tuple(counted))
+
+    @property
+    def _sources(self) -> Path:
+        return self.folders.sources / self.one.programs
+
+
+SetLaunch = PublishedLaunch | KnownLaunch | PublishedCounts | PublishedProgram
 
 
 @dataclass(frozen=True)
@@ -145,12 +242,16 @@ def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunche
 def _drawn_published(
     one: PublicSet, folders: Folders, found: Measurements, count: int
 ) -> DrawnLaunches:
+    if one.counters and not any(row.seconds for row in found.observations):
+        return _drawn_counted(one, folders, found, count)
     rows = [
         (at, row) for at, row in enumerate(found.observations) if row.seconds and _fits(one, row)
     ]
     aside = {"failed when it was measured": found.failed} if found.failed else {}
     if one.aside:
         return DrawnLaunches((), aside | {one.aside: len(rows)}, ())
+    if one.programs:
+        return _drawn_programs(one, folders, found, count, aside)
     runs = list(_runs(one, folders.workloads))
     least_s = one.longer_than_us * 1e-6
     long = [(at, row) for at, row in rows if row.time_s >= least_s]
@@ -167,11 +268,51 @@ def _drawn_published(
         launches += [
             PublishedLaunch(one, at, row, run.workload, run.kernel, folders) for at, row in drawn
         ]
-    if short := len(rows) - len(long):
-        aside[f"took less than {one.longer_than_us:g} us, the cost of a launch"] = short
+    aside |= _too_short(one, len(rows) - len(long))
     if other := len(rows) - used:
-        aside["of kernels without a workload"] = other
+        aside[_NO_WORKLOAD] = other
     return DrawnLaunches(launches, aside, tuple(missing))
+
+
+def _drawn_counted(
+    one: PublicSet, folders: Folders, found: Measurements, count: int
+) -> DrawnLaunches:
+    """Kernels that were counted and have a workload of their name."""
+    files = {
+        row.kernel: folders.workloads / one.folder / f"{row.kernel}.cu"
+        for row in found.observations
+    }
+    known = [row for row in found.observations if files[row.kernel].is_file()]
+    left = len(found.observations) - len(known)
+    return DrawnLaunches(
+        [PublishedCounts(one, row, files[row.kernel], folders) for row in drawn_of(known, count)],
+        {_NO_WORKLOAD: left} if left else {},
+        (),
+    )
+
+
+def _drawn_programs(
+    one: PublicSet, folders: Folders, found: Measurements, count: int, aside: Mapping[str, int]
+) -> DrawnLaunches:
+    """Whole programs, spread over the times of their first launches."""
+    try:
+        programs = rows_by_program(found.observations, one.longer_than_us * 1e-6, one.data)
+    except KernelcastError as error:
+        return DrawnLaunches((), aside, (str(error),))
+    firsts = [(at, rows[0]) for at, rows in enumerate(programs.values())]
+    chosen = {at for at, _ in spread_of(firsts, count)}
+    launches = [
+        PublishedProgram(one, name, tuple(rows), folders)
+        for at, (name, rows) in enumerate(programs.items())
+        if at in chosen
+    ]
+    short = len(found.observations) - sum(map(len, programs.values()))
+    return DrawnLaunches(launches, {**aside, **_too_short(one, short)}, ())
+
+
+def _too_short(one: PublicSet, rows: int) -> Mapping[str, int]:
+    text = f"took less than {one.longer_than_us:g} us, the cost of a launch"
+    return {text: rows} if rows else {}
 
 
 def _merged(files: Sequence[Measurements]) -> Measurements:
@@ -235,8 +376,19 @@ def _fits(one: PublicSet, row: Observation) -> bool:
     return all(row.parameters.get(name) == value for name, value in one.where.items())
 
 
+def _build_of(one: PublicSet, folders: Folders) -> Build:
+    """How the kernels of a set are compiled: with all folders of sources."""
+    inner = (folder for folder in sorted(folders.sources.iterdir()) if folder.is_dir())
+    every = (folders.sources, *inner, folders.workloads / "host")
+    return Build(CompileOptions(include_dirs=every, nvrtc=one.nvrtc))
+
+
 def _answer(
-    timed: TimedWorkload, chip: Machine, models: Sequence[Model], registers: int | None
+    timed: TimedWorkload,
+    chip: Machine,
+    models: Sequence[Model],
+    registers: int | None,
+    counters: Observation | None = None,
 ) -> LaunchAnswer:
     executed: list[Case] = []
     try:
@@ -253,6 +405,14 @@ def _answer(
         own = [known for case in executed if (known := case.kernel.resources.registers)]
         if own and all(abs(known - registers) > _OTHER_CODE * registers for known in own):
             return LaunchAnswer({}, (), "other code: registers differ by more than an eighth")
-    labels = map(model_label, models)
-    found = {label: judged.compared[label][0] for label in labels if judged.compared[label]}
-    return LaunchAnswer(found, judged.missing)
+    counted = _counted(counters, executed[0]) if counters and len(executed) == 1 else ()
+    found = {label: tuple(own) for label, own in judged.compared.items() if own}
+    return LaunchAnswer(found, judged.missing, "", counted)
+
+
+def _counted(row: Observation, case: Case) -> tuple[CountPair, ...]:
+    return tuple(
+        CountPair(score.metric, one.launch, one.expected.value, one.counted)
+        for score in counter_scores([(row, case)])
+        for one in score.counted
+    )

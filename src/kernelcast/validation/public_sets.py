@@ -14,13 +14,16 @@ from kernelcast.errors import InputError, NotFoundError
 class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One set: files of measurements and the workloads that its kernels are.
 
-    `ground_truth` is a file of the kernels with known results, beside the list of sets. Else `data`
-    is a file, wherever it lies in the folder of the data, or a pattern of several that are one set.
-    Rows count that have the parameters that `where` says. The workload is `workload`, one for every
-    kernel of the file that `kernels` translates to the name in the code, or every source in
-    `folder` that is named as a kernel, but those `without`. `settings` replace numbers of the
-    machine, `nvrtc` names the compiler, and what took less than `longer_than_us` is set aside, as
-    is all of a set with `aside`, which says why.
+    `data` is a file, wherever it lies in the folder of the data, or a pattern of several that are
+    one set; `ground_truth` one of the kernels with known results, beside the list of sets. Rows
+    count that have the parameters that `where` says. What took less than `longer_than_us` is set
+    aside, as is all of a set with `aside`, which says why.
+
+    The workload is `workload`, one for every kernel of the file that `kernels` translates to the
+    name in the code, or every source in `folder` that is named as a kernel, but those `without`;
+    or whole programs, in the folder `programs` below that of the sources, are compiled and run for
+    at most `seconds` each. With `counters`, what a profiler counted is compared, beside the times
+    where there are some. `settings` replace numbers of the machine, `nvrtc` names the compiler.
     """
 
     title: str
@@ -35,6 +38,9 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nvrtc: str | None = None
     longer_than_us: float = 0.0
     ground_truth: str = ""
+    programs: str = ""
+    seconds: float = 12.0
+    counters: bool = False
     aside: str = ""
 
 

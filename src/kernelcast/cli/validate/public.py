@@ -100,7 +100,7 @@ def command(
     missing = list(
         dict.fromkeys(f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing)
     )
-    if all(row.score is None for row in rows):
+    if not any(row.score or row.counted for row in rows):
         raise nothing_compared(str(file), missing)
     for line in missing:
         output.remark(line)

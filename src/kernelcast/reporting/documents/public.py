@@ -20,7 +20,18 @@ from kernelcast.validation.public import SetAccuracy
 
 _WORSE = 1.1
 _NOTHING = 0.005
+_NEAR = 0.05
 _MOVED = 5
+
+
+class CountRow(Struct, frozen=True):
+    """A counter of a profiler beside what was expected: the median of |expected - counted| /
+    counted, null where nothing was counted of what was expected, and the share within 5 %."""
+
+    metric: str
+    launches: Natural
+    median_error: NotNegative | None
+    within_5_percent: NotNegative
 
 
 class AccuracyRow(Struct, frozen=True):
@@ -42,6 +53,7 @@ class AccuracyRow(Struct, frozen=True):
     aside: dict[str, Natural]
     compared: list[MeasuredLaunch]
     worst: list[MeasuredLaunch]
+    counted: list[CountRow] = []
 
 
 class AccuracyTotal(Struct, frozen=True):
@@ -222,4 +234,13 @@ def _row(row: SetAccuracy) -> AccuracyRow:
         aside=dict(row.aside),
         compared=[measured_launch(c) for c in score.comparisons] if score else [],
         worst=[measured_launch(c) for c in score.worst] if score else [],
+        counted=[
+            CountRow(
+                one.metric,
+                len(one.pairs),
+                one.median_error if math.isfinite(one.median_error) else None,
+                one.share_within(_NEAR),
+            )
+            for one in row.counted
+        ],
     )

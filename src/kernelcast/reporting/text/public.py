@@ -25,6 +25,8 @@ _CHANGES_HEAD = (
     "| against before | GPU | model | launches of both | median was | is | 90 % was | is | |"
 )
 
+_COUNTED_HEAD = "| counted | GPU | counter | launches | median error | within 5 % |"
+
 _MODEL_HEAD = "| model "
 
 
@@ -35,6 +37,8 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
     table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
     parts = [table]
+    if counted := _counted(document.sets):
+        parts.append(counted)
     if aside := _aside(document.sets):
         parts.append(aside)
     if document.changes:
@@ -42,6 +46,21 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     if document.intervals:
         parts.append(_intervals(document.intervals))
     return "\n\n".join(parts)
+
+
+def _counted(rows: Sequence[AccuracyRow]) -> str:
+    """What profilers counted, once for all models; empty where nothing was."""
+    lines = dict.fromkeys(
+        f"| {row.title} | {row.gpu} | `{one.metric}` | {one.launches} "
+        f"| {_percent(one.median_error)} | {percent(one.within_5_percent)} |"
+        for row in rows
+        for one in row.counted
+    )
+    head = [
+        "| counted | GPU | counter | launches | median error | within 5 % |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    return "\n".join([*head, *lines]) if lines else ""
 
 
 def _aside(rows: Sequence[AccuracyRow]) -> str:
