@@ -180,6 +180,18 @@ def test_functions_may_call_themselves_and_processes_share_no_memory(ended, buil
     assert done.said == "kernelcast: cudaIpcGetMemHandle is not supported by the virtual device\n"
 
 
+def test_kernels_and_variables_of_libraries_are_used_by_handle(ended, built, tmp_path):
+    done = ended(*A100, built("library"), tmp_path / "no such file")
+    assert done.printed == "cudaErrorFileNotFound cudaErrorSymbolNotFound 7 12, cudaSuccess\n"
+    assert done.profile["kernels"][0]["kernel"] == "bump"
+
+
+def test_memory_is_mapped_to_reserved_addresses(ended, built):
+    built("vector_add")  # skips where the libraries cannot be made
+    done = ended(*A100, sys.executable, PROGRAMS / "mapped.py")
+    assert done.printed == "7 7, more than there is: 2, elsewhere: 801\n"
+
+
 def test_memory_comes_from_pools(ended, built):
     assert ended(*A100, built("pools")).printed == "1048576 12288 cudaSuccess\n"
 

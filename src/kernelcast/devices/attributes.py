@@ -37,6 +37,7 @@ _OF_EVERY_CHIP = {
     89: 1,  # managed memory while kernels run
     95: 1,  # cooperative launches
     99: 1,  # host memory can be registered
+    102: 1,  # memory is mapped to reserved addresses
     115: 1,  # memory pools
 }
 _OF_MACHINE = {

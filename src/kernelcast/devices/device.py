@@ -48,7 +48,7 @@ Reply = tuple[Code, bytes]
 _Say = Callable[[str], None]
 
 _DONE: Reply = Code.SUCCESS, b""
-_DEVICE_MEMORY, _HOST_MEMORY = 0, 1
+_DEVICE_MEMORY, _HOST_MEMORY, _RESERVED = 0, 1, 4
 _LAUNCH = struct.Struct("<II3I3IQQII")
 _TRANSFERS = tuple(CopyKind)
 
@@ -144,14 +144,15 @@ class VirtualGpu:
 
     def allocate(self, process: Process, size_bytes: int, kind: int) -> Reply:
         """Memory of the device, or of the host where kernels reach it."""
-        region = self.memory.allocate(size_bytes, process, counts=kind != _HOST_MEMORY)
+        counts = kind not in (_HOST_MEMORY, _RESERVED)
+        region = self.memory.allocate(size_bytes, process, counts=counts)
         self.record.most_bytes = max(self.record.most_bytes, self.memory.used_bytes)
         if region is None:
             return Code.MEMORY_ALLOCATION, b""
         self._repeats.disturbed()
-        if kind != _DEVICE_MEMORY:
+        if kind not in (_DEVICE_MEMORY, _RESERVED):
             self._host_reaches.add(region.address)
-        if self.written is not None and kind == _DEVICE_MEMORY:
+        if self.written is not None and kind in (_DEVICE_MEMORY, _RESERVED):
             self.written.begins_empty(region.address, size_bytes)
         return Code.SUCCESS, struct.pack("<Q", region.address)
 

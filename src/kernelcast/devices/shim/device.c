@@ -502,6 +502,21 @@ static uint64_t image_bytes(const void **image) {
   return strlen(*image);
 }
 
+void *kc_read_file(const char *name) {
+  FILE *file = fopen(name, "rb");
+  if (!file) return NULL;
+  fseek(file, 0, SEEK_END);
+  long size = ftell(file);
+  rewind(file);
+  char *held = size < 0 ? NULL : calloc(1, (size_t)size + 1);
+  if (held && fread(held, 1, (size_t)size, file) != (size_t)size) {
+    free(held);
+    held = NULL;
+  }
+  fclose(file);
+  return held;
+}
+
 int kc_load_module(const void *image, uint32_t *module) {
   if (!image) return KC_INVALID_VALUE;
   void *answer = NULL;

@@ -22,6 +22,7 @@ enum kc_error {
   KC_NO_DEVICE = 100,
   KC_INVALID_DEVICE = 101,
   KC_INVALID_CONTEXT = 201,
+  KC_FILE_NOT_FOUND = 301,
   KC_INVALID_HANDLE = 400,
   KC_NOT_FOUND = 500,
   KC_NOT_READY = 600,
@@ -29,7 +30,8 @@ enum kc_error {
   KC_UNKNOWN = 999,
 };
 
-enum kc_memory { KC_DEVICE_MEMORY, KC_HOST_MEMORY, KC_MANAGED_MEMORY, KC_VARIABLE };
+// Reserved addresses count as no memory of the device.
+enum kc_memory { KC_DEVICE_MEMORY, KC_HOST_MEMORY, KC_MANAGED_MEMORY, KC_VARIABLE, KC_RESERVED };
 
 enum kc_copy { KC_HOST_TO_HOST, KC_HOST_TO_DEVICE, KC_DEVICE_TO_HOST, KC_DEVICE_TO_DEVICE };
 
@@ -130,6 +132,8 @@ KC_API int kc_new_texture(uint64_t *handle, const kc_texture *texture);
 KC_API int kc_free_texture(uint64_t handle);
 
 
+// What a file holds, and a zero behind it; NULL where it cannot be read.
+KC_API void *kc_read_file(const char *name);
 KC_API int kc_load_module(const void *image, uint32_t *module);
 KC_API int kc_get_function(uint32_t module, const char *name, kc_function **function);
 KC_API int kc_get_variable(uint32_t module, const char *name, uint64_t *address, uint64_t *size);

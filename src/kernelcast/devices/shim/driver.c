@@ -76,6 +76,14 @@ KC_API error cuDeviceCanAccessPeer(int *can, int a, int b) {
   return *can = 0, KC_SUCCESS;
 }
 
+enum { PEER_ACCESS_UNSUPPORTED = 217 };
+
+KC_API error cuCtxEnablePeerAccess(context c, unsigned flags) {
+  return (void)c, (void)flags, PEER_ACCESS_UNSUPPORTED;
+}
+
+KC_API error cuCtxDisablePeerAccess(context c) { return (void)c, PEER_ACCESS_UNSUPPORTED; }
+
 // ---- contexts: there is one ----
 
 KC_API error cuDevicePrimaryCtxRetain(context *made, int device) {
@@ -321,6 +329,7 @@ COPY(DtoH)
 COPY(DtoD)
 
 #include "driver_arrays.h"
+#include "driver_mapping.h"
 
 #define SET(bits, type)                                                                    \
   KC_API error cuMemsetD##bits##Async(address p, type value, size_t n, stream s) {         \
@@ -362,15 +371,8 @@ KC_API error cuModuleLoadFatBinary(module **made, const void *image) {
 }
 
 KC_API error cuModuleLoad(module **made, const char *name) {
-  FILE *file = fopen(name, "rb");
-  if (!file) return 301;
-  fseek(file, 0, SEEK_END);
-  long size = ftell(file);
-  rewind(file);
-  char *image = calloc(1, (size_t)size + 1);
-  size_t got = fread(image, 1, (size_t)size, file);
-  fclose(file);
-  error status = got == (size_t)size ? cuModuleLoadData(made, image) : 301;
+  void *image = kc_read_file(name);
+  error status = image ? cuModuleLoadData(made, image) : KC_FILE_NOT_FOUND;
   free(image);
   return status;
 }
@@ -391,6 +393,12 @@ KC_API error cuLibraryLoadData(module **made, const void *image, int *options, v
                                unsigned count, int *others, void **other_values, unsigned n) {
   (void)options, (void)values, (void)count, (void)others, (void)other_values, (void)n;
   return cuModuleLoadData(made, image);
+}
+
+KC_API error cuLibraryLoadFromFile(module **made, const char *name, int *options, void **values,
+                                   unsigned count, int *others, void **other_values, unsigned n) {
+  (void)options, (void)values, (void)count, (void)others, (void)other_values, (void)n;
+  return cuModuleLoad(made, name);
 }
 
 KC_API error cuLibraryUnload(module *m) { return cuModuleUnload(m); }

@@ -16,9 +16,12 @@ ERROR(200, cudaErrorInvalidKernelImage, CUDA_ERROR_INVALID_IMAGE, "the code cann
 ERROR(201, cudaErrorDeviceUninitialized, CUDA_ERROR_INVALID_CONTEXT, "no context is there")
 ERROR(209, cudaErrorNoKernelImageForDevice, CUDA_ERROR_NO_BINARY_FOR_GPU,
       "the program has no code for this device")
+ERROR(217, cudaErrorPeerAccessUnsupported, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+      "there is one device")
 ERROR(218, cudaErrorInvalidPtx, CUDA_ERROR_INVALID_PTX, "the PTX cannot be assembled")
 ERROR(221, cudaErrorJitCompilerNotFound, CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
       "nothing is installed that assembles PTX")
+ERROR(301, cudaErrorFileNotFound, CUDA_ERROR_FILE_NOT_FOUND, "a file cannot be read")
 ERROR(400, cudaErrorInvalidResourceHandle, CUDA_ERROR_INVALID_HANDLE, "no such stream or event")
 ERROR(500, cudaErrorSymbolNotFound, CUDA_ERROR_NOT_FOUND, "no such name")
 ERROR(600, cudaErrorNotReady, CUDA_ERROR_NOT_READY, "not done yet")

@@ -300,6 +300,51 @@ KC_API error cudaLaunchKernelExC(const launch_configuration *c, const void *host
   return launched(host, c->grid, c->block, arguments, c->shared, c->stream, cooperative);
 }
 
+// ---- libraries: modules that the program loads by itself; their kernels are launched by handle ----
+
+KC_API error cudaLibraryLoadData(module **made, const void *image, int *options, void **values,
+                                 unsigned count, int *others, void **other_values, unsigned n) {
+  (void)options, (void)values, (void)count, (void)others, (void)other_values, (void)n;
+  module *m = calloc(1, sizeof *m);
+  m->image = image;
+  error status = started() ? last : loaded(m);
+  if (status) free(m);
+  else *made = m;
+  return answered(status);
+}
+
+KC_API error cudaLibraryLoadFromFile(module **made, const char *name, int *options, void **values,
+                                     unsigned count, int *others, void **other_values, unsigned n) {
+  void *image = kc_read_file(name);
+  if (!image) return answered(KC_FILE_NOT_FOUND);
+  error status =
+      cudaLibraryLoadData(made, image, options, values, count, others, other_values, n);
+  free(image);
+  return status;
+}
+
+// Kernels and variables of it may still be in use.
+KC_API error cudaLibraryUnload(module *m) { return (void)m, ended(KC_SUCCESS); }
+
+KC_API error cudaLibraryGetKernel(entry **kernel, module *m, const char *name) {
+  entry *made = calloc(1, sizeof *made);
+  *made = (entry){made, strdup(name), m, NULL};
+  error status = kc_get_function(m->id, name, &made->function);
+  if (status) return answered(status);
+  pthread_mutex_lock(&lock);
+  keep(0, made);
+  pthread_mutex_unlock(&lock);
+  return *kernel = made, KC_SUCCESS;
+}
+
+KC_API error cudaLibraryGetGlobal(void **address, size_t *bytes, module *m, const char *name) {
+  return answered(kc_get_variable(m->id, name, (uint64_t *)address, bytes));
+}
+
+KC_API error cudaLibraryGetManaged(void **address, size_t *bytes, module *m, const char *name) {
+  return cudaLibraryGetGlobal(address, bytes, m, name);
+}
+
 // ---- devices ----
 
 KC_API error cudaGetDeviceCount(int *count) {
