@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from kernelcast.ir import (
     Address,
@@ -35,7 +36,15 @@ def arrays_of_accesses(kernel: Kernel, pointers: Mapping[int, str]) -> Mapping[i
 
     `pointers` names the array of a pointer among the parameters, by its offset in their block.
     """
-    origins = _Origins(kernel, pointers)
+    return _arrays_of_accesses(kernel, tuple(sorted(pointers.items())))
+
+
+@lru_cache(maxsize=128)
+def _arrays_of_accesses(
+    kernel: Kernel, pointers: tuple[tuple[int, str], ...]
+) -> Mapping[int, frozenset[str]]:
+    """`arrays_of_accesses`, kept: a launch is executed several times, and so are its like."""
+    origins = _Origins(kernel, dict(pointers))
     at_start = {0: _KnownRegisters()}
     pending = {0}
     while pending:

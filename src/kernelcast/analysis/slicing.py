@@ -101,7 +101,7 @@ def needed_for_trace(
     return _needed(kernel, keeps_global, named, spaces)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _needed(
     kernel: Kernel,
     keeps_global: bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.cubin import Cubin
@@ -15,11 +15,23 @@ from kernelcast.toolchain.nvdisasm import disassemble
 
 _OLDEST = 70
 """The first architecture with instructions of 16 bytes, which hold their control codes."""
-_listed: dict[tuple[bytes, str, tuple[int, ...]], SassModule] = {}
-_LISTED_CUBINS = 2
+_LISTED_BYTES = 1 << 21
+"""Bytes of cubins whose code is kept as it was read, some ten times as many in memory."""
 _WHOLE_BYTES = 1 << 18
 """A cubin with more code is disassembled kernel by kernel: nvdisasm reads about 1 MB/s, and takes a
 third of a second to start."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The code of a cubin of `size_bytes`, and the kernels that were made of it."""
+
+    module: SassModule
+    size_bytes: int
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+
+
+_listed: dict[tuple[bytes, str, tuple[int, ...]], _Listed] = {}
 
 
 def machine_kernel(
@@ -36,7 +48,10 @@ def machine_kernel(
     `described` is the same kernel from another source, PTX for example, which knows the names and
     types of its parameters. Raises ToolError without a disassembler.
     """
-    kernel = linked_kernel(listed(data, cubin, mangled, name=name, cache=cache), cubin, mangled)
+    found = _read(data, cubin, mangled, name=name, cache=cache)
+    if mangled not in found.kernels:
+        found.kernels[mangled] = linked_kernel(found.module, cubin, mangled)
+    kernel = found.kernels[mangled]
     if described is None:
         return kernel
     return replace(
@@ -56,9 +71,14 @@ def listed(
 ) -> SassModule:
     """The code of a cubin, whose bytes are `data`, or of one kernel where that is much less.
 
-    The last few are kept by their content: kernels of one file are asked for one after the other.
     Raises ToolError without a disassembler, UnsupportedError where none reads the architecture.
     """
+    return _read(data, cubin, mangled, name=name, cache=cache).module
+
+
+def _read(data: bytes, cubin: Cubin, mangled: str, *, name: str, cache: Cache | None) -> _Listed:
+    """As `listed`. The last ones are kept by their content: kernels of one file are asked for one
+    after the other, and a launch search asks for the same one again and again."""
     if int("".join(filter(str.isdigit, cubin.architecture))) < _OLDEST:
         raise UnsupportedError(
             f"machine code for {cubin.architecture} is not read",
@@ -68,13 +88,14 @@ def listed(
     is_large = mangled and cubin.code_bytes > _WHOLE_BYTES
     functions = cubin.functions_of(mangled) if is_large else ()
     key = (data, name, functions)
-    module = _listed.get(key)
-    if module is None:
+    found = _listed.pop(key, None)
+    if found is None:
         listing = disassemble(data, cache, name=name, functions=functions)
-        module = _listed[key] = parse_sass(listing, f"listing of {name}")
-        while len(_listed) > _LISTED_CUBINS:
-            del _listed[next(iter(_listed))]
-    return module
+        found = _Listed(parse_sass(listing, f"listing of {name}"), len(data))
+    _listed[key] = found
+    while len(_listed) > 1 and sum(one.size_bytes for one in _listed.values()) > _LISTED_BYTES:
+        del _listed[next(iter(_listed))]
+    return found
 
 
 def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:

@@ -81,7 +81,7 @@ def run_engine(
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def lower(
     kernel: Kernel, needed: Needed | None = None, *, logs: bool = True, is_shared: bool = False
 ) -> LoweredKernel:
