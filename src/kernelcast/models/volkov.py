@@ -41,7 +41,7 @@ from kernelcast.models.terms.latency import (
     shares_of_waits,
     slowest_loads,
 )
-from kernelcast.models.terms.latency_hiding import MemoryContention, contended_throughput
+from kernelcast.models.terms.latency_hiding import MemoryContention, throughput_under_load
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.slowest_warp import WarpSpread, warp_spread
 from kernelcast.models.terms.throughput import Worksheet, worksheet
@@ -100,7 +100,7 @@ class Waves:
         if not self.latency.terms:
             return warps / max(self.latency.a, warps * self.cycles_per_warp)
         bound = 1 / self.cycles_per_warp
-        return float(contended_throughput(warps, self.latency.latency, bound))
+        return throughput_under_load(warps, self.latency, bound)
 
     @property
     def throughput_cycles(self) -> float:

@@ -14,8 +14,10 @@ Arguments may be arrays that broadcast against each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +54,15 @@ class MemoryContention:
         if not self.m:
             return self.a + wait
         return self.a + wait + self.m * (np.hypot(self.s, wait) - self.s)
+
+    def at(self, t: float) -> float:
+        """`latency` for a number."""
+        wait = self.d * t
+        for b, c in self.terms:
+            wait += b * t / (c - t) if t < c else math.inf
+        if not self.m or wait == math.inf:
+            return self.a + wait
+        return self.a + wait + self.m * (math.hypot(self.s, wait) - self.s)
 
     def _wait(self, t: Floats) -> Floats:
         total = self.d * t
@@ -106,6 +117,18 @@ def contended_throughput(
         # Too slow a guess: at it, the warps would turn over faster than that.
         slow = middle * latency(middle) < n
         low, high = np.where(slow, middle, low), np.where(slow, high, middle)
+    return high
+
+
+@lru_cache(maxsize=4096)
+def throughput_under_load(warps: float, latency: MemoryContention, bound: float) -> float:
+    """`contended_throughput` for numbers, without the cost of arrays."""
+    low, high = 0.0, bound
+    while low < (middle := (low + high) / 2) < high:
+        if middle * latency.at(middle) < warps:
+            low = middle
+        else:
+            high = middle
     return high
 
 
