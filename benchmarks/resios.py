@@ -10,24 +10,31 @@ import numpy as np
 
 from benchmarks.measured import Measured, median_seconds
 from kernelcast import api
-from kernelcast.exploration.advice import advise_launch
+from kernelcast.exploration.advice import LaunchSearch
+from kernelcast.exploration.candidates import proposed, why_fixed
+from kernelcast.forecasting.build import Build
+from kernelcast.frontends.workloads import Workload
 from kernelcast.models import load_model
+from kernelcast.profiling.run import ENOUGH
 from kernelcast.simulation.coarse import CoarseSm, CoarseTrace, simulate_coarsely
 from kernelcast.simulation.coarse_loop import COMPUTE, MEMORY
 
 ROOT = Path(__file__).parents[1]
-NESTS = ROOT / "tests" / "frontends" / "c" / "nests" / "algebra.c"
+NESTS = ROOT / "tests" / "frontends" / "c" / "nests"
 GPUS = ("h100-sxm", "a100-sxm-80gb", "rtx-4090")
 SIZES = {"n": 256, "m": 256, "k": 64, "ni": 256, "nj": 256, "nk": 64, "nl": 64}
+SIZES |= {"steps": 1, "width": 256, "height": 256}
 FUNCTIONS = {
-    "gemm": ("ni", "nj", "nk"),
-    "gemm_linear": ("n", "m", "k"),
-    "two_mm": ("ni", "nj", "nk", "nl"),
-    "atax": ("m", "n"),
-    "bicg": ("m", "n"),
-    "mvt": ("n",),
-    "syrk": ("n", "m"),
-    "gesummv": ("n",),
+    "gemm": ("algebra.c", "ni", "nj", "nk"),
+    "gemm_linear": ("algebra.c", "n", "m", "k"),
+    "two_mm": ("algebra.c", "ni", "nj", "nk", "nl"),
+    "atax": ("algebra.c", "m", "n"),
+    "bicg": ("algebra.c", "m", "n"),
+    "mvt": ("algebra.c", "n"),
+    "syrk": ("algebra.c", "n", "m"),
+    "gesummv": ("algebra.c", "n"),
+    "jacobi_2d": ("stencils.c", "steps", "n"),
+    "convolution_2d": ("stencils.c", "width", "height"),
 }
 OPERATIONS, WARPS, BLOCKS = 100, 8, 64
 
@@ -39,7 +46,14 @@ def measure() -> Iterator[Measured]:
     seconds = median_seconds(forecast_nests, 3)
     name = f"{len(FUNCTIONS)} functions of C loops on {len(GPUS)} GPUs, resios"
     yield Measured(name, seconds, "s", 5.0, True)
-    yield Measured("launch search of saxpy.cu, volkov", searched(), "candidates/s", 200.0)
+    saxpy = api.workload(ROOT / "examples" / "saxpy.cu")
+    yield Measured("launch search of saxpy.cu, volkov", ranked(saxpy), "candidates/s", 200.0)
+    gemm = api.workload(
+        NESTS / "algebra.c", function="gemm", sizes={"ni": 512, "nj": 512, "nk": 64}
+    )
+    yield Measured("launch search of gemm, three kinds of warps", ranked(gemm), "candidates/s")
+    seconds = median_seconds(lambda: api.advise(saxpy, GPUS[0], model="volkov"), 3)
+    yield Measured("advice for saxpy.cu, the search included", seconds, "s")
 
 
 def simulate() -> None:
@@ -53,17 +67,19 @@ def simulate() -> None:
 
 def forecast_nests() -> None:
     machines = [api.machine(name) for name in GPUS]
-    for function, names in FUNCTIONS.items():
+    for function, (file, *names) in FUNCTIONS.items():
         sizes = {name: SIZES[name] for name in names}
-        work = api.workload(NESTS, function=function, sizes=sizes)
+        work = api.workload(NESTS / file, function=function, sizes=sizes)
         for case in api.cases(work, machines):
             api.predict(case, model="resios")
 
 
-def searched() -> float:
-    """Candidates that are tried in a second, the comparison of results included."""
-    work = api.workload(ROOT / "examples" / "saxpy.cu")
-    machine, model = api.machine(GPUS[0]), load_model("volkov")
+def ranked(work: Workload) -> float:
+    """Candidates for the last launch that are ranked in a second, once it is executed itself."""
+    search = LaunchSearch(work, api.machine(GPUS[0]), load_model("volkov"), Build(), ENOUGH)
+    case = search.case(work.launches[-1])
+    search.model.predict(case)
+    candidates = proposed(case, None, why_fixed(case))
     start = time.perf_counter()
-    found = advise_launch(work, work.launches[0], machine, model)
-    return len(found.candidates) / (time.perf_counter() - start)
+    search.ranked(case, candidates)
+    return len(candidates) / (time.perf_counter() - start)

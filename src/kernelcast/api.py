@@ -463,9 +463,9 @@ def advise(
 ) -> tuple[Advised, ...]:
     """Which blocks and which registers make the launches of a workload faster, one for each.
 
-    Every candidate is executed and forecast by `model`; what is advised the default model finds
-    faster, too, and it leaves the same in memory. Raises as `cases` and `predict` do, where a
-    launch itself cannot be forecast.
+    Every candidate is forecast by `model`, the fastest are executed; what is advised the default
+    model finds faster, too, and it leaves the same in memory. Raises as `cases` and `predict` do,
+    where a launch itself cannot be forecast.
     """
     # What a plain forecast does without.
     from kernelcast.exploration.advice import advise_launch

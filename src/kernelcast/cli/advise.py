@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Advise on block sizes, registers and code for the launches of FILE, by predicted time.
 
-    Blocks of other sizes and shapes, and caps on registers, are each executed and forecast. One is
-    advised if the default model, too, finds it faster and it leaves the same in memory. Padding,
+    Blocks of other sizes and shapes, and caps on registers, are forecast, the fastest executed. One
+    is advised if the default model, too, finds it faster and it leaves the same in memory. Padding,
     layout and tiles in shared memory are advised by what the timing simulation gains from them.
     """
     from pathlib import Path

@@ -1,40 +1,49 @@
 """Which launch of a kernel is fastest: block sizes and shapes, and caps on registers, by a model.
 
-Every candidate is executed and forecast like the launch itself. A block may change along the axes
-whose extent the kernel asks for; the grid follows, so that there are as many threads. The three
-strategies of Resios 2011, section 5.2.1, are a candidate like others. Caps on registers are those
-at which another block fits an SM; the source is compiled anew with them, as `__launch_bounds__`
-would have it.
+Blocks of the same warps do the same work, wherever they share nothing but caches: of those one is
+executed, and the others follow from it, what the caches hold taken to be the same. The fastest are
+executed themselves before anything is said of them, as is every candidate where the model plays
+the launch itself or a block shares memory. For a cap on registers the source is compiled anew, as
+`__launch_bounds__` would have it.
 
-A candidate is advised if the model that searched and the default model both say that it is faster,
-and it leaves the same in memory as the launch did. Else the launch is left as it is. Changes of the
-code are `code_advice`'s.
+Of those that are executed the one is advised that the default model finds to be the fastest, if
+both models say that it is faster than the launch, and it leaves the same in memory. Else the launch
+is left as it is. Changes of the code are `code_advice`'s.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import partial
 
-from kernelcast.analysis.block_size import axes_of_block_size
 from kernelcast.analysis.intensity import arithmetic_intensity
 from kernelcast.errors import CompileError, KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
+from kernelcast.exploration.candidates import (
+    Candidate,
+    CodeVerdict,
+    blocks_share_memory,
+    proposed,
+    same_warps,
+    why_fixed,
+)
 from kernelcast.exploration.code_advice import CodeChange, code_changes
+from kernelcast.exploration.sweep import TimeModel
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.frontends.workloads import Workload
-from kernelcast.ir import Dim3, Launch, OpClass, Space
-from kernelcast.ir.sizes import WARP_LANES
+from kernelcast.ir import Launch, OpClass, Space
 from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
 from kernelcast.models import load_model
-from kernelcast.models.terms.base import Case, Model, Prediction
+from kernelcast.models.auto import Auto
+from kernelcast.models.teg import Teg
+from kernelcast.models.terms.base import Bottleneck, Case, Model, Prediction
 from kernelcast.models.terms.launch_size import LaunchSize, launch_size
 from kernelcast.profiling.run import ENOUGH, Sampling
 
@@ -44,41 +53,7 @@ as blocks are drawn and warps come in another order."""
 
 _MOST_COMPARED = 4e9
 """Thread instructions that a launch may have for its results to be compared: some seconds."""
-_MOST_TRIED = 4
-_WIDTHS = (32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
-_EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-_LEAST_WIDTH, _LEAST_SHAPE = 8, 64
-_CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
-
-
-class CodeVerdict(StrEnum):
-    """What became of the results of a candidate."""
-
-    SAME = "leaves the same in memory"
-    OTHER = "leaves something else in memory"
-    UNKNOWN = "too large to compare what it leaves in memory"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A launch that might be faster.
-
-    `cap` are the registers that a thread may have, None for the compiler's own choice. `by` says
-    who proposes it, where that is a rule. `refused` is why there is no prediction.
-    """
-
-    grid: Dim3
-    block: Dim3
-    cap: int | None = None
-    by: str = ""
-    prediction: Prediction | None = None
-    refused: str = ""
-    verdict: CodeVerdict | None = None
-
-    @property
-    def time_s(self) -> float:
-        """As predicted, infinite where it is refused."""
-        return math.inf if self.prediction is None else self.prediction.time_s
+_FINALISTS, _MOST_EXECUTED = 4, 8
 
 
 @dataclass(frozen=True)
@@ -112,8 +87,8 @@ class LaunchAdvice:
 
 
 @dataclass(frozen=True)
-class _Advisor:
-    """A launch by itself, and how it is built and judged."""
+class LaunchSearch:
+    """A launch by itself, and how others like it are built and judged."""
 
     work: Workload
     machine: Machine
@@ -131,16 +106,49 @@ class _Advisor:
         (found,) = cases_of_workload(work, [self.machine], build=build, sampling=self.sampling)
         return found
 
-    def tried(self, candidate: Candidate, launch: Launch) -> Candidate:
-        """The candidate with its prediction, or why there is none."""
-        changed = replace(launch, grid=candidate.grid, block=candidate.block)
+    def ranked(
+        self, case: Case, candidates: Sequence[Candidate], progress: Progress | None = None
+    ) -> list[Candidate]:
+        """The candidates with their times, the fastest first.
+
+        One of each kind of warp is executed, beside the launch's own `case`; all are where the
+        model plays a launch or blocks share memory.
+        """
+        executes_all = isinstance(self.model, (Teg, Auto)) or blocks_share_memory(case)
+        known = [] if executes_all else [case]
+        tried = []
+        for done, one in enumerate(candidates, 1):
+            alike = [c for c in known if one.cap is None and same_warps(c.launch.block, one.block)]
+            if alike:
+                make = partial(alike[0].in_blocks, one.grid, one.block)
+            else:
+                make = partial(self.case, one.of(case.launch), one.cap)
+            tried.append(found := self._timed(one, make))
+            if found.case is not None and found.is_executed and known and one.cap is None:
+                known.append(found.case)
+            if progress:
+                progress(done / len(candidates))
+        return sorted(tried, key=_time)
+
+    def executed(self, candidate: Candidate, launch: Launch) -> Candidate:
+        """The candidate executed and forecast like the launch, or why there is no prediction."""
+        return self._timed(candidate, lambda: self.case(candidate.of(launch), candidate.cap))
+
+    def _timed(self, candidate: Candidate, make: Callable[[], Case]) -> Candidate:
         try:
-            prediction = self.model.predict(self.case(changed, candidate.cap))
+            case = make()
+            time_s, bottleneck = self._time(case)
         except (LaunchError, CompileError, UnsupportedError) as error:
-            return replace(candidate, refused=str(error))
+            return replace(candidate, refused=str(error), time_s=math.inf, case=None)
         except KernelcastError as error:
-            return replace(candidate, refused=f"goes wrong: {error}")
-        return replace(candidate, prediction=prediction)
+            return replace(candidate, refused=f"goes wrong: {error}", time_s=math.inf, case=None)
+        return replace(candidate, case=case, time_s=time_s, bottleneck=bottleneck)
+
+    def _time(self, case: Case) -> tuple[float, Bottleneck]:
+        if isinstance(self.model, TimeModel):
+            return self.model.predict_time(case)
+        said = self.model.predict(case)
+        return said.time_s, said.bottleneck
 
 
 def advise_launch(
@@ -157,22 +165,24 @@ def advise_launch(
 
     Raises as `cases_of_workload` and the model do, where the launch itself cannot be forecast.
     """
-    advisor = _Advisor(work, machine, model, build or Build(), sampling)
-    case = advisor.case(launch)
+    search = LaunchSearch(work, machine, model, build or Build(), sampling)
+    case = search.case(launch)
     current = model.predict(case)
-    rules = _three_strategies(case)
-    fixed = _why_fixed(case)
-    proposed = list(dict.fromkeys((*_blocks(case, rules, fixed), *_caps(case))))
-    tried = []
-    for done, candidate in enumerate(proposed, 1):
-        tried.append(advisor.tried(candidate, launch))
-        if progress:
-            progress(done / len(proposed))
-    ranked = sorted(tried, key=lambda c: c.time_s)
-    candidates, best, confirmed = _chosen(advisor, launch, current, ranked)
+    rules, fixed = _three_strategies(case), why_fixed(case)
+    ranked = search.ranked(case, proposed(case, rules, fixed), progress)
+    ranked = _with_finalists(search, launch, current, ranked)
+    candidates, best, confirmed = _chosen(search, current, ranked)
     candidates.sort(key=lambda c: (c.verdict is CodeVerdict.OTHER, c.time_s))
     changes = code_changes(case)
     return LaunchAdvice(current, tuple(candidates), best, confirmed, rules, fixed, changes)
+
+
+def _time(candidate: Candidate) -> float:
+    return candidate.time_s
+
+
+def _is_faster(after_s: float, before_s: float) -> bool:
+    return after_s <= (1 - LEAST_GAIN) * before_s
 
 
 def _three_strategies(case: Case) -> LaunchSize | None:
@@ -197,122 +207,68 @@ def _three_strategies(case: Case) -> LaunchSize | None:
         return None
 
 
-def _why_fixed(case: Case) -> str:
-    """Why the block cannot be another one, empty where it can."""
-    if case.launch.smem_bytes:
-        return "its dynamic shared memory may depend on the size of a block"
-    if not axes_of_block_size(case.kernel):
-        return "the kernel does not ask how large its blocks are"
-    return ""
-
-
-def _blocks(case: Case, rules: LaunchSize | None, fixed: str) -> Iterator[Candidate]:
-    """Blocks of other extents along the axes that the kernel asks for."""
-    if fixed:
-        return
-    launch = case.launch
-    most = case.kernel.resources.max_threads_per_block or int(
-        case.machine.number("occupancy.threads_per_block", "advice")
-    )
-    free = [axis for axis in axes_of_block_size(case.kernel) if launch.grid[axis] > 1] or [0]
-    is_flat = launch.threads == launch.grid[0] * launch.block[0]
-    rows = _flat(launch) if is_flat else _shapes(launch, free)
-    blocks = [block for block in rows if WARP_LANES <= math.prod(block) <= most]
-    named: dict[Dim3, str] = {}
-    if rules is not None:
-        x, y = rules.block(1 if is_flat else 2)
-        proposed = (x, y, launch.block[2])
-        kept = (axis in free or proposed[axis] == launch.block[axis] for axis in range(3))
-        if math.prod(proposed) <= most and all(kept):
-            named[proposed] = "three strategies"
-            blocks.append(proposed)
-    for block in dict.fromkeys(blocks):
-        if block != launch.block:
-            yield Candidate(_grid(launch, block), block, by=named.get(block, ""))
-
-
-def _flat(launch: Launch) -> Iterator[Dim3]:
-    _, y, z = launch.block
-    return ((width, y, z) for width in _WIDTHS)
-
-
-def _shapes(launch: Launch, free: Sequence[int]) -> Iterator[Dim3]:
-    """Powers of two along the first two axes that may change."""
-    x, y, z = launch.block
-    for width in _EXTENTS if 0 in free else (x,):
-        for height in _EXTENTS if 1 in free else (y,):
-            is_wide = width >= _LEAST_WIDTH or 0 not in free
-            if is_wide and _LEAST_SHAPE <= width * height * z <= _EXTENTS[-1]:
-                yield width, height, z
-
-
-def _grid(launch: Launch, block: Dim3) -> Dim3:
-    """As many threads along every axis, rounded up to whole blocks."""
-    x, y, z = (
-        -(-blocks * old // new)
-        for blocks, old, new in zip(launch.grid, launch.block, block, strict=True)
-    )
-    return x, y, z
-
-
-def _caps(case: Case) -> Iterator[Candidate]:
-    """Caps on registers with which more blocks fit an SM."""
-    registers, launch = case.kernel.resources.registers, case.launch
-    if registers is None or "registers" not in case.occupancy.co_limiters:
-        return
-    slack = next(s for s in case.occupancy.slacks if s.resource == "registers per thread")
-    if slack.for_one_more is None:
-        return
-    for cap in _CAPS:
-        if cap <= slack.for_one_more:
-            yield Candidate(launch.grid, launch.block, cap)
+def _with_finalists(
+    search: LaunchSearch, launch: Launch, current: Prediction, ranked: Sequence[Candidate]
+) -> list[Candidate]:
+    """The ranking, in which the fastest were executed; they may stand elsewhere then."""
+    found = list(ranked)
+    for _ in range(_MOST_EXECUTED):
+        head = [c for c in found[:_FINALISTS] if _is_faster(c.time_s, current.time_s)]
+        estimated = [c for c in head if not c.is_executed]
+        if not estimated:
+            break
+        found[found.index(estimated[0])] = search.executed(estimated[0], launch)
+        found.sort(key=_time)
+    return found
 
 
 def _chosen(
-    advisor: _Advisor, launch: Launch, current: Prediction, ranked: Sequence[Candidate]
+    search: LaunchSearch, current: Prediction, ranked: Sequence[Candidate]
 ) -> tuple[list[Candidate], Candidate | None, tuple[float, float] | None]:
-    """The fastest candidate that holds what it promises."""
+    """Of the fastest the one that the default model likes best and that computes the same."""
     candidates = list(ranked)
+    finalists = [
+        (place, one.case)
+        for place, one in enumerate(candidates[:_FINALISTS])
+        if one.case is not None and one.is_executed and _is_faster(one.time_s, current.time_s)
+    ]
+    if not finalists:
+        return candidates, None, None
     judge = load_model("auto")
-    before: float | None = None
-    for place, candidate in enumerate(candidates[:_MOST_TRIED]):
-        if candidate.time_s > (1 - LEAST_GAIN) * current.time_s:
+    before = judge.predict(current.case).time_s
+    judged = sorted(((judge.predict(case).time_s, place) for place, case in finalists))
+    cases = dict(finalists)
+    for after, place in judged:
+        if not _is_faster(after, before):
             break
-        assert candidate.prediction is not None
-        case = candidate.prediction.case
-        verdict = _compared(advisor, current.case, case)
-        candidates[place] = checked = replace(candidate, verdict=verdict)
-        if verdict is CodeVerdict.OTHER:
-            continue
-        if before is None:
-            before = judge.predict(current.case).time_s
-        after = judge.predict(case).time_s
-        if after <= (1 - LEAST_GAIN) * before:
+        verdict = _compared(search, current.case, cases[place])
+        candidates[place] = checked = replace(candidates[place], verdict=verdict)
+        if verdict is not CodeVerdict.OTHER:
             return candidates, checked, (before, after)
     return candidates, None, None
 
 
-def _compared(advisor: _Advisor, current: Case, other: Case) -> CodeVerdict:
+def _compared(search: LaunchSearch, current: Case, other: Case) -> CodeVerdict:
     """Execute both launches whole, and look at the arrays that they leave."""
     if max(c.profile.total.thread for c in (current, other)) > _MOST_COMPARED:
         return CodeVerdict.UNKNOWN
     try:
-        images = [_left_in_memory(advisor, case) for case in (current, other)]
+        images = [_left_in_memory(search, case) for case in (current, other)]
     except KernelcastError:
         return CodeVerdict.OTHER
     return CodeVerdict.SAME if images[0] == images[1] else CodeVerdict.OTHER
 
 
-def _left_in_memory(advisor: _Advisor, case: Case) -> dict[str, bytes]:
-    memory = Memory.build(case.kernel, case.launch, base_dir=advisor.work.base_dir)
+def _left_in_memory(search: LaunchSearch, case: Case) -> dict[str, bytes]:
+    memory = Memory.build(case.kernel, case.launch, base_dir=search.work.base_dir)
     run = Run(
         case.kernel,
         case.launch,
         memory,
         all_blocks(case.launch.blocks),
-        budget=advisor.sampling.budget,
-        threads=1 if OpClass.ATOMIC in case.profile.counts else advisor.sampling.threads,
-        cache=advisor.build.cache,
+        budget=search.sampling.budget,
+        threads=1 if OpClass.ATOMIC in case.profile.counts else search.sampling.threads,
+        cache=search.build.cache,
     )
     run.execute()
     return memory.image()

@@ -48,7 +48,7 @@ class _ArrayModel(Protocol):
 
 
 @runtime_checkable
-class _TimeModel(Protocol):
+class TimeModel(Protocol):
     """A model that gives a time faster than all that it can say of it."""
 
     def predict_time(self, case: Case) -> tuple[float, Bottleneck]:
@@ -151,7 +151,7 @@ class DesignSweep:
     def _one(self, row: SweepRow, configuration: int) -> tuple[float, str, str]:
         case = self._case_at(row, configuration)
         try:
-            if isinstance(row.model, _TimeModel):
+            if isinstance(row.model, TimeModel):
                 time_s, bottleneck = row.model.predict_time(case)
             else:
                 found = row.model.predict(case)

@@ -27,7 +27,7 @@ from kernelcast.hierarchy.traffic import (
     simulated_traffic,
     simulation_limits,
 )
-from kernelcast.ir import CacheState, Kernel, Launch
+from kernelcast.ir import CacheState, Dim3, Kernel, Launch
 from kernelcast.machines.kept import KeptResults
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
@@ -80,7 +80,8 @@ class Case:
     the launches before it in its workload, in order. Where `sized_from` is there, and caches start
     empty, only those of its capacities are simulated; others follow from stack distances. `run`
     makes the launch ready to be followed once more, for models that do so themselves; None where it
-    was executed elsewhere, and not all of it is known.
+    was executed elsewhere, and not all of it is known. Where `like` is there, nothing was executed:
+    it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's.
     """
 
     kernel: Kernel
@@ -93,6 +94,7 @@ class Case:
     earlier: tuple[Case, ...] = field(default=(), repr=False)
     sized_from: Machine | None = field(default=None, repr=False)
     run: Callable[[], Replay] | None = field(default=None, repr=False, compare=False)
+    like: Case | None = field(default=None, repr=False)
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
@@ -125,6 +127,12 @@ class Case:
         object.__setattr__(moved, "kept", self.kept)
         return moved
 
+    def in_blocks(self, grid: Dim3, block: Dim3) -> Case:
+        """The same warps in other blocks, which nothing executes: see `like`."""
+        launch = replace(self.launch, grid=grid, block=block)
+        profile = replace(self.profile, launch=launch)
+        return replace(self, launch=launch, profile=profile, run=None, like=self.like or self)
+
 
 def kept(
     compute: Callable[Concatenate[Case, _Further], _OfCase],
@@ -149,8 +157,14 @@ def _occupancy(case: Case) -> Occupancy:
     return occupancy_of_launch(case.machine, case.kernel.resources, case.launch)
 
 
+_LIKE = "what caches hold is that of the same warps in other blocks"
+
+
 @kept
 def _traffic(case: Case) -> Traffic:
+    if case.like is not None:
+        found = case.like.on(case.machine).traffic
+        return replace(found, assumptions=(*found.assumptions, _LIKE))
     counts = case.cache_counts
     if counts is not None:
         return simulated_traffic(case.profile, counts)
@@ -163,6 +177,10 @@ def _traffic(case: Case) -> Traffic:
 
 @kept
 def _cache_counts(case: Case) -> CacheCounts:
+    if case.like is not None:
+        found = case.like.on(case.machine).cache_counts
+        assert found is not None
+        return found
     limits = simulation_limits(case.profile, case.machine)
     if case.sized_from is not None and case.caches is CacheState.COLD:
         noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))

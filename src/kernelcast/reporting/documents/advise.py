@@ -10,7 +10,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kernelcast.analysis.remedies import RemedyKind
-from kernelcast.exploration.advice import LEAST_GAIN, Candidate, LaunchAdvice
+from kernelcast.exploration.advice import LEAST_GAIN, LaunchAdvice
+from kernelcast.exploration.candidates import Candidate
 from kernelcast.exploration.code_advice import CodeChange
 from kernelcast.ir import Dim3
 from kernelcast.models.terms.base import Bottleneck
@@ -34,7 +35,8 @@ class CandidatePart(Struct, frozen=True):
     `registers` is the cap on those of a thread, null for the compiler's own choice; `by` the rule
     that proposes it. `gain` is the share of the launch's time that it saves. `time_s` and what
     follows from it are null where it was `refused`. `results` says whether it leaves the same in
-    memory, null where nobody looked.
+    memory, null where nobody looked. Where it was not `executed`, its time follows from a launch of
+    the same warps in other blocks.
     """
 
     grid: Extents
@@ -47,6 +49,7 @@ class CandidatePart(Struct, frozen=True):
     warps_per_sm: Natural | None
     refused: str
     results: str | None
+    executed: bool
 
 
 class StrategiesPart(Struct, frozen=True):
@@ -147,19 +150,19 @@ def advice_result(found: LaunchAdvice) -> AdviceResult:
 
 
 def _candidate(candidate: Candidate, before_s: float) -> CandidatePart:
-    predicted = candidate.prediction
-    held = None if predicted is None else predicted.case.occupancy.warps_per_sm
+    case = candidate.case
     return CandidatePart(
         grid=list(candidate.grid),
         block=list(candidate.block),
         registers=candidate.cap,
         by=candidate.by,
         time_s=candidate.time_s if math.isfinite(candidate.time_s) else None,
-        gain=None if predicted is None else 1 - predicted.time_s / before_s,
-        bottleneck=None if predicted is None else predicted.bottleneck,
-        warps_per_sm=held,
+        gain=None if case is None else 1 - candidate.time_s / before_s,
+        bottleneck=candidate.bottleneck,
+        warps_per_sm=None if case is None else case.occupancy.warps_per_sm,
         refused=candidate.refused,
         results=None if candidate.verdict is None else str(candidate.verdict),
+        executed=candidate.is_executed,
     )
 
 
@@ -171,7 +174,7 @@ def _change(found: LaunchAdvice) -> str:
     if best.cap is None:
         return f"launch blocks of {_extents(best.block)} in a grid of {_extents(best.grid)}"
     threads = launch.threads_per_block
-    blocks = best.prediction.case.occupancy.blocks_per_sm if best.prediction else 1
+    blocks = best.case.occupancy.blocks_per_sm if best.case else 1
     return (
         f"compile with --maxrregcount={best.cap}, or declare the kernel "
         f"__launch_bounds__({threads}, {blocks})"

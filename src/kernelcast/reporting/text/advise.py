@@ -17,6 +17,7 @@ from kernelcast.reporting.figures import percent, seconds
 from kernelcast.reporting.layout import bullets, columns, indented, section, spaced
 
 _LEFT = ("block", "grid", "bound by", "")
+_ESTIMATED = "~ was not executed: its time follows from a launch of the same warps in other blocks."
 
 
 def render(document: AdviseDocument, *, brief: bool) -> RenderableType:
@@ -38,6 +39,7 @@ def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableTy
             if result.code_changes
             else None,
             indented(_table(result)),
+            None if all(c.executed for c in result.candidates) else Text(_ESTIMATED),
             section("The three strategies of Resios 2011", _strategies(result))
             if result.strategies
             else None,
@@ -86,7 +88,7 @@ def _table(result: AdviceResult) -> RenderableType:
             _extents(c.block),
             _extents(c.grid),
             "" if c.registers is None else f"at most {c.registers}",
-            seconds(c.time_s),
+            f"{'' if c.executed else '~'}{seconds(c.time_s)}",
             f"{100 * c.gain:+.1f} %",
             str(c.warps_per_sm),
             str(c.bottleneck),
