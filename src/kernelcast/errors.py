@@ -16,6 +16,7 @@ KernelcastError
     AssertionFailedError  a thread asserted what does not hold
     BudgetError         the kernel ran past its budget of instructions
     DeadlockError       threads wait at barriers that can never complete
+  TimeLimitError        executing a launch takes longer than it may
 """
 
 from __future__ import annotations
@@ -158,6 +159,10 @@ class AssertionFailedError(ExecutionError):
 
 class BudgetError(ExecutionError):
     """The kernel ran past its budget of instructions."""
+
+
+class TimeLimitError(KernelcastError):
+    """Executing a launch takes longer than it may."""
 
 
 class DeadlockError(ExecutionError):

@@ -83,6 +83,17 @@ def test_a_sample_of_more_blocks_than_there_are_is_all_of_them(run, tmp_path):
     assert "all 16 blocks" in outcome.out
 
 
+@pytest.mark.parametrize("extent", [("--exact",), ("--sample", "4000"), ()])
+def test_a_time_limit_ends_what_would_take_longer(run, tmp_path, extent):
+    file = source(tmp_path, SAXPY)
+    large = ("--grid", "65536", "--block", "256", "--arg", "n=1<<24", "--arg", "a=2", *ARRAYS)
+    outcome = run("predict", file, *large, *extent, "--time-limit", "1e-6")
+    assert outcome.status == 2
+    assert "blocks takes about" in outcome.err
+    assert "more than the limit of 1e-06 s; execute fewer with --sample" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("given", "missing"),
     [

@@ -436,6 +436,7 @@ class SamplingFlags:
     sample: int | None
     budget: int | None
     threads: int | None = None
+    time_limit: float | None = None
 
     def sampling(self) -> Sampling:
         """The same for the library; InputError where it asks for two things at once."""
@@ -443,13 +444,23 @@ class SamplingFlags:
 
         if self.exact and self.sample is not None:
             raise InputError("all blocks and a sample of them", where="--exact --sample")
-        return Sampling(self.exact, self.sample, self.budget, self.threads)
+        return Sampling(self.exact, self.sample, self.budget, self.threads, self.time_limit)
 
 
 sampling_options = gathered(
     "sampling",
     SamplingFlags,
-    click.option("--exact", is_flag=True, help="Execute every block of the grid."),
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Execute every block of the grid; where that takes long, how long is told.",
+    ),
+    click.option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Give up where executing a launch is going to take longer.",
+    ),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="BLOCKS", help="Execute this many blocks."
     ),
@@ -466,7 +477,7 @@ sampling_options = gathered(
         help="Execute on N threads of the CPU; by default on all cores.",
     ),
 )
-"""`--exact --sample --budget --threads`, as `sampling: SamplingFlags`."""
+"""`--exact --time-limit --sample --budget --threads`, as `sampling: SamplingFlags`."""
 
 
 @dataclass(frozen=True, slots=True)

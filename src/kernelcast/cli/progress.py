@@ -50,6 +50,40 @@ class _Lines:
             print(f"{self._label}: {share:.0%} after {minutes:.0f} min", file=sys.stderr)
 
 
+_LONG_S = 20.0
+"""What takes longer is told."""
+
+
+def telling(
+    progress: Callable[[float], None] | None,
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Callable[[float], None]:
+    """The same progress; it tells once how long all blocks will take, and what to do about it."""
+    from kernelcast.profiling.time_limit import duration
+
+    started, last, is_told = clock(), 0.0, False
+
+    def told(share: float) -> None:
+        nonlocal started, last, is_told
+        now = clock()
+        if share < last:  # the next execution
+            started = now
+        last = share
+        if not is_told and share > 0 and now - started > _DELAY_S:
+            expected = (now - started) / share
+            is_told = expected > _LONG_S
+            if is_told:
+                tell(
+                    f"executing all blocks takes about {duration(expected)}; --sample BLOCKS "
+                    "executes some, --time-limit SECONDS gives up where it takes longer"
+                )
+        if progress is not None:
+            progress(share)
+
+    return told
+
+
 class _Bar:
     """A bar that appears when the work has taken longer than `_DELAY_S`."""
 

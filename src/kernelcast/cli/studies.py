@@ -41,7 +41,7 @@ def study(
     A trace holds its launches: options that say how to compile or execute one are refused.
     """
     from kernelcast import api
-    from kernelcast.cli.progress import progress_bar
+    from kernelcast.cli.progress import progress_bar, telling
     from kernelcast.ir import CacheState
     from kernelcast.traces.recognise import is_trace
 
@@ -62,7 +62,7 @@ def study(
             machines,
             build=source.build(),
             sampling=sampling.sampling(),
-            progress=progress,
+            progress=telling(progress, output.remark) if sampling.exact else progress,
             caches=caches,
         )
 

@@ -37,6 +37,7 @@ from kernelcast.profiling.rules import AccessRules
 from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
 from kernelcast.profiling.stream_run import streams_of_run
 from kernelcast.profiling.streams import AccessStreams
+from kernelcast.profiling.time_limit import limited
 from kernelcast.toolchain.cache import Cache
 
 _Runs = list[tuple[Kernel, Launch]]
@@ -322,9 +323,10 @@ def _streams(
         threads=sampling.threads,
         cache=cache,
     )
+    until = limited(progress, sampling.time_limit, launch.blocks)
     try:
         return streams_of_run(
-            run, max(waves), exact=sampling.exact, launches=launches, progress=progress
+            run, max(waves), exact=sampling.exact, launches=launches, progress=until
         ), ""
     except UnsupportedError as error:
         return None, error.what

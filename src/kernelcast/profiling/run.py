@@ -16,6 +16,7 @@ from kernelcast.ir import Kernel, Launch
 from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
+from kernelcast.profiling.time_limit import limited
 from kernelcast.toolchain.cache import Cache
 
 if TYPE_CHECKING:
@@ -38,14 +39,16 @@ _PILOT_BYTES = 64 << 20
 class Sampling:
     """How much of a grid is executed: all of it, `blocks` blocks, or what seems enough.
 
-    `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it;
-    None leaves it to the executor.
+    `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it,
+    and `time_limit` the seconds for which a launch is; None leaves it to the executor, and to the
+    launch.
     """
 
     exact: bool = False
     blocks: int | None = None
     budget: int | None = None
     threads: int | None = None
+    time_limit: float | None = None
 
 
 ENOUGH = Sampling()
@@ -80,6 +83,8 @@ def profile_launch(
         instructions than the budget.
     UnsupportedError
         If the kernel holds an instruction that cannot be executed.
+    TimeLimitError
+        If it takes longer than it may.
     """
     total = launch.blocks
     needed = needed_for_trace(kernel, keeps_global=keeps_memory, pointers=memory.pointers(kernel))
@@ -97,12 +102,14 @@ def profile_launch(
     first = random_blocks(total, known or _PILOT_BLOCKS)
     sample = _SampleConsumer(kernel, launch, memory, rules)
     builder = sample.choose(known) if known else None
-    done = run.over(first).execute(builder or sample, progress=progress if known else None)
+    until = limited(progress if known else None, sampling.time_limit, len(first))
+    done = run.over(first).execute(builder or sample, progress=until)
     seconds = done.seconds
     builder = sample.builder or sample.choose(affordable_blocks(done))
     rest = these_blocks(total, sorted({*sample.blocks} - {*first}))
     if len(rest):
-        done = run.over(rest).execute(builder, progress=progress)
+        until = limited(progress, sampling.time_limit, len(rest))
+        done = run.over(rest).execute(builder, progress=until)
         seconds += done.seconds
     profile = builder.finish(executor=done.executor, seconds=seconds)
     if total <= FEWEST_BLOCKS:
