@@ -13,45 +13,16 @@ from kernelcast.cli.options import (
     model_options,
     output_options,
 )
-
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+from kernelcast.cli.set_options import SetsFlags, sets_options
 
 
 @click.command("public")
-@click.argument("file", metavar="SETS.toml", type=click.Path(path_type=Path))
-@click.option(
-    "--data",
-    required=True,
-    metavar="DIR",
-    type=_FOLDER,
-    help="The folder that holds the published measurements.",
-)
-@click.option(
-    "--sources",
-    required=True,
-    metavar="DIR",
-    type=_FOLDER,
-    help="The folder that holds the sources of their kernels.",
-)
+@sets_options
 @click.option(
     "--baseline",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Compare with FILE, which an earlier run printed with --json.",
-)
-@click.option(
-    "--keep",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where launches that are done are kept, by all that they follow from: the same command "
-    "goes on where it was interrupted.  [default: in the cache]",
-)
-@click.option("--only", metavar="TEXT", multiple=True, help="Sets whose title or GPU has TEXT.")
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Predict N launches side by side; by default as many as there are cores.",
 )
 @model_options()
 @configurations_option
@@ -59,13 +30,8 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.pass_context
 def command(
     ctx: click.Context,
-    file: Path,
-    data: Path,
-    sources: Path,
+    sets: SetsFlags,
     baseline: Path | None,
-    keep: Path | None,
-    only: tuple[str, ...],
-    threads: int | None,
     models: ModelFlags,
     count: int,
     output: Output,
@@ -77,33 +43,14 @@ def command(
     --baseline, the exit status is 1 where the median error of a set has grown by more than a tenth,
     on the launches that both have.
     """
-    from kernelcast.cli.progress import progress_bar
     from kernelcast.reporting.documents.public import public_document, read_public
-    from kernelcast.toolchain.cache import default_directory
     from kernelcast.validation.judging import nothing_compared
-    from kernelcast.validation.public import accuracy_of_sets
-    from kernelcast.validation.public_launches import Folders
-    from kernelcast.validation.public_sets import read_sets, sets_called
 
-    sets = sets_called(read_sets(file), only, str(file))
     before = None if baseline is None else read_public(baseline)
-    with progress_bar("predicting", output.quiet) as progress:
-        rows = accuracy_of_sets(
-            sets,
-            Folders(file.parent, data, sources),
-            count,
-            models.models(),
-            keep=keep or default_directory() / "validation",
-            workers=threads,
-            progress=progress,
-        )
-    missing = list(
-        dict.fromkeys(f"{row.title}, {row.gpu}: {what}" for row in rows for what in row.missing)
-    )
+    rows = sets.predicted(count, models.models(), output)
+    missing = sets.missing(rows, output)
     if not any(row.score or row.counted for row in rows):
-        raise nothing_compared(str(file), missing)
-    for line in missing:
-        output.remark(line)
+        raise nothing_compared(str(sets.file), missing)
     document = public_document(rows, before)
     output.show(document)
     ctx.exit(int(any(change.is_worse for change in document.changes)))
