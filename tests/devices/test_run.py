@@ -180,6 +180,11 @@ def test_functions_may_call_themselves_and_processes_share_no_memory(ended, buil
     assert done.said == "kernelcast: cudaIpcGetMemHandle is not supported by the virtual device\n"
 
 
+def test_what_a_program_asked_for_last_is_counted(ended, built):
+    (moved,) = ended(*A100, built("copies")).profile["transfers"]
+    assert moved["count"] == 3000
+
+
 def test_kernels_and_variables_of_libraries_are_used_by_handle(ended, built, tmp_path):
     done = ended(*A100, built("library"), tmp_path / "no such file")
     assert done.printed == "cudaErrorFileNotFound cudaErrorSymbolNotFound 7 12, cudaSuccess\n"

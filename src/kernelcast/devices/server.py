@@ -85,14 +85,21 @@ class _Connection:
 
     def _check_open(self) -> None:
         """_GoneError where the process has ended while it waited for an answer."""
-        try:
-            is_open = bool(self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        except BlockingIOError:
-            is_open = True
-        except ConnectionError:
-            is_open = False
-        if not is_open:
+        if self._next_byte() == b"":
             raise _GoneError
+
+    def has_request(self) -> bool:
+        """Whether the process has asked for something that is not served yet."""
+        return bool(self._next_byte())
+
+    def _next_byte(self) -> bytes | None:
+        """What comes next: None where nothing has come yet, nothing where the process is gone."""
+        try:
+            return self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
 
     def greet(self) -> None:
         """Hand over the file of the memory."""
@@ -276,11 +283,21 @@ def _serve_until_end(
                     _accept(device, listening, selector)
                 elif isinstance(key.data, _Connection):
                     _serve(key.data, selector)
+        _serve_the_rest(selector)
     finally:
         os.close(ended)
         for key in list(selector.get_map().values()):
             if isinstance(key.data, _Connection):
                 _close(key.data, selector)
+
+
+def _serve_the_rest(selector: selectors.BaseSelector) -> None:
+    """Answer what processes asked for before the program ended."""
+    for key in list(selector.get_map().values()):
+        while key.fd in selector.get_map() and isinstance(key.data, _Connection):
+            if not key.data.has_request():
+                break
+            _serve(key.data, selector)
 
 
 def _accept(device: VirtualGpu, listening: socket.socket, selector: selectors.BaseSelector) -> None:
