@@ -114,3 +114,10 @@ def test_what_cannot_be_checked_is_one_line(checked, file, arguments, message):
     status, document, said = checked(*(a.format(file=file) for a in arguments))
     assert (status, document, said.count("\n")) == (2, {}, 1)
     assert message in said
+
+
+def test_a_source_without_launches_is_a_program_with_macros_too(checked, built):
+    built("vector_add")  # skips without the compilers
+    status, document, printed = checked("-D", "UNUSED", PROGRAMS / "vector_add.cu", 1000)
+    assert (status, document["misuses"]) == (0, [])
+    assert printed.startswith("cudaSuccess, 0 wrong\n")

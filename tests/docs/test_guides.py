@@ -2,13 +2,15 @@
 
 A fenced block `console` holds commands behind `$`, each followed by what it prints. A comment
 `<!-- file: NAME -->` above a block says that the commands find the block in a file of that name,
-and `<!-- needs: PACKAGE VERSION -->` of which version of an optional package the outputs are.
+`<!-- needs: PACKAGE VERSION -->` of which version of an optional package the outputs are, and
+`<!-- tool: NAME -->` that the commands need a tool.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -26,8 +28,15 @@ FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```\S*\n(.*?)^```$", re.MULTILINE
 NEEDS = re.compile(r"^<!-- needs: (\w+) ([\w.]+) -->$", re.MULTILINE)
 
 
+TOOL = re.compile(r"^<!-- tool: (\S+) -->$", re.MULTILINE)
+
+
 def skip_without_packages(guide: str) -> None:
-    """Where a package that a guide shows the output of is missing, or is of another version."""
+    """Where a package that a guide shows the output of is missing, or is of another version, or a
+    tool is missing."""
+    for tool in TOOL.findall(guide):
+        if shutil.which(tool) is None:
+            pytest.skip(f"the guide needs {tool}")
     for package, wanted in NEEDS.findall(guide):
         try:
             found = version(package)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +110,8 @@ def _workload(file: str, flags: LaunchFlags) -> Workload | None:
     try:
         return api.workload(file, flags)
     except NoLaunchError:
-        if is_source(file) and flags == NO_FLAGS:
+        # Macros are those of the program, too.
+        if is_source(file) and replace(flags, loops=NO_FLAGS.loops) == NO_FLAGS:
             return None
         raise
 
