@@ -37,7 +37,7 @@ from kernelcast.toolchain.nvcc import find_nvcc
 
 _GREATEST = 1 << 20
 _CORES = 2
-_PATIENCE = 10
+_PATIENCE = 5
 _BUILD_SECONDS = 300
 _FAILS = re.compile(
     r"^(?!kernelcast: ).*?(\bFAIL(ED|URE)?\b|\bfail(ed)?\b(?! as expected)|[Mm]ismatch)",
@@ -159,7 +159,7 @@ def ran(
             status = None
     text = log.read_text(errors="replace")
     said = [x for x in text.splitlines() if x.startswith(("kernelcast: ", "error: ", "internal "))]
-    if status in (None, -signal.SIGXCPU, -signal.SIGKILL):
+    if status in (None, -signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU):
         return f"time; {said[0]}"[:200] if said else "time"
     if status:
         return f"status {status}; {said[0] if said else text.strip()[-120:]}"[:300]
