@@ -14,6 +14,8 @@ from kernelcast.cli.options import Output, gathered
 if TYPE_CHECKING:
     from kernelcast.models.terms.base import Model
     from kernelcast.validation.public import SetAccuracy
+    from kernelcast.validation.public_launches import Folders
+    from kernelcast.validation.public_sets import PublicSet
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -29,22 +31,39 @@ class SetsFlags:
     only: tuple[str, ...]
     threads: int | None
 
+    def chosen(self) -> tuple[PublicSet, ...]:
+        """The sets that are asked for."""
+        from kernelcast.validation.public_sets import read_sets, sets_called
+
+        return sets_called(read_sets(self.file), self.only, str(self.file))
+
+    @property
+    def folders(self) -> Folders:
+        """Where workloads, measurements and sources lie."""
+        from kernelcast.validation.public_launches import Folders
+
+        return Folders(self.file.parent, self.data, self.sources)
+
+    @property
+    def kept(self) -> Path:
+        """Where launches that are done are kept."""
+        from kernelcast.toolchain.cache import default_directory
+
+        return self.keep or default_directory() / "validation"
+
     def predicted(self, count: int, models: Sequence[Model], output: Output) -> list[SetAccuracy]:
         """About `count` launches of every set, by every model."""
         from kernelcast.cli.progress import progress_bar
-        from kernelcast.toolchain.cache import default_directory
         from kernelcast.validation.public import accuracy_of_sets
-        from kernelcast.validation.public_launches import Folders
-        from kernelcast.validation.public_sets import read_sets, sets_called
 
-        sets = sets_called(read_sets(self.file), self.only, str(self.file))
+        sets = self.chosen()
         with progress_bar("predicting", output.quiet) as progress:
             return accuracy_of_sets(
                 sets,
-                Folders(self.file.parent, self.data, self.sources),
+                self.folders,
                 count,
                 models,
-                keep=self.keep or default_directory() / "validation",
+                keep=self.kept,
                 workers=self.threads,
                 progress=progress,
             )

@@ -97,7 +97,7 @@ def accuracy_of_sets(
     models = tuple(models) or (load_model(default_model_name()),)
     drawn = [drawn_launches(one, folders, count) for one in sets]
     asked = [launch for of_set in drawn for launch in of_set.launches]
-    answers = iter(_answers(asked, models, keep, workers or os.cpu_count() or 1, progress))
+    answers = iter(answers_of(asked, models, keep, workers or os.cpu_count() or 1, progress))
     rows: list[SetAccuracy] = []
     for one, of_set in zip(sets, drawn, strict=True):
         own = [next(answers) for _ in of_set.launches]
@@ -105,14 +105,14 @@ def accuracy_of_sets(
     return rows
 
 
-def _answers(
+def answers_of(
     launches: Sequence[SetLaunch],
     models: Sequence[Model],
     keep: Path | None,
     workers: int,
     progress: Progress | None,
 ) -> list[LaunchAnswer]:
-    """The answers in the order of the launches."""
+    """What is said of launches, in their order; as in `accuracy_of_sets`."""
     answer = partial(_kept_or_new, models=models, keep=keep)
     found: list[LaunchAnswer] = []
     if min(workers, len(launches)) < 2:
