@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kept import CACHE
 
-from kernelcast.analysis.spills import PRINTED_REGISTERS, SpillCode, spills_of_block
+from kernelcast.analysis.spills import (
+    PRINTED_REGISTERS,
+    LeastSpills,
+    SpillCode,
+    least_spills,
+    spills_of_block,
+)
 from kernelcast.errors import InputError
+from kernelcast.frontends.loading import load_bytes
 from kernelcast.ir import Instruction, OpClass, Register
+from kernelcast.reporting.documents.kernels import kernels_document
 
 
 def op(index: int, written: str, *read: str) -> Instruction:
@@ -100,3 +109,25 @@ def test_every_operand_is_in_a_register_when_it_is_read(body, registers):
 @given(blocks())
 def test_nothing_is_spilled_where_all_values_fit(body):
     assert spills_of_block(body, len(body) + 1).accesses == 0
+
+
+def test_what_a_kernel_spills_at_least_is_less_than_its_assembler_spills():
+    """96 numbers that are all alive, and 32 registers."""
+    loads = "\n".join(f"held[{k}] = x[(i + 37 * {k}) % n];" for k in range(96))
+    uses = "\n".join(f"sum += held[{k}] * held[{95 - k}];" for k in range(96))
+    source = f"""extern "C" __global__
+void __launch_bounds__(1024, 2) wide(int n, const float* x, float* y) {{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float held[96], sum = 0;
+    {loads}
+    {uses}
+    y[i] = sum;
+}}"""
+    module = load_bytes(source.encode(), name="wide.cu", cache=CACHE)
+    kernel = module.kernel("wide")
+    found = least_spills(kernel, 32)
+    assert kernel.resources.registers == found.registers == 32
+    assert 0 < 4 * max(found.stores, found.reloads) < kernel.resources.spilled_bytes
+    assert least_spills(kernel, 255) == LeastSpills(255, 0, 0)
+    (part,) = kernels_document([kernel]).kernels
+    assert part.least_spills is not None and part.least_spills.reloads == found.reloads

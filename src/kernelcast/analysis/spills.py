@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelcast.errors import InputError
-from kernelcast.ir import Instruction, Register
+from kernelcast.ir import Instruction, Kernel, Register
 
 PRINTED_REGISTERS = 64
 """k as Algorithm 6.4 begins."""
@@ -39,6 +39,29 @@ class SpillCode:
     def accesses(self) -> int:
         """Accesses to memory."""
         return len(self.stores) + len(self.reloads)
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSpills:
+    """Stores and reloads in the code of a kernel whose threads have so many `registers`."""
+
+    registers: int
+    stores: int
+    reloads: int
+
+
+def least_spills(kernel: Kernel, registers: int) -> LeastSpills:
+    """Algorithm 6.4 on every basic block, a value of any width in one register.
+
+    What is live from one block to the next is not counted. InputError as `spills_of_block`.
+    """
+    found = [
+        spills_of_block(kernel.instructions[block.start : block.end], registers)
+        for block in kernel.blocks
+    ]
+    return LeastSpills(
+        registers, sum(len(code.stores) for code in found), sum(len(code.reloads) for code in found)
+    )
 
 
 def spills_of_block(

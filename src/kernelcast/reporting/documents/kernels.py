@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kernelcast.analysis.spills import least_spills
 from kernelcast.execution.arguments import signature
 from kernelcast.ir import Kernel, Parameter
 from kernelcast.reporting.documents.base import Natural
@@ -23,8 +24,17 @@ class ParameterPart(Struct, frozen=True):
     pointee: str | None
 
 
+class LeastSpillsPart(Struct, frozen=True):
+    """Stores and reloads in the code by furthest next use, with the assembler's registers."""
+
+    registers: Natural
+    stores: Natural
+    reloads: Natural
+
+
 class KernelPart(Struct, frozen=True):
-    """A kernel; what nobody has said is null."""
+    """A kernel; what nobody has said is null. `least_spills` is there where registers were
+    spilled."""
 
     name: str
     symbol: str
@@ -36,6 +46,7 @@ class KernelPart(Struct, frozen=True):
     local_bytes: Natural
     constant_bytes: Natural
     spilled_bytes: Natural
+    least_spills: LeastSpillsPart | None
     max_threads_per_block: Natural | None
     resources_source: str
     parameters: list[ParameterPart]
@@ -77,12 +88,22 @@ def _kernel(kernel: Kernel, texts: dict[str, str]) -> KernelPart:
         local_bytes=held.local_bytes,
         constant_bytes=held.constant_bytes,
         spilled_bytes=held.spilled_bytes,
+        least_spills=_least_spills(kernel),
         max_threads_per_block=held.max_threads_per_block,
         resources_source=texts.setdefault(held.source, held.source),
         parameters=list(map(_parameter, kernel.parameters)),
         warnings=list(kernel.warnings),
         signature=texts.setdefault(described, described),
     )
+
+
+def _least_spills(kernel: Kernel) -> LeastSpillsPart | None:
+    registers = kernel.resources.registers
+    # Machine code has its registers already; what PTX names are values.
+    if kernel.isa != "ptx" or registers is None or not kernel.resources.spilled_bytes:
+        return None
+    found = least_spills(kernel, registers)
+    return LeastSpillsPart(found.registers, found.stores, found.reloads)
 
 
 def _parameter(p: Parameter) -> ParameterPart:

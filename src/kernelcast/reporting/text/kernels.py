@@ -64,6 +64,11 @@ def _resources(kernel: KernelPart) -> str:
     ):
         if value:
             parts.append(f"{grouped(value)} {words}")
+    if (least := kernel.least_spills) is not None:
+        parts.append(
+            f"by furthest next use within blocks {grouped(least.stores)} stores and "
+            f"{grouped(least.reloads)} reloads would do"
+        )
     if kernel.max_threads_per_block is not None:
         parts.append(f"at most {kernel.max_threads_per_block} threads per block")
     return ", ".join(parts) + (f" ({kernel.resources_source})" if kernel.resources_source else "")
