@@ -14,7 +14,9 @@ from kernelcast.errors import ToolError
 class Comparison:
     """One configuration of a kernel: what a model predicts and what a GPU took.
 
-    `low_s` and `high_s` are the model's interval, None where it gives none.
+    `low_s` and `high_s` are the model's interval, None where it gives none. `bottleneck` is what
+    the model says that binds, `measured_bottleneck` what counters say, both among those that
+    counters tell apart; empty where nobody knows.
     """
 
     kernel: str
@@ -24,6 +26,8 @@ class Comparison:
     measured_s: float
     low_s: float | None = None
     high_s: float | None = None
+    bottleneck: str = ""
+    measured_bottleneck: str = ""
 
     @property
     def ratio(self) -> float:
@@ -83,6 +87,14 @@ def coverage(comparisons: Comparisons) -> float | None:
     where there is no interval."""
     covered = [c.is_covered for c in comparisons if c.is_covered is not None]
     return sum(covered) / len(covered) if covered else None
+
+
+def agreement(comparisons: Comparisons) -> float | None:
+    """Of the launches whose bottleneck counters tell, the share for which the model names it; None
+    where none is known."""
+    known = [c for c in comparisons if c.measured_bottleneck and c.bottleneck]
+    same = sum(c.bottleneck == c.measured_bottleneck for c in known)
+    return same / len(known) if known else None
 
 
 def worst(comparisons: Comparisons, count: int) -> Comparisons:

@@ -26,6 +26,7 @@ from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.suite.registry import kernel_named
 from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.bottlenecks import resource_class
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ def _comparison(one: TimedWorkload, cases: Sequence[Case], model: Model) -> Comp
         one.measured_s,
         _sum((p.low_s, times) for p, times in said),
         _sum((p.high_s, times) for p, times in said),
+        resource_class(max(said, key=lambda two: two[0].time_s * two[1])[0].bottleneck),
     )
 
 

@@ -14,7 +14,8 @@ import msgspec
 from kernelcast.files import write_into
 
 _LongAnswer = TypeVar("_LongAnswer")
-_MADE = "__pycache__"
+_NOT_ASKED = {"__pycache__", "cli", "reporting", "adapters"}
+"""Folders that no answer follows from."""
 
 
 @cache
@@ -22,7 +23,7 @@ def _own_content() -> str:
     """A hash of this package: its code, its machine files, its kernels."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for file in sorted(f for f in folder.rglob("*") if f.is_file() and _MADE not in f.parts):
+    for file in sorted(f for f in folder.rglob("*") if f.is_file() and not _NOT_ASKED & {*f.parts}):
         digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

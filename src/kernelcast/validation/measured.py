@@ -67,6 +67,12 @@ class Score:
         return accuracy.coverage(self.comparisons)
 
     @property
+    def agreement(self) -> float | None:
+        """The share of the launches whose bottleneck the predictions name, of those where counters
+        tell."""
+        return accuracy.agreement(self.comparisons)
+
+    @property
     def ratio(self) -> float:
         """The geometric mean of predicted over measured time."""
         return accuracy.mean_ratio(self.comparisons)

@@ -30,6 +30,7 @@ from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
 from kernelcast.validation.accuracy import Comparison, require_scipy
+from kernelcast.validation.bottlenecks import resource_class
 from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.judging import nothing_compared
 from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
@@ -119,6 +120,7 @@ class ForecastRow:
             self.row.time_s,
             _mean([each.low_s for each in said]),
             _mean([each.high_s for each in said]),
+            resource_class(said[0].bottleneck),
         )
 
 

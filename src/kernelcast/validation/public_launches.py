@@ -24,6 +24,7 @@ from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison
+from kernelcast.validation.bottlenecks import measured_class
 from kernelcast.validation.counted import case_of_source
 from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.ground_truth import timed_launch
@@ -106,9 +107,7 @@ class PublishedLaunch:
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
         timed = timed_observation(self.place, self.row, self.workload, self.kernel, self._build)
-        counters = self.row if self.one.counters else None
-        chip = _machine_of(self.one)
-        return _answer(timed, chip, models, self.row.registers, counters)
+        return _answer(timed, _machine_of(self.one), models, self.row, self.one.counters)
 
     @property
     def _build(self) -> Build:
@@ -130,7 +129,7 @@ class KnownLaunch:
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
         chip = _machine_of(self.one)
-        return _answer(timed_launch(self.row, chip), chip, models, None)
+        return _answer(timed_launch(self.row, chip), chip, models)
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,10 @@ class PublishedProgram:
             own = None if model is models[0] else model
             try:
                 compared[model_label(model)] = tuple(
-                    one.comparison(at, own) for at, one in enumerate(found)
+                    replace(
+                        one.comparison(at, own), measured_bottleneck=measured_class(one.row, chip)
+                    )
+                    for at, one in enumerate(found)
                 )
             except KernelcastError as error:
                 missing.append(f"{self.name}: {error}")
@@ -387,8 +389,8 @@ def _answer(
     timed: TimedWorkload,
     chip: Machine,
     models: Sequence[Model],
-    registers: int | None,
-    counters: Observation | None = None,
+    row: Observation | None = None,
+    has_counters: bool = False,
 ) -> LaunchAnswer:
     executed: list[Case] = []
     try:
@@ -401,12 +403,18 @@ def _answer(
         )
     except KernelcastError as error:
         return LaunchAnswer({}, (f"{timed.kernel}: {error}",))
+    registers = row.registers if row else None
     if registers and executed:
         own = [known for case in executed if (known := case.kernel.resources.registers)]
         if own and all(abs(known - registers) > _OTHER_CODE * registers for known in own):
             return LaunchAnswer({}, (), "other code: registers differ by more than an eighth")
-    counted = _counted(counters, executed[0]) if counters and len(executed) == 1 else ()
-    found = {label: tuple(own) for label, own in judged.compared.items() if own}
+    counted = _counted(row, executed[0]) if row and has_counters and len(executed) == 1 else ()
+    bound_by = measured_class(row, chip) if row else ""
+    found = {
+        label: tuple(replace(c, measured_bottleneck=bound_by) for c in own)
+        for label, own in judged.compared.items()
+        if own
+    }
     return LaunchAnswer(found, judged.missing, "", counted)
 
 

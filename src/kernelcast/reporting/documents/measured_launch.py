@@ -10,7 +10,9 @@ from kernelcast.validation.accuracy import Comparison
 
 class MeasuredLaunch(Struct, frozen=True):
     """One launch; `place` is where the file has it, `ratio` predicted over measured time, `low_s`
-    and `high_s` the interval of the forecast, null where the model gives none."""
+    and `high_s` the interval of the forecast, null where the model gives none. `bottleneck` is what
+    the forecast says that binds, `measured_bottleneck` what counters say, empty where nobody
+    knows."""
 
     kernel: str
     place: Natural
@@ -20,6 +22,8 @@ class MeasuredLaunch(Struct, frozen=True):
     ratio: NotNegative
     low_s: NotNegative | None
     high_s: NotNegative | None
+    bottleneck: str = ""
+    measured_bottleneck: str = ""
 
 
 def measured_launch(c: Comparison) -> MeasuredLaunch:
@@ -33,4 +37,6 @@ def measured_launch(c: Comparison) -> MeasuredLaunch:
         c.ratio,
         c.low_s,
         c.high_s,
+        c.bottleneck,
+        c.measured_bottleneck,
     )

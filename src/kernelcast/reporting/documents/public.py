@@ -36,7 +36,9 @@ class CountRow(Struct, frozen=True):
 
 class AccuracyRow(Struct, frozen=True):
     """What the predictions of one set are worth, null where there are none; see `MeasuredModel`.
-    `aside` counts the rows that a rule leaves out, `missing` says what could not be predicted."""
+    `agreement` is the share of the launches whose bottleneck is named, of those where counters tell
+    it. `aside` counts the rows that a rule leaves out, `missing` says what could not be
+    predicted."""
 
     title: str
     gpu: str
@@ -54,6 +56,7 @@ class AccuracyRow(Struct, frozen=True):
     compared: list[MeasuredLaunch]
     worst: list[MeasuredLaunch]
     counted: list[CountRow] = []
+    agreement: NotNegative | None = None
 
 
 class AccuracyTotal(Struct, frozen=True):
@@ -243,4 +246,5 @@ def _row(row: SetAccuracy) -> AccuracyRow:
             )
             for one in row.counted
         ],
+        agreement=score.agreement if score else None,
     )

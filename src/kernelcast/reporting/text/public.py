@@ -14,7 +14,7 @@ from kernelcast.reporting.figures import digits, percent
 
 _HEAD = (
     "| kernels | GPU | launches | median error | mean | 90 % "
-    "| predicted / measured | tau | regret | covered |"
+    "| predicted / measured | tau | regret | covered | bottleneck |"
 )
 
 _INTERVALS_HEAD = (
@@ -35,7 +35,7 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     several = len({row.model for row in document.sets}) > 1
     lines = [_row(row, with_model=several) for row in document.sets if row.launches]
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
-    table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 8}", *lines])
+    table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 9}", *lines])
     parts = [table]
     if counted := _counted(document.sets):
         parts.append(counted)
@@ -109,6 +109,7 @@ def _row(row: AccuracyRow, *, with_model: bool) -> str:
         "-" if row.tau is None else f"{row.tau:.2f}",
         _percent(row.regret),
         _percent(row.coverage),
+        _percent(row.agreement),
     )
     return f"| {' | '.join(cells)} |"
 

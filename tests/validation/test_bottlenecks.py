@@ -1,0 +1,67 @@
+"""What bound a measured launch, and whether forecasts name it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelcast.machines.loader import load_machine
+from kernelcast.measurements.observation import Observation
+from kernelcast.models.terms.base import Bottleneck
+from kernelcast.validation.accuracy import Comparison, agreement
+from kernelcast.validation.bottlenecks import _SHARES, measured_class, resource_class
+
+CHIP = load_machine("rtx-3080")
+
+
+def profiled(**percent: float) -> Observation:
+    """A launch with every share of a peak, by the beginning of its counter's name."""
+    counters = {
+        name: next((p for part, p in percent.items() if name.startswith(part)), 5.0)
+        for name in _SHARES
+    }
+    return Observation("k", {}, (1e-3,), counters=counters)
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ({"dram__throughput": 85.0, "smsp__issue": 70.0}, "dram bandwidth"),
+        ({"smsp__pipe_fma": 61.0}, "fp32 pipe"),
+        ({"smsp__pipe_fma": 59.0, "dram__throughput": 50.0}, "latency"),
+        ({"l1tex__data_pipe": 90.0}, "shared-memory bandwidth"),
+        ({"smsp__inst_executed_pipe_lsu": 90.0}, "shared-memory bandwidth"),
+    ],
+)
+def test_the_busiest_resource_binds(shares: dict[str, float], expected: str) -> None:
+    assert measured_class(profiled(**shares), CHIP) == expected
+
+
+def test_bytes_alone_tell_of_launches_that_they_bind() -> None:
+    streamed = CHIP.number("dram.achieved_bandwidth", "a test")
+
+    def moved(share: float) -> Observation:
+        counters = {"dram__bytes.sum": share * streamed * 1e-3, "flop_count_sp": 1.0}
+        return Observation("k", {}, (1e-3,), counters=counters)
+
+    assert measured_class(moved(0.9), CHIP) == "dram bandwidth"
+    assert measured_class(moved(0.5), CHIP) == "", "something else binds, nobody knows what"
+    assert measured_class(Observation("k", {}, (1e-3,)), CHIP) == ""
+    peak = 2 * 128 * CHIP.number("sm.count", "") * CHIP.number("clock.sm", "")
+    flops = Observation("k", {}, (1e-3,), counters={"flop_count_sp": 0.8 * peak * 1e-3})
+    assert measured_class(flops, CHIP) == "fp32 pipe"
+
+
+def test_every_bottleneck_has_a_class_that_counters_tell() -> None:
+    told = {resource_class(b) for b in _SHARES.values()} | {"latency"}
+    assert {resource_class(b) for b in Bottleneck} == told
+    assert resource_class(Bottleneck.L1_BANDWIDTH) == resource_class(Bottleneck.SHARED_BANDWIDTH)
+    assert resource_class(Bottleneck.TAIL) == "latency"
+
+
+def test_agreement_is_of_launches_whose_bottleneck_is_known() -> None:
+    def compared(said: str, known: str) -> Comparison:
+        return Comparison("k", 0, "", 1.0, 1.0, None, None, said, known)
+
+    assert agreement([compared("latency", "")]) is None
+    pairs = [("latency", "latency"), ("fp32 pipe", "latency"), ("fp32 pipe", "")]
+    assert agreement([compared(*pair) for pair in pairs]) == 0.5
