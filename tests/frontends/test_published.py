@@ -224,3 +224,16 @@ def test_random_numbers_of_curand_are_installed(tmp_path: Path) -> None:
         "  x[threadIdx.x] = curand_uniform(&state);\n}\n"
     )
     assert load(file, cache=CACHE).kernel_names == ("k",)
+
+
+def test_cub_beside_code_that_asks_for_the_host_compiler(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "#ifdef __GNUC__\n#define ALIGNED __attribute__((aligned(16)))\n#endif\n"
+        "#include <cub/cub.cuh>\n"
+        "__global__ void k(int* x) {\n"
+        "  __shared__ typename cub::BlockReduce<int, 128>::TempStorage space;\n"
+        "  int sum = cub::BlockReduce<int, 128>(space).Sum(x[threadIdx.x]);\n"
+        "  if (threadIdx.x == 0) x[0] = sum;\n}\n"
+    )
+    assert load(file, cache=CACHE).kernel_names == ("k",)

@@ -115,7 +115,7 @@ class _Attempt:
         words = self.device.view.words
         std = self.options.std or ("c++20" if has_designators(words) else None)
         macros = []
-        if self.has_long_long or self.device.has_cccl or self.has_library:
+        if self._has_cccl:
             macros.append("KERNELCAST_CCCL")
         if "register" in self.device.code.names:  # without meaning since C++17
             macros.append("register=")
@@ -131,11 +131,18 @@ class _Attempt:
             cache=self.cache,
         )
 
+    @property
+    def _has_cccl(self) -> bool:
+        return self.has_long_long or self.device.has_cccl or self.has_library
+
     def _prelude(self) -> str:
         lines = [f"#include <{header}>\n" for header in self.device.types]
         version = cuda_version(self.architecture, self.options.nvrtc)
-        macros = (each.replace("=", " ") for each in host_macros(self.device.view, version))
-        lines += [f"#define {each}\n" for each in macros]
+        # With that macro, NVIDIA's core libraries take the compiler for a host's.
+        left_out = ("__GNUC__",) if self._has_cccl else ()
+        macros = host_macros(self.device.view, version)
+        kept = (each for each in macros if not each.startswith(left_out))
+        lines += [f"#define {each.replace('=', ' ')}\n" for each in kept]
         text = FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
         return "".join([text if "std" in self.device.code.names else PRELUDE, *lines])
 
