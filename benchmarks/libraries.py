@@ -61,19 +61,20 @@ def measure() -> Iterator[Measured]:
         yield Measured(label, median(seconds[1:]), "s", 2, True)
     if real := os.environ.get("KERNELCAST_LIBRARY"):
         yield from listed_alone(real)
+        yield from listed_alone(real, "--json")
 
 
-def listed_alone(library: str) -> Iterator[Measured]:
+def listed_alone(library: str, *options: str) -> Iterator[Measured]:
     """Time and peak memory of the command."""
     start = processor_seconds()
     done = subprocess.run(
-        [sys.executable, "-c", LIST, "kernels", library],
+        [sys.executable, "-c", LIST, "kernels", library, *options],
         check=True,
         text=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    name = Path(library).name
+    name = " ".join((Path(library).name, *options))
     yield Measured(f"kernels {name}", processor_seconds() - start, "s", 20, True)
     peak = next(line for line in done.stderr.splitlines() if line.startswith("VmHWM"))
     yield Measured(f"kernels {name}, peak memory", int(peak.split()[1]) / 1e3, "MB", 500, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import mmap
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from tests.frontends.fat_binaries import (
     lz4_block,
 )
 
+from kernelcast.cli.main import main
 from kernelcast.errors import InputError, KernelcastError, NotFoundError, ToolError
 from kernelcast.frontends import containers, fatbin, sass
 from kernelcast.frontends.cubin import read_cubin
@@ -33,6 +35,8 @@ from kernelcast.frontends.fatbin import (
 from kernelcast.frontends.loading import load_bytes
 from kernelcast.frontends.lz4 import CompressedDataError, decompress_block
 from kernelcast.frontends.sass import container_kernels, machine_code
+from kernelcast.reporting.documents.base import as_json
+from kernelcast.reporting.documents.kernels import kernels_document, library_json
 from kernelcast.toolchain.nvrtc import compile_cuda
 
 SOURCE = """
@@ -121,6 +125,15 @@ def test_kernels_are_listed_with_their_resources(library, cubins):
     (first, *_) = [k for k in kernels if (k.label, k.target) == ("first", "sm_90")]
     assert first.resources.registers == expected.registers
     assert {k.target for k in container_kernels(library, (9, 0))} == {"sm_90"}
+
+
+def test_a_librarys_json_is_that_of_its_document(library, capfdbinary):
+    document = kernels_document(container_kernels(library), is_library=True)
+    expected = json.dumps(as_json(document), indent=2) + "\n"
+    assert b"".join(library_json(container_kernels(library))).decode() == expected
+    assert json.loads(b"".join(library_json(())))["kernels"] == []
+    assert main(["kernels", str(library), "--json"]) == 0
+    assert capfdbinary.readouterr().out.decode() == expected
 
 
 def test_one_kernel_of_a_library_is_disassembled(library):

@@ -54,10 +54,13 @@ def command(
 def _show_container(file: str, gpus: GpuFlags | None, pattern: str, output: Output) -> None:
     from kernelcast.cli.progress import progress_bar
     from kernelcast.frontends.sass import container_kernels
-    from kernelcast.reporting.documents.kernels import kernels_document
+    from kernelcast.reporting.documents.kernels import kernels_document, library_json
 
     chip = gpus.machine().compute_capability if gpus else None
     with progress_bar(f"reading {Path(file).name}", output.quiet) as progress:
         found = container_kernels(file, chip, pattern=pattern, progress=progress)
+        if output.as_json and not output.page:
+            output.show_pieces(library_json(found))
+            return
         document = kernels_document(found, is_library=True)
     output.show(document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -516,6 +516,16 @@ class Output:
 
             text = render_for_output(text)
         click.echo(text)
+
+    def show_pieces(self, pieces: Iterable[bytes]) -> None:
+        """Write an answer that is too long for the memory, when all of it is there."""
+        import shutil
+        import tempfile
+
+        with tempfile.TemporaryFile() as whole:
+            whole.writelines(pieces)
+            whole.seek(0)
+            shutil.copyfileobj(whole, click.get_binary_stream("stdout"))
 
     def remark(self, text: str) -> None:
         """A warning or sign of progress, on standard error; silent with `--quiet`."""

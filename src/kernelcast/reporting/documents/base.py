@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +20,25 @@ def as_json(document: Struct) -> dict[str, Any]:
     """A document as `json.dumps` takes it: its fields as they are, null for what has no figure."""
     built: dict[str, Any] = _finite(msgspec.to_builtins(document, enc_hook=_plain))
     return built
+
+
+def json_pieces(document: Struct, field: str, items: Iterable[Struct]) -> Iterator[bytes]:
+    """The JSON text of a document whose list `field`, which is empty, holds `items`.
+
+    They are taken one after the other, so that no more than one of them need be there at a time.
+    """
+    empty = f'"{field}": []'.encode()
+    before, after = _indented(document).split(empty, 1)
+    yield before + empty[:-1]
+    separator = b"\n    "
+    for item in items:
+        yield separator + _indented(item).replace(b"\n", b"\n    ")
+        separator = b",\n    "
+    yield (b"" if separator.startswith(b"\n") else b"\n  ") + b"]" + after + b"\n"
+
+
+def _indented(value: Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2)
 
 
 def json_schema(document: type[Struct], name: str, title: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from kernelcast.analysis.spills import least_spills
 from kernelcast.execution.arguments import signature
 from kernelcast.ir import Kernel, Parameter
-from kernelcast.reporting.documents.base import Natural
+from kernelcast.reporting.documents.base import Natural, json_pieces
 
 
 class ParameterPart(Struct, frozen=True):
@@ -68,10 +68,19 @@ def kernels_document(
     kernels: Iterable[Kernel], *, is_library: bool = False, templates: Sequence[str] = ()
 ) -> KernelsDocument:
     """The document of the kernels of a file."""
+    parts = list(_kernels(kernels))
+    return KernelsDocument("kernelcast/kernels/1", parts, is_library, list(templates))
+
+
+def library_json(kernels: Iterable[Kernel]) -> Iterator[bytes]:
+    """The JSON text of the kernels of a library, which take much memory all together."""
+    return json_pieces(kernels_document((), is_library=True), "kernels", _kernels(kernels))
+
+
+def _kernels(kernels: Iterable[Kernel]) -> Iterator[KernelPart]:
     # Of a library's kernels, several architectures' have equal texts, which are long.
     texts: dict[str, str] = {}
-    parts = [_kernel(k, texts) for k in kernels]
-    return KernelsDocument("kernelcast/kernels/1", parts, is_library, list(templates))
+    return (_kernel(kernel, texts) for kernel in kernels)
 
 
 def _kernel(kernel: Kernel, texts: dict[str, str]) -> KernelPart:
