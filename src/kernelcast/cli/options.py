@@ -480,6 +480,9 @@ sampling_options = gathered(
 """`--exact --time-limit --sample --budget --threads`, as `sampling: SamplingFlags`."""
 
 
+_PIECE_BYTES = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where a command's answer goes: text or JSON to standard output, remarks to standard error."""
@@ -519,13 +522,13 @@ class Output:
 
     def show_pieces(self, pieces: Iterable[bytes]) -> None:
         """Write an answer that is too long for the memory, when all of it is there."""
-        import shutil
         import tempfile
 
         with tempfile.TemporaryFile() as whole:
             whole.writelines(pieces)
             whole.seek(0)
-            shutil.copyfileobj(whole, click.get_binary_stream("stdout"))
+            while piece := whole.read(_PIECE_BYTES):
+                click.echo(piece, nl=False)
 
     def remark(self, text: str) -> None:
         """A warning or sign of progress, on standard error; silent with `--quiet`."""
