@@ -237,3 +237,15 @@ def test_cub_beside_code_that_asks_for_the_host_compiler(tmp_path: Path) -> None
         "  if (threadIdx.x == 0) x[0] = sum;\n}\n"
     )
     assert load(file, cache=CACHE).kernel_names == ("k",)
+
+
+def test_a_launch_that_depends_on_another_and_words_of_gcc(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "struct S { __extension__ union { struct { int a; }; int b; }; };\n"
+        "__global__ void k(S* x) {\n  cudaGridDependencySynchronize();\n"
+        "  x->b = 1;\n  cudaTriggerProgrammaticLaunchCompletion();\n}\n"
+    )
+    kernel = load(file, cache=CACHE).kernel("k")
+    waits = [each.opcode for each in kernel.instructions if "griddepcontrol" in each.opcode]
+    assert len(waits) == 2

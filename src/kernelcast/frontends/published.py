@@ -35,7 +35,14 @@ from kernelcast.toolchain.nvrtc import (
     has_cccl,
     header_folders,
 )
-from kernelcast.toolchain.prelude import FULL_PRELUDE, PRELUDE, PRELUDE_HEADER, STANDARD_PRELUDE
+from kernelcast.toolchain.prelude import (
+    DEPENDENT_LAUNCH,
+    DEPENDENT_LAUNCH_NAMES,
+    FULL_PRELUDE,
+    PRELUDE,
+    PRELUDE_HEADER,
+    STANDARD_PRELUDE,
+)
 
 _ATTEMPTS = 6
 _PUBLISHED = ("--device-as-default-execution-space", f"--pre-include={PRELUDE_HEADER}")
@@ -143,6 +150,8 @@ class _Attempt:
         macros = host_macros(self.device.view, version)
         kept = (each for each in macros if not each.startswith(left_out))
         lines += [f"#define {each.replace('=', ' ')}\n" for each in kept]
+        if DEPENDENT_LAUNCH_NAMES & self.device.code.names:
+            lines.append(DEPENDENT_LAUNCH)
         text = FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
         return "".join([text if "std" in self.device.code.names else PRELUDE, *lines])
 

@@ -9,6 +9,20 @@ from kernelcast.toolchain.header_shims import HEADER_SHIMS
 
 PRELUDE_HEADER = "kernelcast_prelude.h"
 
+DEPENDENT_LAUNCH = """
+static __device__ __forceinline__ void cudaGridDependencySynchronize() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+static __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+"""
+"""What kernels call that start before an earlier one has ended (compute capability 9.0 on), which
+the device's runtime library would bring."""
+DEPENDENT_LAUNCH_NAMES = frozenset(
+    {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+)
+
 _TYPES = """
 typedef unsigned short ushort;
 typedef unsigned int uint;

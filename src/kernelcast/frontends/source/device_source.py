@@ -280,6 +280,7 @@ def _host_macros(version: tuple[int, int]) -> tuple[str, ...]:
         "__x86_64__=1",
         "__GNUC__=9",
         "__const__=const",
+        "__extension__=",
     )
 
 
