@@ -149,7 +149,7 @@ def ran(
             stdout=file,
             stderr=file,
             start_new_session=True,
-            preexec_fn=partial(_limit, round(_CORES * seconds)),
+            preexec_fn=partial(limit_cpu, round(_CORES * seconds)),
         )
         try:
             status = program.wait(_PATIENCE * seconds)
@@ -168,7 +168,8 @@ def ran(
     return ""
 
 
-def _limit(cpu_seconds: int) -> None:
+def limit_cpu(cpu_seconds: int) -> None:
+    """Let this process have no more than so many seconds of a core."""
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
 
 
