@@ -109,6 +109,18 @@ def test_a_program_learns_of_the_device_from_its_machine_file(ended, built):
     assert second == "16384 shared, 1024 threads, 8 blocks, 216 by 1024"
 
 
+def test_libraries_learn_what_they_ask_before_they_work(ended, built):
+    machine = load_machine("a100-sxm-80gb")
+    half = machine.number("occupancy.shared_per_sm") // 2
+    left = half - machine.number("occupancy.shared_reserved") - 8 * 128
+    assert ended(*A100, built("queries")).printed.splitlines() == [
+        "1 1 0 1",
+        "0 1 1",
+        "3 parameters, the last at 16 of 8 bytes, cudaErrorInvalidValue",
+        f"{left:.0f}, cudaErrorPeerAccessUnsupported",
+    ]
+
+
 def test_a_graph_is_built_node_by_node_and_changed(ended, built):
     done = ended(*A100, built("graph_nodes"))
     assert done.printed.splitlines() == [

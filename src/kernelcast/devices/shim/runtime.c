@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "properties.h"
 
@@ -899,6 +900,8 @@ KC_API error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const vo
                                                            int threads, size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, shared, 0);
 }
+
+#include "runtime_queries.h"
 
 // ---- errors ----
 
