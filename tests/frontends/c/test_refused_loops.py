@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from tests.frontends.c.running import NESTS, program
 
-from kernelcast.errors import InputError, LaunchError, NotFoundError
+from kernelcast.errors import InputError, LaunchError, NotFoundError, ToolError
 from kernelcast.frontends.c.program import CProgram, LoopChoice, read_program
 
 REASONS = {
@@ -118,3 +120,31 @@ def test_loops_that_no_grid_can_run(text, line, reason):
 def test_a_file_without_loops_says_so():
     with pytest.raises(InputError, match="no loop"):
         read("int main(void) { return 0; }").launches()
+
+
+def test_sizes_for_which_no_loop_runs_are_called_so():
+    with pytest.raises(InputError, match="saxpy launches nothing for these sizes") as caught:
+        program("others.c").launches(LoopChoice(("saxpy",), sizes={"n": 0}))
+    assert caught.value.hint == "give larger sizes"
+
+
+def test_a_size_of_a_function_that_does_not_parse_is_no_unknown_size():
+    """The only function lacks its last brace: that is to be said, not that `n` is unknown."""
+    broken = read("void f(int n, float *restrict a)\n{ for (int i = 0; i < n; i++ a[i] = 0; }\n")
+    with pytest.raises(InputError, match="not C99") as caught:
+        broken.launches(LoopChoice(sizes={"n": 3}))
+    assert caught.value.where == "given.c:2"
+
+
+def test_without_its_parser_a_c_file_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycparser.c_parser", None)
+    with pytest.raises(ToolError, match="pycparser is not installed") as caught:
+        read("void other(int n, float *a)\n{ for (int i = 0; i < n; i++) a[i] = 1; }\n")
+    assert caught.value.hint == 'install it: pip install "kernelcast[c]"'
+
+
+def test_without_the_library_of_integer_sets_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "islpy", None)
+    with pytest.raises(ToolError, match="islpy is not installed") as caught:
+        read("void third(int n, float *a)\n{ for (int i = 0; i < n; i++) a[i] = 2; }\n")
+    assert caught.value.hint == 'install it: pip install "kernelcast[c]"'

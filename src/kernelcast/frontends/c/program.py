@@ -75,6 +75,7 @@ class CProgram:
         found: list[FunctionLaunches] = []
         remarks = [str(r) for r in self._refused(choice)]
         errors: list[KernelcastError] = []
+        idle: list[str] = []
         for plan in plans:
             if not plan.kernels:
                 continue
@@ -89,10 +90,10 @@ class CProgram:
             if kept:
                 found.append(replace(made, launches=kept))
             else:
-                remarks.append(f"{plan.name} launches nothing for these sizes")
+                idle.append(f"{plan.name} launches nothing for these sizes")
         if not found:
-            raise self._nothing(choice, errors, remarks)
-        return tuple(found), tuple(dict.fromkeys(remarks))
+            raise self._nothing(choice, errors, idle)
+        return tuple(found), tuple(dict.fromkeys((*remarks, *idle)))
 
     def _chosen(self, choice: LoopChoice) -> list[FunctionPlan]:
         known = {plan.name: plan for plan in self.plans}
@@ -115,6 +116,9 @@ class CProgram:
         }
         for name in choice.sizes or {}:
             if name not in scalars:
+                if not any(plan.kernels for plan in plans):
+                    # What is refused may be all that has this size.
+                    raise self._nothing(choice, [])
                 raise NotFoundError("size", name, scalars, where="--size")
 
     def _refused(self, choice: LoopChoice) -> list[RefusedLoop]:
@@ -122,13 +126,15 @@ class CProgram:
         return [r for r in self.refusals if not wanted or not r.function or r.function in wanted]
 
     def _nothing(
-        self, choice: LoopChoice, errors: Sequence[KernelcastError], remarks: Sequence[str]
+        self, choice: LoopChoice, errors: Sequence[KernelcastError], idle: Sequence[str] = ()
     ) -> KernelcastError:
         if errors:
             return errors[0]
+        if idle:
+            return InputError(idle[0], where=self.file.name, hint="give larger sizes")
         refused = self._refused(choice)
         if not refused:
-            what = remarks[0] if remarks else "no loop is found in this file"
+            what = "no loop is found in this file"
             return InputError(what, where=self.file.name, hint="give a function with for loops")
         # A header that is missing may be why, but a loop's own reason says more.
         first = next((r for r in refused if r.function), refused[0])
