@@ -1,10 +1,10 @@
 """Which launch of a kernel is fastest: block sizes and shapes, and caps on registers, by a model.
 
-Blocks of the same warps do the same work, wherever they share nothing but caches: of those one is
-executed, and the others follow from it, what the caches hold taken to be the same. The fastest are
-executed themselves before anything is said of them, as is every candidate where the model plays
-the launch itself or a block shares memory. For a cap on registers the source is compiled anew, as
-`__launch_bounds__` would have it.
+Blocks of the same warps do the same work where they are next to each other in any case, or share
+nothing: of those one is executed, and the others follow from it, what the caches hold taken to be
+the same (`candidates.follow_from_each_other`). The fastest are executed themselves before anything
+is said of them, as is every candidate elsewhere, and where the model plays the launch itself. For a
+cap on registers the source is compiled anew, as `__launch_bounds__` would have it.
 
 Of those that are executed the one is advised that the default model finds to be the fastest, if
 both models say that it is faster than the launch, and it leaves the same in memory. Else the launch
@@ -27,7 +27,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.exploration.candidates import (
     Candidate,
     CodeVerdict,
-    blocks_share_memory,
+    follow_from_each_other,
     proposed,
     same_warps,
     why_fixed,
@@ -111,11 +111,11 @@ class LaunchSearch:
     ) -> list[Candidate]:
         """The candidates with their times, the fastest first.
 
-        One of each kind of warp is executed, beside the launch's own `case`; all are where the
-        model plays a launch or blocks share memory.
+        One of each kind of warp is executed, beside the launch's own `case`; all are where they do
+        not follow from each other, or the model plays a launch.
         """
-        executes_all = isinstance(self.model, (Teg, Auto)) or blocks_share_memory(case)
-        known = [] if executes_all else [case]
+        plays = isinstance(self.model, (Teg, Auto))
+        known = [case] if follow_from_each_other(case) and not plays else []
         tried = []
         for done, one in enumerate(candidates, 1):
             alike = [c for c in known if one.cap is None and same_warps(c.launch.block, one.block)]

@@ -21,6 +21,8 @@ from kernelcast.models.terms.launch_size import LaunchSize
 _WIDTHS = (32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _LEAST_WIDTH, _LEAST_SHAPE = 8, 64
+_ALONE = 1.01
+"""Reads, and writes, of every sector of an array up to which nothing is shared."""
 _CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
 
 
@@ -84,9 +86,23 @@ def same_warps(one: Dim3, other: Dim3) -> bool:
     return holds and one[0] == other[0] and WARP_LANES % one[0] == 0
 
 
-def blocks_share_memory(case: Case) -> bool:
-    """Whether what a warp does may depend on which others its block has."""
-    return any(access.space is Space.SHARED for access in case.profile.accesses)
+def follow_from_each_other(case: Case) -> bool:
+    """Whether launches of the same warps in other blocks do what this one does.
+
+    Not where blocks use shared memory: what a warp does may depend on the others of its block. In a
+    grid of several rows another shape puts other warps next to each other, in a block and in time;
+    that is all the same where no two requests want the same sector.
+    """
+    if any(access.space is Space.SHARED for access in case.profile.accesses):
+        return False
+    return _is_flat(case.launch) or all(
+        array.requested_sectors <= _ALONE * array.distinct_sectors * (array.read + array.written)
+        for array in case.profile.footprints
+    )
+
+
+def _is_flat(launch: Launch) -> bool:
+    return launch.threads == launch.grid[0] * launch.block[0]
 
 
 def _blocks(case: Case, rules: LaunchSize | None) -> Iterator[Candidate]:
@@ -96,7 +112,7 @@ def _blocks(case: Case, rules: LaunchSize | None) -> Iterator[Candidate]:
         case.machine.number("occupancy.threads_per_block", "advice")
     )
     free = [axis for axis in axes_of_block_size(case.kernel) if launch.grid[axis] > 1] or [0]
-    is_flat = launch.threads == launch.grid[0] * launch.block[0]
+    is_flat = _is_flat(launch)
     rows = _flat(launch) if is_flat else _shapes(launch, free)
     blocks = [block for block in rows if WARP_LANES <= math.prod(block) <= most]
     named: dict[Dim3, str] = {}
