@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,14 @@ extern "C" __global__ void two(float* x) { x[0] = helper(x[1]); }
 
 def cubin(architecture: str) -> bytes:
     return compile_cuda(SOURCE, name="k.cu", architecture=architecture, cache=CACHE).cubin
+
+
+def test_a_program_needs_what_another_reader_says():
+    data = Path(sys.executable).resolve().read_bytes()
+    dynamic: Any = ELFFile(BytesIO(data)).get_section_by_name(".dynamic")
+    names = [tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+    assert list(ElfFile(data).needed) == names
+    assert any(name.startswith("libc.") for name in names)
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])

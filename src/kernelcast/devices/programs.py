@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import struct
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
 
 from kernelcast.errors import InputError, NotFoundError
+from kernelcast.frontends.elf import ElfFile
 from kernelcast.frontends.recognise import ELF_MAGIC
 
 _SOURCE_SUFFIXES = (".cu",)
@@ -39,32 +41,21 @@ def is_source(name: str) -> bool:
 
 def check_program(program: Path) -> None:
     """InputError where a program carries the vendor's runtime with it, and so cannot use ours."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
     with program.open("rb") as file:
         if file.read(4) != ELF_MAGIC:
             return
-        file.seek(0)
-        try:
-            elf: Any = ELFFile(file)
-            has_code = any(elf.get_section_by_name(name) for name in _CODE_SECTIONS)
-            needed = _needed(elf)
-        except ELFError as error:
-            raise InputError(
-                "a damaged program", where=str(program), hint="build it again"
-            ) from error
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            try:
+                elf = ElfFile(data)
+                has_code = any(name in elf.sections for name in _CODE_SECTIONS)
+                needed = elf.needed
+            except (ValueError, LookupError, struct.error) as error:
+                raise InputError(
+                    f"a damaged program: {error}", where=str(program), hint="build it again"
+                ) from None
     if has_code and not any(name.startswith(_RUNTIME) for name in needed):
         raise InputError(
             "the program carries NVIDIA's static runtime, which runs on NVIDIA's driver alone",
             where=str(program),
             hint="link it with nvcc -cudart shared, or give its source: kernelcast run FILE.cu",
         )
-
-
-def _needed(elf: Any) -> list[str]:
-    """The shared libraries that a program asks for."""
-    dynamic = elf.get_section_by_name(".dynamic")
-    if dynamic is None:
-        return []
-    return [tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]

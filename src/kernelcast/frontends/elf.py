@@ -1,4 +1,5 @@
-"""ELF files of 64 bits, as cubins are: sections, symbols and relocations, read where looked at.
+"""ELF files of 64 bits, as cubins and programs are: sections, symbols, relocations and the
+libraries that they need, read where looked at.
 
 Layouts are those of the System V ABI (generic ABI, chapters 4 and 5). What is damaged raises
 ValueError, `struct.error` or LookupError.
@@ -10,6 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import mmap
 from typing import NamedTuple
 
 _CLASS_64_LITTLE = b"\x7fELF\x02\x01"
@@ -17,6 +19,9 @@ _HEADER = struct.Struct("<8xB7xHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQ")
+_DYNAMIC = struct.Struct("<qQ")
+_NEEDED = 1
+"""The tag of the name of a library that a program asks for."""
 _RELOCATION_WITH_ADDEND = struct.Struct("<QQq")
 
 NO_BITS = 8
@@ -69,7 +74,7 @@ def section_names(data: bytes) -> bytes:
     return _content(data, layout.rows[layout.names])
 
 
-def _layout(data: bytes) -> _Layout:
+def _layout(data: bytes | mmap) -> _Layout:
     if data[:6] != _CLASS_64_LITTLE:
         raise ValueError("not a 64-bit little-endian ELF file")
     (abi, _, _, _, _, programs, table, flags, *counts) = _HEADER.unpack_from(data)
@@ -82,15 +87,15 @@ def _layout(data: bytes) -> _Layout:
     return _Layout(abi, flags, rows, names)
 
 
-def _content(data: bytes, row: tuple[int, ...]) -> bytes:
+def _content(data: bytes | mmap, row: tuple[int, ...]) -> bytes:
     """The bytes of a section, by its row."""
     return data[row[4] : row[4] + row[5]]
 
 
 class ElfFile:
-    """An ELF file in memory; of sections of the same name the last counts."""
+    """An ELF file in memory, or mapped into it; of sections of the same name the last counts."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | mmap) -> None:
         self.abi, self.flags, self._rows, names = _layout(data)
         for _, kind, _, _, offset, size, *_ in self._rows:
             if kind != NO_BITS and offset + size > len(data):
@@ -129,6 +134,15 @@ class ElfFile:
         """The name of a symbol, or of that with a number."""
         found = self.symbols[symbol] if isinstance(symbol, int) else symbol
         return _text(self._symbol_names, found.name_at)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The shared libraries that a program asks for."""
+        if ".dynamic" not in self.sections:
+            return ()
+        names = _content(self._data, self._rows[self.sections[".dynamic"].link])
+        rows = _DYNAMIC.iter_unpack(self.content(".dynamic"))
+        return tuple(_text(names, value) for tag, value in rows if tag == _NEEDED)
 
     def relocations(self, name: str) -> Iterator[tuple[int, ElfSymbol, int]]:
         """Offset, symbol and addend of the addresses that stand in a section."""
