@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelcast.toolchain.nvrtc import CompileOptions, compile_cuda
+
 SAXPY = """\
 __global__ void saxpy(int n, float a, const float* x, float* y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,6 +23,11 @@ __global__ void k(int* out, int n) { out[threadIdx.x] = fib(n + threadIdx.x % 3)
 """
 MALLOC = """\
 __global__ void k(int** out) { int* p = (int*)malloc(16); p[0] = 3; out[threadIdx.x] = p; }
+"""
+RELOCATABLE = """\
+__device__ float other(float);
+__global__ void calls(float* x) { x[threadIdx.x] = other(x[threadIdx.x]); }
+__global__ void own(float* x) { x[threadIdx.x] *= 2; }
 """
 SMALL = ("--grid", "16", "--block", "256", "--arg", "n=4096", "--arg", "a=2", "--quiet")
 ARRAYS = ("--arg", "x=f32[n]", "--arg", "y=f32[n]")
@@ -81,6 +88,18 @@ def test_a_sample_of_more_blocks_than_there_are_is_all_of_them(run, tmp_path):
     outcome = run("predict", file, *SMALL[:-1], *ARRAYS, "--sample", str(10**12))
     assert outcome.status == 0
     assert "all 16 blocks" in outcome.out
+
+
+def test_relocatable_code_is_forecast_as_far_as_it_goes(run, tmp_path):
+    options = CompileOptions(extra=("--relocatable-device-code=true",))
+    made = compile_cuda(RELOCATABLE, name="k.cu", architecture="sm_90", options=options)
+    file = tmp_path / "k.cubin"
+    file.write_bytes(made.cubin)
+    launch = ("--grid", "1", "--block", "32", "--arg", "x=f32[32]", "--quiet")
+    assert run("predict", file, *launch, "--kernel", "own").status == 0
+    refused = run("predict", file, *launch, "--kernel", "calls")
+    assert refused.status == 2
+    assert "the call of _Z5otherf, which the file does not hold" in refused.err
 
 
 @pytest.mark.parametrize("extent", [("--exact",), ("--sample", "4000"), ()])

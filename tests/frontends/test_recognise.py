@@ -35,6 +35,7 @@ def test_content_decides(data: bytes, kind: FileKind) -> None:
         (b" \n\t", "empty"),
         (b"int main() { return 0; }", "no kernel"),
         (b"\x89PNG\0\0", "binary file of unknown format"),
+        (b"!<arch>\n/ 0\0", "an archive of object files"),
         (ELF + b"\x02\x00" + (62).to_bytes(2, "little"), "ELF file for another machine"),
         (ELF + b"\x02\x00" + (62).to_bytes(2, "little") + b".nv_fatbin", "host program"),
         (b"\x7fELF", "ELF file for another machine"),

@@ -8,6 +8,7 @@ from enum import StrEnum
 from kernelcast.errors import InputError
 
 ELF_MAGIC = b"\x7fELF"
+_ARCHIVE_MAGIC = b"!<arch>\n"
 FATBIN_MAGIC = b"\x50\xed\x55\xba"
 EM_CUDA = 190
 _E_MACHINE = slice(18, 20)
@@ -40,6 +41,8 @@ def recognise(data: bytes, *, name: str) -> FileKind:
         raise InputError("a fat binary, whose code is not executed", where=name, hint=_LOOK_INSIDE)
     if not data.strip():
         raise InputError("the file is empty", where=name, hint=EXPECTED)
+    if data.startswith(_ARCHIVE_MAGIC):
+        raise InputError("an archive of object files", where=name, hint=f"unpack it: ar x {name}")
     if b"\0" in data:
         raise InputError("a binary file of unknown format", where=name, hint=EXPECTED)
     text = data.decode("utf-8", "replace")

@@ -83,11 +83,11 @@ def container_kernels(
 
     `compute_capability` leaves only the code such a chip runs. `pattern` is a mangled name or one
     for `name_matcher`. `progress` is told the share that was read. InputError where the chip runs
-    no code in the file, NotFoundError where no name fits the pattern.
+    no code in the file or there is no kernel, NotFoundError where no name fits the pattern.
     """
     fits = name_matcher(pattern)
     seen: dict[str, str] = {}
-    is_found = False
+    is_found = is_listed = False
     with open_fat_binary(path) as fat_binary:
         chosen = compute_capability and fat_binary.architecture_for(compute_capability)
         for _, data in fat_binary.cubins(chosen or None, progress):
@@ -101,10 +101,17 @@ def container_kernels(
             cubin = read_cubin(data, name=str(path), only=set(wanted))
             for mangled in wanted:
                 if kernel := cubin.kernels.get(mangled):
+                    is_listed = True
                     yield replace(kernel, name=mangled, label=source_name(mangled))
     if pattern and not is_found:
         known = {base_name(source_name(mangled)) for mangled in seen}
         raise NotFoundError("kernel", pattern, known, where=str(path))
+    if not is_listed:
+        raise InputError(
+            "its machine code holds no kernel",
+            where=str(path),
+            hint="kernels of PTX inside are forecast by name: predict FILE --kernel NAME",
+        )
 
 
 def _from_fat_binary(

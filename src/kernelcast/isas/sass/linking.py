@@ -66,11 +66,6 @@ _SYSTEM: Mapping[str, SassFunction] = {
 arguments in R4 and behind it, the result in R4 and R5."""
 
 
-_NOT_EXECUTED = frozenset({"cudaMalloc", "cudaFree"})
-"""Functions of the system that a kernel cannot go without: where it loads the address of one, it
-has no meaning."""
-
-
 @dataclass(frozen=True)
 class LinkedCode:
     """A kernel's code with all that it calls, and its constant banks."""
@@ -84,11 +79,13 @@ def linked(
 ) -> LinkedCode:
     """Link a function of a module; NotFoundError where there is none of that name.
 
-    What neither the module nor `variables` nor `_SYSTEM` has stays as it is, and has no meaning.
+    What neither the module nor `variables` nor `_SYSTEM` has stays as it is, and has no meaning:
+    functions of other files and of the system that a kernel cannot go without.
     """
     needed = [symbol for *_, symbol in banks.functions]
     function = _with_callees(module.function(name), module, needed)
-    missing = {(b, at): name for b, at, name in banks.functions if name in _NOT_EXECUTED}
+    known = {*_SYSTEM, *(name for each in module.functions.values() for name in each.functions)}
+    missing = {(b, at): name for b, at, name in banks.functions if name not in known}
     banks = _with_functions(banks, function)
     addresses: dict[str, int] = {}
 
@@ -107,7 +104,7 @@ def linked(
         return ConstantOperand(ADDRESS_BANK, None, at + (0 if half == "lo" else _WORD_BYTES))
 
     instructions = tuple(
-        _without_address(_mapped(i, resolved), function.instructions[:at], missing)
+        _without_missing(_mapped(i, resolved), function.instructions[:at], missing, function)
         for at, i in enumerate(function.instructions)
     )
     if not addresses:
@@ -121,25 +118,28 @@ def linked(
     )
 
 
-def _without_address(
+def _without_missing(
     instruction: SassInstruction,
     before: Sequence[SassInstruction],
     missing: Mapping[tuple[int, int], str],
+    function: SassFunction,
 ) -> SassInstruction:
-    """An instruction that loads the address of a missing function names it, so that it has no
-    meaning; others stay as they are."""
-    if not missing or instruction.opcode != "LDC":
+    """An instruction that calls a missing function, or loads its address, names it, so that it has
+    no meaning; others stay as they are."""
+    if not instruction.operands:
         return instruction
-    operand = instruction.operands[-1]
-    if not isinstance(operand, ConstantOperand) or not isinstance(operand.bank, int):
-        return instruction
-    offset = operand.offset or 0
-    if operand.register is not None:
-        offset += _last_number(operand.register, before)
-    name = missing.get((operand.bank, offset))
+    operand, name = instruction.operands[-1], None
+    if instruction.opcode in CALLS and isinstance(operand, LabelOperand):
+        is_there = operand.name in function.functions or operand.name in function.labels
+        name = None if is_there else operand.name
+    elif missing and instruction.opcode == "LDC" and isinstance(operand, ConstantOperand):
+        offset = operand.offset or 0
+        if operand.register is not None:
+            offset += _last_number(operand.register, before)
+        name = missing.get((operand.bank, offset)) if isinstance(operand.bank, int) else None
     if name is None:
         return instruction
-    called = SymbolOperand(f"the call of {name}")
+    called = SymbolOperand(f"the call of {name}, which the file does not hold,")
     return replace(instruction, operands=(*instruction.operands[:-1], called))
 
 
