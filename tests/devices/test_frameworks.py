@@ -8,7 +8,10 @@ from importlib.util import find_spec
 
 import pytest
 
+from kernelcast.devices.libraries import libraries
 from kernelcast.devices.shim.build import SOURCES
+from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
+from kernelcast.toolchain.wheels import find_in_wheels
 from tests.devices.conftest import PROGRAMS
 from tests.devices.test_parts import errors, header
 
@@ -31,6 +34,30 @@ def test_a_framework_runs_unmodified(ended, built, framework, program, printed, 
     (row,) = done.profile["kernels"]
     assert row["kernel"].endswith(kernel)
     assert row["sampled"] == 1
+
+
+def test_tensors_of_pytorch_are_computed_by_its_own_kernels(ended, built):
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    done = ended(*A100, sys.executable, "-W", "ignore", PROGRAMS / "torch_ops.py")
+    assert done.printed == "True\n" * 6
+    assert done.status == 0
+
+
+def test_our_runtime_comes_before_the_one_that_a_program_names(ended, built, tmp_path):
+    """As PyTorch does: a path of its own, in which the vendor's runtime lies."""
+    found = find_in_wheels("cu*/lib/libcudart.so.*")
+    if not found:
+        pytest.skip("the vendor's runtime is not installed")
+    built("vector_add")  # skips without the compilers
+    linked = ("-Xlinker", "--disable-new-dtags", "-Xlinker", f"-rpath={found[0].parent}")
+    source = PROGRAMS / "vector_add.cu"
+    options = ProgramOptions(further=linked)
+    program = tmp_path / "add"
+    program.write_bytes(compile_program(source, [(8, 0)], libraries(), options=options))
+    program.chmod(0o700)
+    done = ended(*A100, program, 1000)
+    assert (done.printed, done.status) == ("cudaSuccess, 0 wrong\n", 0)
 
 
 def test_functions_and_errors_of_the_driver_are_those_of_the_vendors_header():

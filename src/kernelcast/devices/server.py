@@ -221,6 +221,7 @@ def run_program(
     held = dict(os.environ if environment is None else environment)
     paths = [str(libraries), held.get("LD_LIBRARY_PATH", "")]
     held["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+    held["LD_PRELOAD"] = ":".join(filter(None, [*_runtimes(libraries), held.get("LD_PRELOAD", "")]))
     held[_SOCKET_VARIABLE] = name
     held["TRITON_LIBCUDA_PATH"] = str(libraries)  # Triton looks for the driver by itself
     with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
@@ -243,6 +244,13 @@ def run_program(
             _end(program)
             raise
     return program.returncode if program.returncode >= 0 else 128 - program.returncode
+
+
+def _runtimes(libraries: Path) -> list[str]:
+    """The runtimes that are there before a program looks for them where its own wheels are, as
+    PyTorch does; none where the folder has a name that the system would split."""
+    found = [str(path) for path in sorted(libraries.glob("libcudart.so.*"))]
+    return [] if any(sign in str(libraries) for sign in " :") else found
 
 
 def _started(
