@@ -15,12 +15,14 @@ from kernelcast.ir import (
     Instruction,
     IssueControl,
     Kernel,
+    MbarrierUse,
     OpClass,
     Register,
     Space,
 )
 from kernelcast.ir.instruction import Traits
 from kernelcast.machines.machine import Machine
+from kernelcast.profiling.layout import SHARED
 from kernelcast.simulation.code import IssueTables, issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
@@ -31,6 +33,7 @@ from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import (
     ACCESS,
+    ARRIVALS_SHIFT,
     BLOCK_SHIFT,
     ENTER,
     ENTERED_LANES_SHIFT,
@@ -40,6 +43,7 @@ from kernelcast.simulation.streams import (
     LINE,
     LINE_SHIFT,
     LINES_SHIFT,
+    MBARRIER_SHIFT,
     PASSES_SHIFT,
     SECTORS_SHIFT,
     SPACE_SHIFT,
@@ -61,6 +65,9 @@ class Op:
     reads: str = ""
     writes: str = ""
     exits: bool = False
+    is_copy: bool = False
+    mbarrier: MbarrierUse | None = None
+    offset: int | None = None
 
 
 EXIT = Op(OpClass.BRANCH, exits=True)
@@ -96,7 +103,8 @@ def _instruction(index: int, op: Op, control: bool) -> Instruction:
         writes=tuple(Register(name, "b32") for name in op.writes.split()),
         space=op.space,
         access_bytes=4 if op.space else 0,
-        traits=Traits(exits=op.exits),
+        traits=Traits(exits=op.exits, is_copy=op.is_copy, mbarrier=op.mbarrier),
+        code_offset=op.offset,
         issue_cycles=op.stall,
         control=told if control else None,
     )
@@ -122,6 +130,12 @@ def request(
         | space << SPACE_SHIFT
     )
     return [header, *(LINE | sectors << SECTORS_SHIFT | line << LINE_SHIFT for line in listed)]
+
+
+def at_mbarrier(instruction: int, barrier: int, arrivals: int) -> list[int]:
+    """A request for a barrier in shared memory at which there have been so many arrivals."""
+    told = LINE | barrier << MBARRIER_SHIFT | arrivals << ARRIVALS_SHIFT
+    return [request(instruction, SHARED, [0])[0], told]
 
 
 def streams(blocks: Sequence[Sequence[Sequence[int]]]) -> WarpStreams:

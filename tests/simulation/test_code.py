@@ -29,8 +29,7 @@ def rows(*ops: Op, control: bool = True):
         (LOAD, layout.LOAD, layout.MEMORY_QUEUE),
         (Op(OpClass.STORE, space=Space.SHARED), layout.STORE, layout.MEMORY_QUEUE),
         (Op(OpClass.ATOMIC, space=Space.GLOBAL), layout.ATOMIC, layout.MEMORY_QUEUE),
-        # A load that writes no register copies to shared memory.
-        (Op(OpClass.LOAD, space=Space.GLOBAL), layout.COPY, layout.MEMORY_QUEUE),
+        (Op(OpClass.LOAD, space=Space.GLOBAL, is_copy=True), layout.COPY, layout.MEMORY_QUEUE),
         (Op(OpClass.LOAD, space=Space.CONST, writes="a"), layout.CONSTANT, layout.NO_PIPE),
         (Op(OpClass.SHUFFLE, writes="a"), layout.SHUFFLE, layout.MEMORY_QUEUE),
         (Op(OpClass.BARRIER), layout.SYNCHRONISE, layout.NO_PIPE),

@@ -34,7 +34,11 @@ def cycles(setting, *accesses, removed=NOTHING):
     """From one turn of a warp's accesses to the next, of so many that their rate counts alone."""
 
     def of(times):
-        ops = [Op(op_class, space=Space.GLOBAL) for op_class, _, _ in accesses] * times
+        # A warp that ends does not wait for its loads, but for its copies.
+        ops = [
+            Op(op_class, space=Space.GLOBAL, is_copy=op_class is OpClass.LOAD)
+            for op_class, _, _ in accesses
+        ] * times
         words, line = entering(0), 0
         for at in range(len(ops)):
             _, lines, sectors = accesses[at % len(accesses)]

@@ -172,6 +172,19 @@ class CacheHint(StrEnum):
     """To be replaced before anything else: it is likely used once."""
 
 
+class MbarrierUse(StrEnum):
+    """What an instruction does to a barrier in shared memory (`mbarrier` of PTX).
+
+    `ARRIVES`: it arrives, or announces bytes; `COMPLETES`: it arrives, or brings bytes, when the
+    copies that its warp has begun are done; `WAITS`: it asks whether a phase is over.
+    """
+
+    BEGINS = "begins"
+    ARRIVES = "arrives"
+    COMPLETES = "completes"
+    WAITS = "waits"
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What an instruction is beyond its class, said by its ISA, so that others need no opcodes.
@@ -209,6 +222,11 @@ class Traits:
     counts_lanes:
         It adds one to words of shared memory, once for all lanes that go to the same where nobody
         reads what was there before.
+    mbarrier:
+        What it does to a barrier that lies in shared memory.
+    is_copy:
+        It loads what goes to no register of the machine but on to shared memory, while its warp
+        goes on.
     """
 
     exits: bool = False
@@ -227,6 +245,8 @@ class Traits:
     widens: bool = False
     adds_floats: bool = False
     counts_lanes: bool = False
+    mbarrier: MbarrierUse | None = None
+    is_copy: bool = False
 
 
 _PLAIN = Traits()

@@ -123,10 +123,7 @@ class Teg:
         "J. Lai, A. Seznec: TEG: GPU Performance Estimation Using a Timing Model. INRIA, RR-7804, "
         "2011"
     )
-    not_modelled: ClassVar[tuple[str, ...]] = (
-        "bulk copies and barriers in shared memory",
-        "TLB misses",
-    )
+    not_modelled: ClassVar[tuple[str, ...]] = ("TLB misses",)
 
     instructions: int = 2_000_000
     sms: int = 0

@@ -18,6 +18,9 @@ GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
 """Codes of the state spaces; the first four are those a generic address can lead to."""
 GENERIC_SPACES = 4
 
+WAITED_FOR, WAITS = 1, 2
+"""What an instruction does to a barrier in shared memory, 0 where it does nothing of it."""
+
 READS, WRITES = 1, 2
 """Effects of an instruction on memory."""
 
@@ -32,6 +35,7 @@ INSTRUCTION = np.dtype(
         ("is_plain", np.int64),  # its lanes are in one space, and do not add to global memory
         ("adds_floats", np.int64),
         ("in_turn", np.int64),  # lanes that go to one word of shared memory follow each other
+        ("mbarrier", np.int64),  # it waits for a barrier in shared memory, or is waited for there
     ]
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from kernelcast.execution.address_map import (
     WINDOW_BYTES,
 )
 from kernelcast.execution.memory import Memory
-from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Space
+from kernelcast.ir import BasicBlock, Instruction, Kernel, MbarrierUse, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.rules import AccessRules
@@ -46,6 +46,11 @@ _EFFECTS = {
     OpClass.LOAD: layout.READS,
     OpClass.STORE: layout.WRITES,
     OpClass.ATOMIC: layout.READS | layout.WRITES,
+}
+_MBARRIER_USES: Mapping[MbarrierUse | None, int] = {
+    MbarrierUse.ARRIVES: layout.WAITED_FOR,
+    MbarrierUse.COMPLETES: layout.WAITED_FOR,
+    MbarrierUse.WAITS: layout.WAITS,
 }
 
 
@@ -88,6 +93,7 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
             instruction.traits.adds_floats,
             op_class is OpClass.ATOMIC
             and not (instruction.traits.counts_lanes and read.isdisjoint(instruction.writes)),
+            _MBARRIER_USES.get(instruction.traits.mbarrier, 0),
         )
     return table
 

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import Immediate, Instruction, Kernel, OpClass, Register, Space
+from kernelcast.ir import Immediate, Instruction, Kernel, MbarrierUse, OpClass, Register, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.profiling.tables import access_rows
@@ -23,7 +23,20 @@ _KINDS = {
     OpClass.SHUFFLE: layout.SHUFFLE,
     OpClass.ASYNC_COPY: layout.GROUP_COPIES,
 }
-_QUEUED = (layout.LOAD, layout.STORE, layout.ATOMIC, layout.SHUFFLE, layout.COPY)
+_MBARRIER_KINDS: Mapping[MbarrierUse | None, int] = {
+    MbarrierUse.ARRIVES: layout.SIGNAL,
+    MbarrierUse.COMPLETES: layout.SIGNAL,
+    MbarrierUse.WAITS: layout.AWAIT,
+}
+_ACCESSES = (
+    layout.LOAD,
+    layout.STORE,
+    layout.ATOMIC,
+    layout.COPY,
+    layout.SIGNAL,
+    layout.AWAIT,
+)
+_QUEUED = (*_ACCESSES, layout.SHUFFLE)
 _NEAR = (Space.SHARED, Space.CONST, Space.PARAM)
 _BARRIER_OPCODES = ("bar", "barrier")
 _WAITS = "wait"
@@ -103,7 +116,8 @@ def issue_tables(
         row["computing"] = timing.computing
         row["slots"] = timing.slots
         row["jumps"] = instruction.op_class is OpClass.BRANCH
-        row["pairs"] = instruction.index in first_of_pairs
+        is_first, is_last = _ends_of_parts(kernel.instructions, instruction.index)
+        row["pairs"] = instruction.index in first_of_pairs or not is_last
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)
         row["reason"] = _reason(kind, instruction)
@@ -111,14 +125,16 @@ def issue_tables(
         row["bytes"] = instruction.access_bytes
         row["row"] = rows.get(instruction.index, 0)
         row["is_generic"] = instruction.space is Space.GENERIC
+        row["after_copies"] = instruction.traits.mbarrier is MbarrierUse.COMPLETES
         row["address"] = -1 if instruction.code_offset is None else instruction.code_offset
         _set_barrier(row, instruction, kernel)
-        _set_control(row, instruction if has_control else None)
+        _set_control(row, instruction if has_control else None, is_first, is_last)
         _set_reads(row, instruction)
         row["first_read"] = len(operands)
         operands += [numbers[r] for r in instruction.reads]
         row["end_read"] = len(operands)
-        operands += [numbers[r] for r in instruction.writes]
+        if kind != layout.COPY:
+            operands += [numbers[r] for r in instruction.writes]
         row["end_written"] = len(operands)
     bounds = np.array([(b.start, b.end) for b in kernel.blocks], np.int64).reshape(-1, 2)
     return IssueTables(
@@ -133,6 +149,19 @@ def issue_tables(
 def _register_numbers(instructions: Sequence[Instruction]) -> dict[Register, int]:
     named = chain.from_iterable((*i.reads, *i.writes) for i in instructions)
     return {register: number for number, register in enumerate(dict.fromkeys(named))}
+
+
+def _ends_of_parts(instructions: Sequence[Instruction], index: int) -> tuple[bool, bool]:
+    """Whether an instruction is the first, and the last, of those that the machine's is made of.
+
+    These issue together.
+    """
+    own = instructions[index].code_offset
+    if own is None:
+        return True, True
+    before = instructions[index - 1].code_offset if index else None
+    after = instructions[index + 1].code_offset if index + 1 < len(instructions) else None
+    return before != own, after != own
 
 
 def _first_rows(kernel: Kernel) -> dict[int, int]:
@@ -150,17 +179,18 @@ def _kind(instruction: Instruction, kernel: Kernel) -> int:
         words = {m.lower() for m in barrier.modifiers}
         goes_on = not _ARRIVES.isdisjoint(words) and _WAITS not in words
         return layout.ARRIVE if goes_on else layout.SYNCHRONISE
+    if (use := instruction.traits.mbarrier) in _MBARRIER_KINDS:
+        return _MBARRIER_KINDS[use]
     if instruction.op_class is OpClass.LOAD:
         if instruction.space in (Space.CONST, Space.PARAM):
             return layout.CONSTANT
-        # What it loads goes to no register: to shared memory.
-        return layout.LOAD if instruction.writes else layout.COPY
+        return layout.COPY if instruction.traits.is_copy else layout.LOAD
     return _KINDS.get(instruction.op_class, layout.ARITHMETIC)
 
 
 def _reason(kind: int, instruction: Instruction) -> int:
     """Why those wait that need its result, as profilers name it."""
-    if kind in (layout.LOAD, layout.ATOMIC, layout.COPY, layout.STORE, layout.GROUP_COPIES):
+    if kind in (*_ACCESSES, layout.GROUP_COPIES):
         is_near = instruction.space in _NEAR
         return layout.SHORT_SCOREBOARD if is_near else layout.LONG_SCOREBOARD
     if instruction.control is not None and instruction.control.result_counter is None:
@@ -204,17 +234,23 @@ def _set_reads(row: np.void, instruction: Instruction) -> None:
         row["reads_after_others"] = control.bank_reads_after_others
 
 
-def _set_control(row: np.void, instruction: Instruction | None) -> None:
+def _set_control(
+    row: np.void, instruction: Instruction | None, is_first: bool, is_last: bool
+) -> None:
+    """What the code says of issuing: waits come before the first part, the rest after the last."""
     row["result_counter"] = row["sources_counter"] = row["waits_most"] = -1
     control = instruction.control if instruction else None
     if control is None:
         return
-    if control.result_counter is not None:
-        row["result_counter"] = control.result_counter
-    if control.sources_counter is not None:
-        row["sources_counter"] = control.sources_counter
+    if is_last:
+        if control.result_counter is not None:
+            row["result_counter"] = control.result_counter
+        if control.sources_counter is not None:
+            row["sources_counter"] = control.sources_counter
+        row["yields"] = control.yields
     row["sources_cycles"] = control.sources_cycles
-    row["yields"] = control.yields
+    if not is_first:
+        return
     for counter, outstanding in control.waits:
         if outstanding:
             row["waits_most"], row["outstanding"] = counter, outstanding

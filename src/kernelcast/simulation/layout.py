@@ -12,6 +12,8 @@ BANKS = 2
 """Banks of a scheduler's registers."""
 BARRIERS = 16
 """Barriers of a block."""
+MBARRIERS = 64
+"""Those of its shared memory that are told apart."""
 FLIGHTS = 64
 """Loads of a warp that are remembered where it may have few in flight."""
 IN_FLIGHT = 1 << 12
@@ -34,9 +36,12 @@ FAR_OFF = 1 << 60
     COPY,
     NOTHING,
     CONSTANT,
-) = range(12)
+    SIGNAL,
+    AWAIT,
+) = range(14)
 """`COPY` loads from global to shared memory; `GROUP_COPIES` raises its counter until the copies of
-the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assembler leaves out."""
+the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assembler leaves out.
+`SIGNAL` arrives at a barrier in shared memory, at which `AWAIT` waits."""
 
 # Where an instruction goes when it is issued. The first are pipes; the queue of memory
 # instructions comes last.
@@ -103,6 +108,7 @@ CODE = np.dtype(
         ("end_written", np.int64),
         ("barrier", np.int64),
         ("barrier_warps", np.int64),  # that meet there, 0 for all of the block
+        ("after_copies", np.int64),  # whether it signals when the copies of its warp are there
         ("bytes", np.int64),  # of a lane's access
         ("row", np.int64),  # of `ROW`: the first of one for each space, where it is generic
         ("is_generic", np.int64),
@@ -211,6 +217,8 @@ WARP = np.dtype(
         ("held", np.int64),  # cycles for which its stall count stood still
         ("gave_way", np.int64),  # whether others come before it that can issue
         ("is_broken", np.int64),  # its stream is not one of the code
+        ("mbarrier", np.int64),  # the barrier in shared memory that it signals or waits for, or -1
+        ("arrivals", np.int64),  # which it waits for there
         ("next_store", np.float64),  # from when on it may store to memory again
         ("flights", np.float64, FLIGHTS),  # when its latest loads from memory are there
         ("flight", np.int64),  # the earliest of them
@@ -229,6 +237,9 @@ BLOCK = np.dtype(
         ("left", np.int64),  # warps that have not ended
         ("done", np.float64),  # when all it has stored has arrived
         ("arrived", np.int64, BARRIERS),
+        ("arrivals", np.int64, MBARRIERS),  # at barriers in shared memory so far
+        ("completed", np.float64, MBARRIERS),  # when the last of them was there
+        ("last_reason", np.int64, MBARRIERS),  # why warps wait that wait for that one
     ]
 )
 

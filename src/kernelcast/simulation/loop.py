@@ -22,6 +22,7 @@ from kernelcast.simulation.layout import (
     ARITHMETIC,
     ARRIVE,
     ATOMIC,
+    AWAIT,
     BANKS,
     BARRIER,
     BARRIERS,
@@ -45,6 +46,7 @@ from kernelcast.simulation.layout import (
     LG_THROTTLE,
     LOAD,
     LONG_SCOREBOARD,
+    MBARRIERS,
     MULTIPLIERS,
     NO_INSTRUCTION,
     NO_PIPE,
@@ -54,6 +56,7 @@ from kernelcast.simulation.layout import (
     ROW,
     SELECTED,
     SHUFFLE,
+    SIGNAL,
     STORE,
     SYNCHRONISE,
     WAIT,
@@ -62,6 +65,7 @@ from kernelcast.simulation.layout import (
 from kernelcast.simulation.memory import MemoryStages, request_memory, shuffle_lanes
 from kernelcast.simulation.streams import (
     ACCESS,
+    ARRIVALS_SHIFT,
     BLOCK_MASK,
     BLOCK_SHIFT,
     INSTRUCTION_MASK,
@@ -69,6 +73,8 @@ from kernelcast.simulation.streams import (
     KIND_MASK,
     LINES_MASK,
     LINES_SHIFT,
+    MBARRIER_MASK,
+    MBARRIER_SHIFT,
 )
 
 DONE, DEADLOCK, CONTRADICTION = range(3)
@@ -321,12 +327,11 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
     block.number, block.left, block.done = number, 0, 0.0
     for barrier in range(BARRIERS):
         block.arrived[barrier] = 0
+    for mbarrier in range(MBARRIERS):
+        block.arrivals[mbarrier], block.completed[mbarrier] = 0, 0.0
     residents.times[number, 0] = cycle
     for w in range(hardware.warps):
-        lane = slot * hardware.warps + w
-        scheduler = lane % hardware.schedulers
-        place = (sm * hardware.schedulers + scheduler) * hardware.places
-        place += lane // hardware.schedulers
+        scheduler, place = _place_of(sm, slot, w, hardware)
         warp = schedulers.warps[place]
         warp.at = program.starts[number * hardware.warps + w]
         warp.end = program.starts[number * hardware.warps + w + 1]
@@ -336,6 +341,7 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
         # In line, places are counted by cycles: who has not given way comes before.
         schedulers.ages[place] = -clock.age if hardware.policy == _IN_LINE else clock.age
         warp.gave_way = warp.held = 0
+        warp.mbarrier = -1
         warp.last = cycle - 1
         warp.line = -1 if hardware.l0_lines else 0
         warp.fetched = 0.0
@@ -360,23 +366,35 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
     return block.left > 0
 
 
+@inlined
+def _place_of(sm, slot, number, hardware):
+    """The scheduler of a warp of a block, and its place there."""
+    lane = slot * hardware.warps + number
+    scheduler = lane % hardware.schedulers
+    place = (sm * hardware.schedulers + scheduler) * hardware.places
+    return scheduler, place + lane // hardware.schedulers
+
+
+@inlined
+def _go_on(warp, place, sm, scheduler, cycle, reason, program, schedulers, hardware):
+    """A warp that waited at a barrier goes on from a cycle on; the reason is what it waited for."""
+    _make_ready(warp, place, cycle, program, schedulers, hardware)
+    if schedulers.ready[place] <= cycle:
+        warp.reason = reason
+    at = schedulers.wake[sm, scheduler]
+    schedulers.wake[sm, scheduler] = min(at, schedulers.ready[place])
+
+
 @inner
 def _release(sm, slot, barrier, cycle, program, schedulers, hardware):
     """Let all warps of a block go that wait at a barrier."""
     for w in range(hardware.warps):
-        lane = slot * hardware.warps + w
-        scheduler = lane % hardware.schedulers
-        place = (sm * hardware.schedulers + scheduler) * hardware.places
-        place += lane // hardware.schedulers
+        scheduler, place = _place_of(sm, slot, w, hardware)
         warp = schedulers.warps[place]
         if warp.reason == BARRIER and schedulers.ready[place] == FAR_OFF:
-            if program.code[np.uint64(warp.waits_at)].barrier != barrier:
-                continue
-            _make_ready(warp, place, cycle, program, schedulers, hardware)
-            if schedulers.ready[place] <= cycle:
-                warp.reason = BARRIER
-            at = schedulers.wake[sm, scheduler]
-            schedulers.wake[sm, scheduler] = min(at, schedulers.ready[place])
+            code = program.code[np.uint64(warp.waits_at)]
+            if code.kind == SYNCHRONISE and code.barrier == barrier:
+                _go_on(warp, place, sm, scheduler, cycle, BARRIER, program, schedulers, hardware)
 
 
 @inlined
@@ -424,12 +442,66 @@ def _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware):
 
 
 @inlined
+def _name_mbarrier(warp, word, program):
+    """Note the barrier in shared memory that a request is about, where the stream names it."""
+    if word >> LINES_SHIFT & LINES_MASK:
+        told = program.words[np.uint64(warp.at + 1)]
+        warp.mbarrier = (told >> MBARRIER_SHIFT & MBARRIER_MASK) % MBARRIERS
+        warp.arrivals = told >> ARRIVALS_SHIFT
+
+
+@inner
+def _signal(sm, warp, done, reason, program, schedulers, residents, hardware):
+    """A warp's arrival at a barrier in shared memory is there when it is `done`.
+
+    Those whose last arrival it is go on then.
+    """
+    if warp.mbarrier < 0:
+        return
+    block = residents.blocks[sm, warp.block]
+    block.arrivals[warp.mbarrier] += 1
+    if done >= block.completed[warp.mbarrier]:
+        block.completed[warp.mbarrier], block.last_reason[warp.mbarrier] = done, reason
+    cycle = np.int64(np.ceil(block.completed[warp.mbarrier]))
+    reason = block.last_reason[warp.mbarrier]
+    for w in range(hardware.warps):
+        scheduler, place = _place_of(sm, warp.block, w, hardware)
+        other = schedulers.warps[place]
+        if schedulers.ready[place] < FAR_OFF or other.reason != BARRIER:
+            continue
+        is_told = program.code[np.uint64(other.waits_at)].kind == AWAIT
+        is_told = is_told and other.mbarrier == warp.mbarrier
+        if is_told and other.arrivals <= block.arrivals[warp.mbarrier]:
+            _go_on(other, place, sm, scheduler, cycle, reason, program, schedulers, hardware)
+
+
+@inlined
+def _await(sm, warp, place, scheduler, after, program, schedulers, residents, hardware):
+    """A warp goes on when the arrivals are there that it waits for, if it waits for any."""
+    block = residents.blocks[sm, warp.block]
+    there = np.int64(0)
+    if warp.mbarrier >= 0 and warp.arrivals > 0:
+        if block.arrivals[warp.mbarrier] < warp.arrivals:
+            schedulers.ready[np.uint64(place)] = FAR_OFF
+            warp.reason = BARRIER
+            return
+        there = np.int64(np.ceil(block.completed[warp.mbarrier]))
+    if there > after:
+        reason = block.last_reason[warp.mbarrier]
+        _go_on(warp, place, sm, scheduler, there, reason, program, schedulers, hardware)
+    else:
+        _make_ready(warp, place, after, program, schedulers, hardware)
+
+
+@inlined
 def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stages, clock, hardware):
     """Start what an instruction does; returns when its result is there, and its sources read."""
     done = np.float64(now) + code.latency
     read = np.float64(now) + code.sources_cycles
-    if code.kind in (LOAD, STORE, ATOMIC, COPY):
+    if code.kind in (LOAD, STORE, ATOMIC, COPY, SIGNAL, AWAIT):
         local = np.int64(place) * np.int64(stages.system.local_lines)
+        if code.kind in (SIGNAL, AWAIT):
+            warp.mbarrier = -1
         while warp.at < warp.end:
             word = program.words[np.uint64(warp.at)]
             of = word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK
@@ -449,6 +521,8 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
                 hardware,
             )
             done, read = max(done, there + code.computing), max(read, taken)
+            if code.kind in (SIGNAL, AWAIT):
+                _name_mbarrier(warp, word, program)
             warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
         if code.kind == STORE:
             warp.stores_done = max(warp.stores_done, done)
@@ -621,6 +695,11 @@ def _issue(
             _raise(warp, code.result_counter, done, code.reason)
         if code.sources_counter >= 0:
             _raise(warp, code.sources_counter, read, code.reason)
+    if code.kind == SIGNAL:
+        there, reason = done, np.int64(BARRIER)
+        if code.after_copies:
+            there, reason = max(done, warp.copies_done), np.int64(LONG_SCOREBOARD)
+        _signal(sm, warp, there, reason, program, schedulers, residents, hardware)
     warp.last, warp.waits_at = now, warp.pc
     busy = code.slots * hardware.issue_interval + held
     after = now + (0 if code.pairs else code.stall) + held
@@ -653,6 +732,9 @@ def _issue(
         return busy
     if code.kind == ARRIVE:
         _arrive(sm, warp, code, now, program, schedulers, residents, hardware)
+    elif code.kind == AWAIT:
+        _await(sm, warp, place, scheduler, after, program, schedulers, residents, hardware)
+        return busy
     _make_ready(warp, place, after, program, schedulers, hardware)
     return 0 if code.pairs else busy
 

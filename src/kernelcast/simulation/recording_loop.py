@@ -20,6 +20,7 @@ from kernelcast.profiling.layout import (
     PASSES_HALF_WARP,
     READS,
     SHARED,
+    WAITED_FOR,
     WRITES,
 )
 from kernelcast.profiling.loops import array, inlined, inner, lowest_bit, popcount
@@ -27,6 +28,7 @@ from kernelcast.profiling.patterns import count_pattern, count_rounds
 from kernelcast.profiling.touches import count_tag_passes
 from kernelcast.simulation.streams import (
     ACCESS,
+    ARRIVALS_SHIFT,
     BLOCK_SHIFT,
     ENTER,
     ENTERED_LANES_SHIFT,
@@ -36,6 +38,8 @@ from kernelcast.simulation.streams import (
     LINE,
     LINE_SHIFT,
     LINES_SHIFT,
+    MBARRIER_MASK,
+    MBARRIER_SHIFT,
     OFFSET_MASK,
     OFFSET_SHIFT,
     PASSES_SHIFT,
@@ -61,6 +65,10 @@ _HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
 _ALL_LANES = (1 << WARP_LANES) - 1
 _LINE_BITS_SHIFT = layout.LINE_SHIFT
 
+MBARRIERS = 1 << 12
+_BLOCK_SPREAD = 37
+"""Sets barriers of blocks apart that run at the same time."""
+
 # Of a recording: words and segments so far, and the block and the warp that are being read.
 RECORDING = np.dtype(
     [
@@ -68,6 +76,8 @@ RECORDING = np.dtype(
         ("segments", np.int64),
         ("block", np.int64),
         ("warp", np.int64),
+        # By barrier in shared memory of the latest blocks: whose, and how often somebody arrived.
+        ("mbarriers", np.int64, (MBARRIERS, 2)),
     ]
 )
 
@@ -151,6 +161,22 @@ def _add_plain_row(instruction, ident, space, base, out, state, recording):
 
 
 @inner
+def _add_mbarrier(instruction, ident, mask, address, out, recording):
+    """Add an access to a barrier in shared memory: which, and how many arrivals came before."""
+    one = np.int64(1)
+    _add_header(ident, np.int64(SHARED), popcount(mask), one, one, np.int64(0), one, out, recording)
+    barrier = address >> 3 & MBARRIER_MASK
+    place = np.uint64(barrier + recording.block * _BLOCK_SPREAD & MBARRIERS - 1)
+    known = recording.mbarriers[place]
+    whose = recording.block << ARRIVALS_SHIFT | barrier + 1
+    if known[0] != whose:
+        known[0], known[1] = whose, 0
+    out[np.uint64(recording.words)] = LINE | barrier << MBARRIER_SHIFT | known[1] << ARRIVALS_SHIFT
+    recording.words += 1
+    known[1] += instruction.mbarrier == WAITED_FOR
+
+
+@inner
 def _add_generic(instruction, ident, mask, lanes, scratch, out, state, recording):
     """Add a request for every space that lanes lead to."""
     rest = mask
@@ -177,6 +203,7 @@ def _add_access(instruction, ident, kind, mask, words, at, scratch, out, state, 
         stride = words[np.uint64(at + 2)]
         space = instruction.space
         is_simple = space in (GLOBAL, SHARED) and not state.counts_half_warps
+        is_simple = is_simple and not instruction.mbarrier
         if is_simple and _is_plain_row(instruction, mask, stride, base):
             _add_plain_row(instruction, ident, space, base, out, state, recording)
             return
@@ -189,7 +216,10 @@ def _add_access(instruction, ident, kind, mask, words, at, scratch, out, state, 
             lanes[lane + HALF_WARP_LANES] = other + lane * stride
     else:
         lanes = words[at + 1 : at + 1 + WARP_LANES]
-    if instruction.space == GENERIC:
+    if instruction.mbarrier:
+        address = lanes[np.uint64(lowest_bit(mask))]
+        _add_mbarrier(instruction, ident, mask, address, out, recording)
+    elif instruction.space == GENERIC:
         _add_generic(instruction, ident, mask, lanes, scratch[WARP_LANES:], out, state, recording)
     else:
         _add_counted(instruction, ident, instruction.space, mask, lanes, out, state, recording)
@@ -261,6 +291,7 @@ def record(words, at, instructions, blocks, scratch, segments, out, states, reco
             segments[place, 1] = ident
             segments[place, 2] = recording.words
             recording.segments += 1
+            recording.block = words[np.uint64(at + 1)]
             at += 2
         else:
             return NOT_A_TRACE

@@ -50,6 +50,9 @@ class _BlockEntries:
     share: NDArray[np.float64]
 
 
+_MEETING = (layout.SYNCHRONISE, layout.ARRIVE, layout.SIGNAL, layout.AWAIT)
+
+
 def regrouped(streams: WarpStreams, code: IssueTables) -> WarpStreams:
     """The streams as they would be if no warp had idle lanes but those that all of it lacks."""
     entries = _entries(streams, code)
@@ -74,7 +77,7 @@ def _entries(streams: WarpStreams, code: IssueTables) -> _BlockEntries:
 
 def _has_barrier(code: IssueTables) -> NDArray[np.bool_]:
     """By basic block."""
-    kinds = np.isin(code.table["kind"], (layout.SYNCHRONISE, layout.ARRIVE))
+    kinds = np.isin(code.table["kind"], _MEETING)
     return np.array([kinds[first:end].any() for first, end in code.bounds], np.bool_)
 
 

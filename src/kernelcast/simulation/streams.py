@@ -19,6 +19,12 @@ A word of the stream is one of three, told apart by its two lowest bits:
         bits 6-12   where in its line the first lane of the request begins, in bytes
         bits 16-63  the line: its address / 128
 
+Who arrives at a barrier in shared memory, or waits there, has one LINE word that is none:
+
+        bits 16-30  the barrier: its address / 8
+        bits 31-63  how many arrivals at it, of any warp of the block, came before this instruction;
+                    as many it waits for, if it waits
+
 An instruction that has no ACCESS where it is executed was switched off in all lanes. Lines in local
 memory are those of the warp's own memory, from 0 on.
 """
@@ -48,6 +54,8 @@ SPACE_SHIFT, SPACE_MASK = 57, (1 << 3) - 1
 SECTORS_SHIFT, SECTORS_MASK = 2, 15
 OFFSET_SHIFT, OFFSET_MASK = 6, (1 << 7) - 1
 LINE_SHIFT = 16
+MBARRIER_SHIFT, MBARRIER_MASK = 16, (1 << 15) - 1
+ARRIVALS_SHIFT = 31
 
 StreamWords = NDArray[np.int64]
 """Words of such streams, or parts of them."""

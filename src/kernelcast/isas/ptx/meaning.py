@@ -11,6 +11,7 @@ from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning, UnknownFormError
 from kernelcast.isas.ptx.opcodes import Form
 from kernelcast.isas.ptx.parts import address_reads, is_traced, outer, parts
 from kernelcast.isas.ptx.steps import instruction
+from kernelcast.isas.ptx.traits import is_copy, mbarrier_use
 
 _MEANINGS: Mapping[str, PtxMeaning] = {
     **mbarriers.MEANINGS,
@@ -53,7 +54,12 @@ def lifted(
 def _part(whole: Instruction, steps: tuple[Instruction, ...]) -> Instruction:
     """An instruction with these steps: its class, space and width are those of its access."""
     access = next(filter(is_traced, steps), None)
-    traits = whole.traits
+    op_class = access.op_class if access else whole.op_class
+    traits = replace(
+        whole.traits,
+        mbarrier=mbarrier_use(whole.opcode, whole.modifiers, op_class),
+        is_copy=is_copy(whole.opcode, op_class),
+    )
     if steps and traits.member_mask is None:
         traits = replace(traits, member_mask=steps[0].traits.member_mask)
     return replace(
@@ -61,7 +67,7 @@ def _part(whole: Instruction, steps: tuple[Instruction, ...]) -> Instruction:
         reads=_ordered(outer(r for s in steps for r in s.reads), whole.reads),
         writes=_ordered(outer(r for s in steps for r in s.writes), whole.writes),
         address_reads=address_reads(steps),
-        op_class=access.op_class if access else whole.op_class,
+        op_class=op_class,
         space=access.space if access else whole.space,
         access_bytes=access.access_bytes if access else 0,
         traits=traits,

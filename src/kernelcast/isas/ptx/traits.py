@@ -11,6 +11,7 @@ from kernelcast.ir import (
     Immediate,
     Instruction,
     MatrixProduct,
+    MbarrierUse,
     OpClass,
     Register,
     Traits,
@@ -34,6 +35,15 @@ _EXCHANGES = frozenset(("shfl", "vote", "match", "redux", "elect"))
 _OF_WHOLE_WARPS = frozenset(("mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"))
 _EXITS = frozenset(("ret", "exit"))
 _WITH_CARRY = frozenset(("addc", "subc", "madc"))
+_MBARRIER_USES = {
+    "init": MbarrierUse.BEGINS,
+    "arrive": MbarrierUse.ARRIVES,
+    "arrive_drop": MbarrierUse.ARRIVES,
+    "expect_tx": MbarrierUse.ARRIVES,
+    "complete_tx": MbarrierUse.ARRIVES,
+    "test_wait": MbarrierUse.WAITS,
+    "try_wait": MbarrierUse.WAITS,
+}
 _WIDE = frozenset(("f64", "s64", "u64"))
 _WIDER = frozenset(("wide", "hi"))
 _FLOATS = frozenset(("f16", "f16x2", "bf16", "bf16x2", "f32", "f64"))
@@ -68,7 +78,23 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         adds_floats=op_class is OpClass.ATOMIC and not words.isdisjoint(_FLOATS),
         product=_product(opcode, modifiers) if op_class is OpClass.TENSOR else None,
         widens=op_class is OpClass.INT_MUL and not words.isdisjoint(_WIDER),
+        mbarrier=mbarrier_use(opcode, modifiers, op_class),
+        is_copy=is_copy(opcode, op_class),
     )
+
+
+def is_copy(opcode: str, op_class: OpClass) -> bool:
+    """Whether an instruction, or a part of one, loads for an asynchronous copy."""
+    return opcode == "cp" and op_class is OpClass.LOAD
+
+
+def mbarrier_use(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> MbarrierUse | None:
+    """What an instruction, or a part of one, does to a barrier in shared memory."""
+    if opcode == "mbarrier":
+        return _MBARRIER_USES.get(modifiers[0])
+    # Of an asynchronous copy, the part that says that it is done.
+    is_copy = opcode == "cp" and op_class is OpClass.ATOMIC
+    return MbarrierUse.COMPLETES if is_copy else None
 
 
 def _cache_hint(opcode: str, modifiers: tuple[str, ...]) -> CacheHint | None:

@@ -11,6 +11,7 @@ from kernelcast.ir import (
     Immediate,
     Instruction,
     MatrixProduct,
+    MbarrierUse,
     OpClass,
     Register,
     Space,
@@ -30,6 +31,13 @@ _HINTS = {
 _OF_BLOCK = frozenset(("CTA", "SM"))
 _BULK = ("UBLK", "UTMA")
 """How opcodes of bulk copies begin."""
+_COPIES = (*_BULK, "LDGSTS")
+_MBARRIER_USES = {
+    "EXCH": MbarrierUse.BEGINS,
+    "ARRIVE": MbarrierUse.ARRIVES,
+    "PHASECHK": MbarrierUse.WAITS,
+}
+"""By the first modifier of `SYNCS`."""
 _WIDE = frozenset(("F64", "S64", "U64"))
 _FLOATS = frozenset(("F32", "F64", "F16x2", "BF16x2", "BF16_V2"))
 _WARP_SHAPES = {
@@ -82,7 +90,17 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         widens=i.op_class is OpClass.INT_MUL and not _WIDER.isdisjoint(i.modifiers),
         adds_floats=i.op_class is OpClass.ATOMIC and not _FLOATS.isdisjoint(i.modifiers),
         counts_lanes=i.opcode == "ATOMS" and "POPC" in i.modifiers,
+        mbarrier=_mbarrier(i),
+        is_copy=i.op_class is OpClass.LOAD and i.opcode.startswith(_COPIES),
     )
+
+
+def _mbarrier(i: Instruction) -> MbarrierUse | None:
+    """What arrives when copies are done is `ARRIVES`, and the last part of a bulk copy."""
+    if i.opcode == "SYNCS":
+        return next((_MBARRIER_USES[m] for m in i.modifiers[:1] if m in _MBARRIER_USES), None)
+    brings = i.opcode.startswith(_BULK) and i.op_class is OpClass.ATOMIC
+    return MbarrierUse.COMPLETES if brings or i.opcode == "ARRIVES" else None
 
 
 def _computes(i: Instruction) -> OpClass | None:
