@@ -57,6 +57,34 @@ def test_the_words_of_an_array():
     assert [p.label for p in case.kernel.parameters[-3:]] == ["factor", "shift[0]", "shift[1]"]
 
 
+@cuda.jit
+def moved(particles, masses):
+    i = cuda.grid(1)
+    if i < particles.size:
+        particles[i].x += particles[i].speed
+        masses[i] = particles[i].mass
+
+
+def test_arrays_in_the_order_of_fortran():
+    x = np.asfortranarray(np.random.default_rng(2).random((40, 56), dtype=np.float32))
+    y = np.zeros((56, 40), np.float32, order="F")
+    case = forecast(transposed, (3, 4), (16, 16), [x, y, np.float32(2), (5, 7)], build=BUILD).case
+    made = np.frombuffer(image(case.kernel, case.launch)["y"], np.float32)
+    assert np.array_equal(made.reshape((56, 40), order="F"), 2 * x.T + np.float32(7))
+
+
+def test_records_are_bytes():
+    record = np.dtype([("x", np.float32), ("speed", np.float32), ("mass", np.float64)])
+    particles = np.zeros(100, record)
+    particles["x"], particles["speed"], particles["mass"] = 1, np.arange(100), np.arange(100) / 2
+    given = [particles, kc.f64(100)]
+    case = forecast(moved, 1, 128, given, build=BUILD).case
+    left = image(case.kernel, case.launch)
+    assert np.array_equal(np.frombuffer(left["masses"], np.float64), particles["mass"])
+    made = np.frombuffer(left["particles"], record)
+    assert np.array_equal(made["x"], 1 + particles["speed"])
+
+
 def test_indices_from_the_end_and_plain_functions():
     x = np.arange(100, dtype=np.int64)
     for function in (reversed_tail, reversed_tail.py_func):
@@ -87,9 +115,9 @@ def test_a_report_names_the_function_and_its_lines():
         (reversed_tail, [object(), kc.f32(4)], InputError, "x: object is no argument of Numba's"),
         (
             reversed_tail,
-            [np.zeros((4, 4)).T, kc.f32(4)],
+            [np.zeros((8, 8))[::2], kc.f32(4)],
             InputError,
-            "x: the array is not in C order; give numpy.ascontiguousarray",
+            "x: the array's elements do not lie one behind the other; give numpy.ascontiguousarray",
         ),
         (reversed_tail, [kc.f32(4, 4), kc.f32(4)], CompileError, "Numba does not compile it"),
         (5, [], InputError, "5 is no function; decorate one with @cuda.jit"),

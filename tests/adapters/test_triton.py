@@ -14,10 +14,18 @@ from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
 triton = pytest.importorskip("triton", reason="Triton is not installed (kernelcast[triton])")
 tl = pytest.importorskip("triton.language")
 
+from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
+
 from kernelcast.adapters.triton import forecast, perf_model  # noqa: E402
 
 BUILD = Build(cache=CACHE)
 N = 4096
+
+
+class FakeTensor:
+    """What a descriptor asks of a tensor, under the name of PyTorch's tensors without memory."""
+
+    dtype = np.dtype(np.float32)
 
 
 @triton.jit
@@ -157,6 +165,12 @@ def test_a_configuration_that_does_not_fit_takes_for_ever():
         ({"args": {"x": "f32[4]"}}, InputError, "scaled: x: str is no argument"),
         ({"args": {"x": np.zeros(4, complex)}}, InputError, "array of complex128 is no argument"),
         ({"args": {"x": np.zeros((0, 4))}}, InputError, "has no elements"),
+        (
+            {"args": {"x": TensorDescriptor(FakeTensor(), [4, 64], [64, 1], [4, 64])}},
+            InputError,
+            "scaled: x: tensor descriptors are not taken as arguments; give its array",
+        ),
+        ({"args": {"x": (1, 2)}}, InputError, "scaled: x: tuples are not taken as arguments"),
         ({"args": {"n": 1 << 70}}, InputError, r"argument 2 \(n\) is 11805.*, out of range"),
         ({"gpu": "gtx-280"}, CompileError, "Triton does not compile it for sm_13"),
         ({"caches": "hot"}, NotFoundError, "unknown state of the caches 'hot'"),

@@ -124,20 +124,42 @@ def _words(
             yield from _words(inner, value, function)
         elif not is_array(value):
             yield name, argument(value, where)
-        elif isinstance(value, np.ndarray) and not value.flags.c_contiguous:
-            raise InputError(
-                "the array is not in C order", where=where, hint="give numpy.ascontiguousarray(it)"
-            )
         else:
-            array = argument(value, where)
+            shape, strides, element_bytes = _layout(value)
+            array = argument(_in_memory(value, where), where)
             assert isinstance(array, Array)
-            element_bytes = ELEMENT_BYTES[array.type]
             yield f"{name}.meminfo", 0
             yield f"{name}.parent", 0
-            yield f"{name}.size", array.elements
+            yield f"{name}.size", math.prod(shape)
             yield f"{name}.itemsize", element_bytes
             yield name, array
-            for at, length in enumerate(array.shape):
+            for at, length in enumerate(shape):
                 yield f"{name}.shape[{at}]", length
-            for at in range(len(array.shape)):
-                yield f"{name}.strides[{at}]", element_bytes * math.prod(array.shape[at + 1 :])
+            for at, stride in enumerate(strides):
+                yield f"{name}.strides[{at}]", stride
+
+
+def _layout(value: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Lengths, strides in bytes, and the bytes of an element, of NumPy's arrays as they are, of
+    others in C order."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.strides, value.itemsize
+    array = argument(value, "")
+    assert isinstance(array, Array)
+    element_bytes = ELEMENT_BYTES[array.type]
+    strides = (element_bytes * math.prod(array.shape[at:]) for at in range(1, len(array.shape) + 1))
+    return array.shape, tuple(strides), element_bytes
+
+
+def _in_memory(value: Any, where: str) -> Any:
+    """An array of NumPy in the order in which its elements lie in memory; records as bytes."""
+    if not isinstance(value, np.ndarray):
+        return value
+    value = value if value.flags.c_contiguous else value.T
+    if not value.flags.c_contiguous:
+        raise InputError(
+            "the array's elements do not lie one behind the other",
+            where=where,
+            hint="give numpy.ascontiguousarray(it)",
+        )
+    return value.view(np.uint8) if value.dtype.fields else value

@@ -166,6 +166,7 @@ class _TritonCall:
             ):
                 types[name], constants[name] = "constexpr", value
                 continue
+            _refuse_groups(value, f"{fn.__name__}: {name}")
             given = argument(value, f"{fn.__name__}: {name}")
             types[name] = signature.get(name) or _type_of(given, value)
             if _is_divisible(given) and not (
@@ -174,6 +175,20 @@ class _TritonCall:
                 attributes[(at,)] = _DIVISIBLE
             passed[name] = given
         return cls(types, constants, attributes, passed)
+
+
+def _refuse_groups(value: Any, where: str) -> None:
+    """InputError for what becomes several parameters of the compiled kernel."""
+    if hasattr(value, "block_shape"):
+        raise InputError(
+            "tensor descriptors are not taken as arguments",
+            where=where,
+            hint="give its array, and load by pointers in the kernel",
+        )
+    if isinstance(value, tuple):
+        raise InputError(
+            "tuples are not taken as arguments", where=where, hint="give its elements one by one"
+        )
 
 
 def _type_of(given: Argument, value: Any) -> str:
