@@ -42,9 +42,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What a file holds: the device as it calls it, its observations, and how many it has no
-    time for because they failed."""
+    """What a file holds: the device as it calls it, its observations, how many it has no time for
+    because they failed, and a line for each row that is damaged and left out."""
 
     device: str
     observations: tuple[Observation, ...]
     failed: int = 0
+    damaged: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from kernelcast.errors import InputError, ParseError
 from kernelcast.files import read_unpacked
 from kernelcast.measurements import formats
 from kernelcast.measurements.observation import Measurements
+from kernelcast.measurements.rows import checked
 
 _HEAD = 4096
 
@@ -40,6 +41,9 @@ def read_measurements(path: str | Path) -> Measurements:
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             what = f"damaged {name} file: {type(error).__name__} {error}"
             raise ParseError(what, where=str(path), hint="fetch it again") from None
+        found = checked(found)
+        if found.damaged and not found.observations:
+            raise ParseError(found.damaged[0], where=str(path), hint="fetch it again")
         if not found.observations:
             raise InputError("holds no times", where=str(path))
         return found

@@ -171,7 +171,7 @@ def validate_measured(
         scores=scores,
         code=_same_code(pairs),
         counted=counter_scores((one, cases[0]) for one, cases in pairs if len(cases) == 1),
-        missing=judged.missing,
+        missing=(*found.damaged, *judged.missing),
     )
 
 

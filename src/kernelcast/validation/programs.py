@@ -221,7 +221,7 @@ def validate_programs(
         sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache
     )
     every: list[ForecastRow] = []
-    missing: list[str] = []
+    missing: list[str] = [*found.damaged]
     for at, name in enumerate(sorted(names)):
         found_here, missing_here = runner.timed(name, known[name])
         every += found_here

@@ -106,8 +106,12 @@ class PublishedLaunch:
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
-        timed = timed_observation(self.place, self.row, self.workload, self.kernel, self._build)
-        return _answer(timed, _machine_of(self.one), models, self.row, self.one.counters)
+        chip = _machine_of(self.one)
+        return _answer(self.timed(), chip, models, self.row, self.one.counters)
+
+    def timed(self) -> TimedWorkload:
+        """The workload and its time."""
+        return timed_observation(self.place, self.row, self.workload, self.kernel, self._build)
 
     @property
     def _build(self) -> Build:
@@ -128,8 +132,11 @@ class KnownLaunch:
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
-        chip = _machine_of(self.one)
-        return _answer(timed_launch(self.row, chip), chip, models)
+        return _answer(self.timed(), _machine_of(self.one), models)
+
+    def timed(self) -> TimedWorkload:
+        """The workload and its time."""
+        return timed_launch(self.row, _machine_of(self.one))
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,7 @@ class PublishedProgram:
 
 
 SetLaunch = PublishedLaunch | KnownLaunch | PublishedCounts | PublishedProgram
+"""What is predicted on its own."""
 
 
 @dataclass(frozen=True)
@@ -235,10 +243,12 @@ def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunche
     if not files:
         return DrawnLaunches((), {}, (f"no {one.data} in {folders.data}",))
     try:
-        found_rows = _merged([read_measurements(file) for file in files])
+        by_file = {file: read_measurements(file) for file in files}
     except KernelcastError as error:
         return DrawnLaunches((), {}, (str(error),))
-    return _drawn_published(one, folders, found_rows, count)
+    damaged = tuple(f"{file.name}: {what}" for file, f in by_file.items() for what in f.damaged)
+    chosen = _drawn_published(one, folders, _merged([*by_file.values()]), count)
+    return replace(chosen, missing=(*damaged, *chosen.missing))
 
 
 def _drawn_published(

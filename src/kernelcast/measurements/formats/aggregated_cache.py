@@ -4,8 +4,10 @@ configuration, by its values with commas between, the median, least and longest 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from kernelcast.measurements.observation import Measurements, Observation
+from kernelcast.measurements.rows import usable_rows
 
 _AGGREGATE = "median,min,max"
 _MS = {"ms": 1e-3}
@@ -21,12 +23,15 @@ def read(text: str) -> Measurements:
     document = json.loads(text)
     names = document["tune_params_keys"]
     unit_s = _MS[document["unit"]]
-    observations = tuple(
-        Observation(
+
+    def read_row(entry: tuple[str, list[float]]) -> Iterable[Observation]:
+        values, times = entry
+        yield Observation(
             kernel=document["kernel_name"],
             parameters=dict(zip(names, map(int, values.split(",")), strict=True)),
             seconds=(times[0] * unit_s,),
         )
-        for values, times in document["cache"].items()
-    )
-    return Measurements(document["device_name"], observations)
+
+    rows = ((f"configuration {entry[0]}", entry) for entry in document["cache"].items())
+    observations, damaged = usable_rows(rows, read_row)
+    return Measurements(document["device_name"], observations, damaged=damaged)

@@ -10,6 +10,7 @@ an SM as `blockSize`, not how they are divided into blocks, and is not of this f
 from __future__ import annotations
 
 from kernelcast.measurements.observation import Measurements, Observation
+from kernelcast.measurements.rows import usable_rows
 
 _ELEMENTS = 128 * 1024 * 1024 + 2
 _ELEMENT_BYTES = 8
@@ -33,8 +34,9 @@ def read(text: str) -> Measurements:
 
     The file does not name its device.
     """
-    _, *rows = (line for line in text.splitlines() if line.strip())
-    return Measurements("unnamed GPU", tuple(one for row in rows for one in _observations(row)))
+    _, *rows = ((f"line {n}", row) for n, row in enumerate(text.splitlines(), 1) if row.strip())
+    observations, damaged = usable_rows(rows, _observations)
+    return Measurements("unnamed GPU", observations, damaged=damaged)
 
 
 def _observations(row: str) -> list[Observation]:

@@ -10,10 +10,11 @@ import csv
 import math
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kernelcast.measurements.observation import Extent, Measurements, Observation
+from kernelcast.measurements.rows import usable_rows
 
 _HEAD = '"Kernel Name","traffic","dpAI","spAI","dpPerf","spPerf","xtime",'
 _EXTENT = re.compile(r"\((\d+), (\d+), (\d+)\)")
@@ -32,9 +33,18 @@ def read(text: str) -> Measurements:
     for alike are repeats, of which counters are the mean; of the bytes of the DRAM they are the
     least, because what else moved there meanwhile is among them. ValueError where there are several
     devices."""
-    rows = list(csv.DictReader(text.splitlines()))
-    (device,) = {row["device"] for row in rows}
-    return Measurements(device, tuple(_observations(rows)))
+    lines = csv.DictReader(text.splitlines())
+    rows = [(f"line {lines.line_num}", row) for row in lines]
+    (device,) = {row["device"] for _, row in rows}
+    good: list[Mapping[str, str]] = []
+
+    def try_row(row: Mapping[str, str]) -> Iterable[Observation]:
+        """Whether a row can be read is told by reading it alone."""
+        yield from _observations([row])
+        good.append(row)
+
+    _, damaged = usable_rows(rows, try_row)
+    return Measurements(device, tuple(_observations(good)), damaged=damaged)
 
 
 class _LaunchKey(NamedTuple):

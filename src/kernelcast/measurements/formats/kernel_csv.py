@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
+from kernelcast.measurements.rows import usable_rows
 
 _KERNEL = "kernel"
 _TIME = "mean_ms"
@@ -26,12 +27,15 @@ def read(text: str) -> Measurements:
     `regs` and `grid_blocks` are not read: the first is typed by hand, the second derived from the
     sizes, not from the launch.
     """
-    rows = list(csv.DictReader(text.splitlines()))
-    good = [row for row in rows if (row[_TIME] or "").strip()]
-    observations = tuple(
-        Observation(row[_KERNEL], _parameters(row), (float(row[_TIME]) * _MS,)) for row in good
-    )
-    return Measurements(rows[0][_DEVICE], observations, len(rows) - len(good))
+    lines = csv.DictReader(text.splitlines())
+    rows = [(f"line {lines.line_num}", row) for row in lines]
+    good = [(place, row) for place, row in rows if (row[_TIME] or "").strip()]
+    observations, damaged = usable_rows(good, _observations)
+    return Measurements(rows[0][1][_DEVICE], observations, len(rows) - len(good), damaged)
+
+
+def _observations(row: Mapping[str, str]) -> Iterable[Observation]:
+    yield Observation(row[_KERNEL], _parameters(row), (float(row[_TIME]) * _MS,))
 
 
 def _parameters(row: Mapping[str, str]) -> Mapping[str, ParameterValue]:

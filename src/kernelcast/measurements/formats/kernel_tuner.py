@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
+from kernelcast.measurements.rows import OTHER_UNIT, usable_rows
 
 _MS = 1e-3
 
@@ -25,16 +27,45 @@ def read(text: str) -> Measurements:
 
     A parameter that an entry does not repeat stands in its key, in the order of the names.
     """
-    document = _document(text)
+    document, is_cut = _document(text)
     names = document["tune_params_keys"]
     entries = document["cache"]
     good = {key: entry for key, entry in entries.items() if _has_time(entry)}
     kernel = document["kernel_name"]
-    observations = tuple(
-        _observation(kernel, {**_parameters(names, key), **entry}, names, entry)
-        for key, entry in good.items()
-    )
-    return Measurements(document["device_name"], observations, len(entries) - len(good))
+    done = [work for entry in good.values() if (work := _operations(entry))]
+    operations = statistics.median(done) if done else None
+
+    def read_row(row: tuple[str, Mapping[str, Any]]) -> Iterable[Observation]:
+        key, entry = row
+        _check_units(entry, operations)
+        yield _observation(kernel, {**_parameters(names, key), **entry}, names, entry)
+
+    rows = ((f"configuration {row[0]}", row) for row in good.items())
+    observations, damaged = usable_rows(rows, read_row)
+    cut = ("the file ends within a configuration, which is left out",) if is_cut else ()
+    failed = len(entries) - len(good)
+    return Measurements(document["device_name"], observations, failed, (*damaged, *cut))
+
+
+def _operations(entry: Mapping[str, Any]) -> float | None:
+    """Giga-operations of a configuration, 1000 times, where it says its rate: all do as many."""
+    time, rate = entry.get("time"), entry.get("GFLOP/s")
+    if isinstance(time, int | float) and isinstance(rate, int | float):
+        return time * rate
+    return None
+
+
+def _check_units(entry: Mapping[str, Any], operations: float | None) -> None:
+    """ValueError where the times or the rate of an entry are in another unit than the others'."""
+    time, times, work = entry.get("time"), entry.get("times"), _operations(entry)
+    if isinstance(time, int | float) and times and _are_apart(time, statistics.median(times)):
+        raise ValueError(f"its time, {time}, and its times are in different units")
+    if work and operations and _are_apart(work, operations):
+        raise ValueError("its time and its GFLOP/s are not in the units of the other rows")
+
+
+def _are_apart(one: float, other: float) -> bool:
+    return max(one, other) > OTHER_UNIT * min(one, other) > 0
 
 
 def _has_time(entry: Mapping[str, Any]) -> bool:
@@ -56,14 +87,17 @@ def _value(text: str) -> ParameterValue:
     return text
 
 
-def _document(text: str) -> Mapping[str, Any]:
-    try:
-        document = json.loads(text)
-    except ValueError:
-        document = json.loads(text.rstrip().removesuffix(",") + "}}")
-    if not isinstance(document, dict):
-        raise TypeError("no object")
-    return document
+def _document(text: str) -> tuple[Mapping[str, Any], bool]:
+    """What the file holds, and whether it ends within an entry."""
+    whole = text.rstrip()
+    # The last entry that is complete ends where the next one would begin.
+    for part in (whole, whole.removesuffix(",") + "}}", whole[: whole.rfind("}") + 1] + "}}"):
+        with contextlib.suppress(ValueError):
+            document = json.loads(part)
+            if not isinstance(document, dict):
+                raise TypeError("no object")
+            return document, not part.startswith(whole.removesuffix(","))
+    return json.loads(text), False
 
 
 def _observation(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernelcast.measurements.observation import Extent, Measurements, Observation
+from kernelcast.measurements.rows import usable_rows
 
 _SECONDS = {"Nanoseconds": 1e-9, "Microseconds": 1e-6, "Milliseconds": 1e-3, "Seconds": 1.0}
 
@@ -21,9 +22,12 @@ def read(text: str) -> Measurements:
     document = json.loads(text)
     unit_s = _SECONDS[document["Metadata"]["TimeUnit"]]
     results = document["Results"]
-    good = [result for result in results if result["Status"] == "Ok"]
-    observations = tuple(_observation(result, unit_s) for result in good)
-    return Measurements(document["Metadata"]["Device"], observations, len(results) - len(good))
+    good = [
+        (f"result {n}", result) for n, result in enumerate(results, 1) if result["Status"] == "Ok"
+    ]
+    observations, damaged = usable_rows(good, lambda result: [_observation(result, unit_s)])
+    failed = len(results) - len(good)
+    return Measurements(document["Metadata"]["Device"], observations, failed, damaged)
 
 
 def _observation(result: Mapping[str, Any], unit_s: float) -> Observation:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
+from kernelcast.measurements.rows import usable_rows
 
 _BENCHMARK = "Benchmark"
 _DEVICE = "Device Name"
@@ -32,18 +33,26 @@ def recognises(head: str) -> bool:
 def read(text: str) -> Measurements:
     """The benchmarks that were not skipped, with their axes as identifiers: `Num Threads` is
     num_threads. The time is the mean of what the GPU took, its L2 cache flushed before each."""
-    header, *rows = (row for row in csv.reader(text.splitlines()) if row)
-    axes = _axes(header)
-    good = [row for row in rows if row[header.index(_SKIPPED)] == "No"]
-    observations = tuple(
-        Observation(
-            kernel=row[header.index(_BENCHMARK)],
+    lines = csv.reader(text.splitlines())
+    header, *rows = ((f"line {lines.line_num}", row) for row in lines if row)
+    names = header[1]
+    axes = _axes(names)
+    failed = 0
+
+    def read_row(row: Sequence[str]) -> Iterable[Observation]:
+        nonlocal failed
+        if row[names.index(_SKIPPED)] != "No":
+            failed += 1
+            return
+        yield Observation(
+            kernel=row[names.index(_BENCHMARK)],
             parameters=_parameters(row, axes),
-            seconds=(float(row[header.index(_TIME)]),),
+            seconds=(float(row[names.index(_TIME)]),),
         )
-        for row in good
-    )
-    return Measurements(rows[0][header.index(_DEVICE)], observations, len(rows) - len(good))
+
+    observations, damaged = usable_rows(rows, read_row)
+    device = rows[0][1][names.index(_DEVICE)]
+    return Measurements(device, observations, failed, damaged)
 
 
 def _axes(header: Sequence[str]) -> Mapping[int, str]:
