@@ -10,11 +10,17 @@ import pytest
 
 from kernelcast.errors import InputError
 from kernelcast.reporting.documents.base import as_json
-from kernelcast.reporting.documents.public import PublicDocument, public_document, read_public
+from kernelcast.reporting.documents.public import (
+    PublicDocument,
+    public_document,
+    read_public,
+    summary_with,
+)
 from kernelcast.reporting.html import page
 from kernelcast.reporting.html.clouds import Cloud, TimePair, clouds, verdict
 from kernelcast.reporting.html.times_picture import errors_chart, times_picture
 from kernelcast.reporting.text import view
+from kernelcast.reporting.text.public import with_short_table
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.measured import Score
 from kernelcast.validation.public import SetAccuracy
@@ -100,6 +106,28 @@ def test_a_baseline_is_compared_on_the_launches_of_both(document, tmp_path):
     assert "| near | h100-sxm | volkov | 3 | 10 % | 50 % | 10 % | 50 % | worse |" in str(
         view(worse)
     )
+
+
+def test_a_summary_keeps_the_sets_that_were_not_predicted_again(document):
+    first = summary_with(None, document)
+    assert [(r.title, r.compared, r.worst) for r in first.sets] == [
+        ("far", [], []),
+        ("near", [], []),
+    ]
+    again = summary_with(first, public_document([row("near", [2.0]), row("new", [1.0])]))
+    assert {r.title: r.median_error for r in again.sets} == {"far": 0.5, "near": 1.0, "new": 0.0}
+
+
+def test_a_page_gets_the_table_in_its_place(document):
+    page = "before\n<!-- accuracy -->\nold\n<!-- end of accuracy -->\nafter\n"
+    written = with_short_table(page, document, "README.md")
+    assert written == with_short_table(written, document, "README.md")
+    assert written.startswith("before\n<!-- accuracy -->\n| kernels | GPU |")
+    assert written.endswith("|\n<!-- end of accuracy -->\nafter\n")
+    assert "| near | h100-sxm | 3 | 10 % | 10 % | - | - |" in written
+    assert "old" not in written
+    with pytest.raises(InputError, match=r"README\.md: has no lines"):
+        with_short_table("before", document, "README.md")
 
 
 def test_a_baseline_that_is_none(tmp_path):

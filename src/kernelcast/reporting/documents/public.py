@@ -155,6 +155,17 @@ def read_public(file: Path) -> PublicDocument:
         ) from None
 
 
+def summary_with(before: PublicDocument | None, now: PublicDocument) -> PublicDocument:
+    """An earlier summary with the sets that were predicted anew; it holds no single launch."""
+    bare = [msgspec.structs.replace(row, compared=[], worst=[]) for row in now.sets]
+    fresh = {(row.title, row.gpu, row.model) for row in bare if row.launches}
+    old = [] if before is None else before.sets
+    kept = [row for row in old if (row.title, row.gpu, row.model) not in fresh]
+    rows = sorted([*kept, *bare], key=lambda row: (row.title, row.gpu, row.model))
+    known = {(row.title, row.gpu, row.model): row for row in rows if row.launches}
+    return msgspec.structs.replace(now, sets=list(known.values()), changes=[], totals=[])
+
+
 def _changes(now: Sequence[AccuracyRow], before: Sequence[AccuracyRow]) -> Iterator[SetChange]:
     known = {(row.title, row.gpu, row.model): row for row in before}
     for row in now:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernelcast.errors import InputError
 from kernelcast.reporting.documents.public import (
     AccuracyRow,
     IntervalRow,
@@ -24,6 +25,10 @@ _INTERVALS_HEAD = (
 _CHANGES_HEAD = (
     "| against before | GPU | model | launches of both | median was | is | 90 % was | is | |"
 )
+
+_BEGIN, _END = "<!-- accuracy -->", "<!-- end of accuracy -->"
+
+_SHORT_HEAD = "| kernels | GPU | launches | median error | 90 % | tau | within the interval |"
 
 _COUNTED_HEAD = "| counted | GPU | counter | launches | median error | within 5 % |"
 
@@ -46,6 +51,28 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     if document.intervals:
         parts.append(_intervals(document.intervals))
     return "\n\n".join(parts)
+
+
+def with_short_table(page: str, document: PublicDocument, where: str) -> str:
+    """A page with a table of the sets in place of the one that it holds; InputError where it has
+    no place for one."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise InputError(f"has no lines {_BEGIN} and {_END}", where=where)
+    return f"{before}{begin}\n{_short_table(document)}\n{end}{after}"
+
+
+def _short_table(document: PublicDocument) -> str:
+    """How far off every set is, and whether the order is right."""
+    lines = [
+        f"| {row.title} | {row.gpu} | {row.launches} | {_percent(row.median_error)} "
+        f"| {_percent(row.error_90)} | {'-' if row.tau is None else f'{row.tau:.2f}'} "
+        f"| {_percent(row.coverage)} |"
+        for row in document.sets
+        if row.launches
+    ]
+    return "\n".join([_SHORT_HEAD, f"|---|---|{'---:|' * 5}", *lines])
 
 
 def _counted(rows: Sequence[AccuracyRow]) -> str:
