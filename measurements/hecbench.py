@@ -40,7 +40,8 @@ _CORES = 2
 _PATIENCE = 5
 _BUILD_SECONDS = 300
 _FAILS = re.compile(
-    r"^(?!kernelcast: ).*?(\bFAIL(ED|URE)?\b|\bfail(ed)?\b(?! as expected)|[Mm]ismatch)",
+    r"^(?!kernelcast: |  - failed: |.*failed as expected)"
+    r".*?(\bFAIL(ED|URE)?\b|\bfail(ed)?\b|[Mm]ismatch)",
     re.MULTILINE,
 )
 _MAKE = ("ARCH=sm_80", "DEBUG=no", "CC=nvcc", "OPTIMIZE=yes")

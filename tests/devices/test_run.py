@@ -135,6 +135,10 @@ def test_a_graph_is_built_node_by_node_and_changed(ended, built):
     assert {k["kernel"]: k["launches"] for k in done.profile["kernels"]} == {"add": 8, "scale": 4}
 
 
+def test_memory_of_graphs_is_there_whenever_they_are_launched(ended, built):
+    assert ended(*A100, built("graph_memory")).printed == "21, 1048576 bytes, cudaSuccess\n"
+
+
 def test_a_captured_graph_is_replayed(ended, built):
     done = ended(*A100, built("graph"))
     assert done.printed == "1 -1 0, 6 10 5, cudaSuccess\n"

@@ -30,6 +30,8 @@ static int connection = -1;
 static pid_t owner;  // the process that is connected: a child has to connect for itself
 static int sticky;
 
+int kc_uses_runtime;
+
 static struct {
   uint64_t base, room, total_bytes;
   int32_t attributes[KC_ATTRIBUTES];

@@ -96,6 +96,9 @@ typedef struct {
   uint32_t cooperative;
 } kc_launch_shape;
 
+// Whether the runtime has been called: its context is then current for the driver, too.
+KC_API extern int kc_uses_runtime;
+
 // The device: -1 where the program was not started by `kernelcast run`.
 KC_API int kc_start(void);
 KC_API const char *kc_device_name(void);

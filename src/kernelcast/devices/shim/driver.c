@@ -139,12 +139,13 @@ KC_API error cuCtxSetCurrent(context c) {
 }
 
 KC_API error cuCtxGetCurrent(context *c) {
-  return *c = depth ? current[depth - 1] : NULL, KC_SUCCESS;
+  *c = depth ? current[depth - 1] : kc_uses_runtime ? &the_context : NULL;
+  return KC_SUCCESS;
 }
 
 KC_API error cuCtxGetDevice(int *device) {
   *device = 0;
-  return depth ? KC_SUCCESS : KC_INVALID_CONTEXT;
+  return depth || kc_uses_runtime ? KC_SUCCESS : KC_INVALID_CONTEXT;
 }
 
 KC_API error cuCtxGetApiVersion(context c, unsigned *version) {

@@ -29,7 +29,10 @@ static error answered(error status) {
   return status;
 }
 
-static error started(void) { return answered(kc_start()); }
+static error started(void) {
+  kc_uses_runtime = 1;
+  return answered(kc_start());
+}
 
 // ---- what nvcc's host code registers before main, and asks for when it is used ----
 
@@ -519,12 +522,13 @@ KC_API error cudaMallocHost(void **p, size_t n) { return allocated(p, n, KC_HOST
 
 KC_API error cudaMallocAsync(void **p, size_t n, stream s) {
   (void)s;
-  return allocated(p, n, KC_DEVICE_MEMORY);
+  error status = allocated(p, n, KC_DEVICE_MEMORY);
+  if (captured && !status) note((node){.kind = ALLOCATION, .to = (uint64_t)*p, .width = n});
+  return status;
 }
 
 KC_API error cudaMallocFromPoolAsync(void **p, size_t n, void *pool, stream s) {
-  (void)pool, (void)s;
-  return allocated(p, n, KC_DEVICE_MEMORY);
+  return (void)pool, cudaMallocAsync(p, n, s);
 }
 
 // ---- pools of memory: every one is the device's memory ----
@@ -591,7 +595,14 @@ KC_API error cudaMalloc3D(pitched *made, extent e) {
 
 KC_API error cudaFree(void *p) { return ended(kc_start() ? KC_NO_DEVICE : kc_free((uint64_t)p)); }
 KC_API error cudaFreeHost(void *p) { return cudaFree(p); }
-KC_API error cudaFreeAsync(void *p, stream s) { return (void)s, cudaFree(p); }
+
+// Memory that a graph gives back is there again when it is launched again.
+KC_API error cudaFreeAsync(void *p, stream s) {
+  (void)s;
+  if (!captured) return cudaFree(p);
+  note((node){.kind = RELEASE, .to = (uint64_t)p});
+  return ended(KC_SUCCESS);
+}
 
 KC_API error cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
   return ended(kc_memory_info((uint64_t *)free_bytes, (uint64_t *)total_bytes));

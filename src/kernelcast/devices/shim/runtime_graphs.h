@@ -326,10 +326,13 @@ typedef struct {
   void *pointer;
 } memory_node;
 
+static uint64_t memory_of_graphs[4];  // used now and at most, reserved now and at most
+
 KC_API error cudaGraphAddMemAllocNode(node **made, graph *g, node *const *before, size_t count,
                                       memory_node *p) {
   error status = kc_allocate((uint64_t *)&p->pointer, p->bytes, KC_DEVICE_MEMORY);
   node n = {.kind = ALLOCATION, .to = (uint64_t)p->pointer, .width = p->bytes};
+  for (int i = 0; i < 4 && !status; i++) memory_of_graphs[i] += p->bytes;
   return added(made, g, before, count, n, status);
 }
 
@@ -341,6 +344,19 @@ KC_API error cudaGraphAddMemFreeNode(node **made, graph *g, node *const *before,
 
 KC_API error cudaGraphMemFreeNodeGetParams(const node *n, void **pointer) {
   return *pointer = (void *)n->to, KC_SUCCESS;
+}
+
+KC_API error cudaDeviceGetGraphMemAttribute(int device, unsigned attribute, uint64_t *value) {
+  if (device || attribute > 3) return answered(KC_INVALID_VALUE);
+  return *value = memory_of_graphs[attribute], started();
+}
+
+KC_API error cudaDeviceSetGraphMemAttribute(int device, unsigned attribute, uint64_t *value) {
+  enum { USED_AT_MOST = 1, RESERVED_AT_MOST = 3 };
+  (void)value;
+  if (device || (attribute != USED_AT_MOST && attribute != RESERVED_AT_MOST))
+    return answered(KC_INVALID_VALUE);
+  return memory_of_graphs[attribute] = memory_of_graphs[attribute - 1], started();
 }
 
 KC_API error cudaDeviceGraphMemTrim(int device) { return (void)device, started(); }
