@@ -55,14 +55,31 @@ def test_instances_of_a_template_are_told_by_their_order():
 
 def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
     (tmp_path / "Makefile").write_text(
-        "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++14 -I../common -DN=4 -DX=$(Y) -Wall\n"
+        "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++20 -I../common -DN=4 -DX=$(Y) -Wall\n"
     )
     main, options = _main_and_options(tmp_path)
     assert main == tmp_path / "main.cu"
     assert options.further == (str(tmp_path / "other.cpp"),)
     assert options.defines == ("N=4",)
     assert options.include_dirs == (tmp_path, tmp_path / "../common")
-    assert options.std == "c++14"
+    assert options.std == "c++20"
+
+
+def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tmp_path):
+    (tmp_path / "kernel").mkdir()
+    for name in ("main.c", "kernel/one.cu", "unused.cu"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "Makefile").write_text(
+        "DEBUG = no\nTYPE = float\nCFLAGS := -std=c++14\n"
+        "ifeq ($(DEBUG),yes)\nCFLAGS += -DDEBUG\nelse\nCFLAGS += -DQUIET\nendif\n"
+        "ifeq ($(TYPE),float)\nCFLAGS += -DFLOAT\nendif\n"
+        "run: ./main.o \\\n ./kernel/one.o\n\tnvcc main.o kernel/one.o absent.o -o run\n"
+    )
+    main, options = _main_and_options(tmp_path)
+    assert main == tmp_path / "main.c"
+    assert options.further == (str(tmp_path / "kernel/one.cu"),)
+    assert options.defines == ("QUIET", "FLOAT")
+    assert options.std is None
 
 
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):

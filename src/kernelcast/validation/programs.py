@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 import statistics
@@ -38,6 +39,7 @@ from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score,
 _FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
 """Where a program's sources lie in the folder of all sources."""
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
+_OLD_STANDARDS = ("c++03", "c++11", "c++14")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +286,20 @@ def folder_of_program(sources: Path, name: str) -> Path:
 def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
     """The first source of a program, and the others as options.
 
-    Its makefile says which, and what to define; without one, all sources in the folder are its own.
+    Its makefile says which, by `source` or by its objects, and what to define; without one, all
+    sources in the folder are its own. What today's libraries cannot be compiled by is left out: a
+    standard before C++17.
     """
     makefile = folder / "Makefile"
-    text = makefile.read_text("utf-8", "replace").replace("\\\n", " ") if makefile.is_file() else ""
+    text = ""
+    if makefile.is_file():
+        text = _as_chosen(makefile.read_text("utf-8", "replace").replace("\\\n", " "))
     listed = re.search(r"^source\s*[:+]?=(.*)$", text, re.MULTILINE)
     names = (
         listed[1].split()
         if listed
-        else sorted(path.name for path in folder.iterdir() if path.suffix in _SOURCES)
+        else _of_objects(text, folder)
+        or sorted(path.name for path in folder.iterdir() if path.suffix in _SOURCES)
     )
     files = [folder / name for name in names if Path(name).suffix in _SOURCES]
     if not files:
@@ -301,9 +308,33 @@ def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),
-        std=next(iter(flags["-std="]), None),
+        std=next((std for std in flags["-std="] if std not in _OLD_STANDARDS), None),
         further=tuple(map(str, files[1:])),
     )
+
+
+def _as_chosen(makefile: str) -> str:
+    """A makefile without what its own choices, such as `DEBUG = no`, leave out."""
+    values = dict(re.findall(r"^(\w+)[ \t]*[:?]?=[ \t]*(\S*)[ \t]*$", makefile, re.MULTILINE))
+
+    def chosen(case: re.Match[str]) -> str:
+        first, _, other = case[3].partition("\nelse")
+        return first if values.get(case[1], "") == case[2] else other
+
+    pattern = r"^ifeq \(\$\((\w+)\),[ \t]*(\w*)\)(.*?)^endif"
+    return re.sub(pattern, chosen, makefile, flags=re.MULTILINE | re.DOTALL)
+
+
+def _of_objects(makefile: str, folder: Path) -> list[str]:
+    """The sources in the folder that a makefile's objects are made of, in their order."""
+    found = re.findall(r"(?<=\s)([\w.+-][\w./+-]*)\.o\b", makefile)
+    stems = dict.fromkeys(map(posixpath.normpath, found))
+    return [
+        stem + suffix
+        for stem in stems
+        for suffix in _SOURCES
+        if (folder / (stem + suffix)).is_file()
+    ]
 
 
 def _flags(makefile: str, kind: str) -> Iterator[str]:
