@@ -51,6 +51,26 @@ extern "C" __global__ void wait(float* y) {
     y[threadIdx.x] = 1.0f;
 }
 """
+STRUCT = """
+struct S { float* p; int n; };
+__constant__ float table[16];
+__global__ void k(S s) { if (threadIdx.x < s.n) s.p[threadIdx.x] *= table[threadIdx.x & 15]; }
+"""
+STRUCT_LAUNCH = ("--grid", "1", "--block", "32", "--arg")
+HIDDEN = """
+#define KERNEL(name) __global__ void name##_kernel(float* x)
+KERNEL(scale) { x[threadIdx.x] *= 2; }
+"""
+OPEN_LAUNCH = """
+__global__ void k(float* x, int n) { x[threadIdx.x] = n; }
+int main(int c, char** v) {
+    float* x; int n = atoi(v[1]); cudaMalloc(&x, n * 4); k<<<n / 32, 32>>>(x, n);
+}
+"""
+LACKING = """
+#include "helper.h"
+__global__ void k(float* x) { x[0] = helper(x[1]); }
+"""
 BROKEN_PTX = ".version 8.0\n.target sm_90\n.entry k( {"
 LAUNCH_BLOCK = """/* kernelcast
 [[launch]]
@@ -81,6 +101,68 @@ def predict(*arguments: str) -> tuple[str, ...]:
 
 
 CASES = [
+    Bad(
+        "struct with a field too many",
+        predict(*STRUCT_LAUNCH, "s={p=f32[32], n=32, m=3}"),
+        "unknown field of S 'm'",
+        "known: n, p",
+        STRUCT,
+        place=r"argument 0 \(s\)",
+    ),
+    Bad(
+        "struct with a field too few",
+        predict(*STRUCT_LAUNCH, "s={p=f32[32]}"),
+        "lacks its field n",
+        "the fields of S are p, n",
+        STRUCT,
+        place=r"argument 0 \(s\)",
+    ),
+    Bad(
+        "symbol that is not there",
+        predict(*STRUCT_LAUNCH, "s={p=f32[32], n=32}", "--symbol", "tabel=f32[16] ones"),
+        "unknown variable of the device 'tabel'",
+        "did you mean table",
+        STRUCT,
+    ),
+    Bad(
+        "name hidden by a macro",
+        predict(*STRUCT_LAUNCH, "x=f32[32]", "--kernel", "scale"),
+        "unknown kernel 'scale'",
+        "did you mean scale_kernel",
+        HIDDEN,
+    ),
+    Bad(
+        "launch whose arguments the source leaves open",
+        predict(),
+        "says no launch",
+        "--grid '<n> // 32' --block 32 --arg 'x=f32.<n>.' --arg 'n=<n>'",
+        OPEN_LAUNCH,
+    ),
+    Bad(
+        "number that a workload leaves open",
+        predict(),
+        "n is open",
+        "write its value there, or give --arg n=VALUE",
+        LAUNCH_BLOCK.replace("[[launch]]", 'n = "?"\n[[launch]]').format("grid = 1") + COPY,
+        place=r"k\.cu:2",
+    ),
+    Bad(
+        "header of the project that device code needs",
+        predict(*STRUCT_LAUNCH, "x=f32[32]"),
+        'identifier "helper" is undefined',
+        "helper.h of .*k.cu:2 is not there: give its directory with -I",
+        LACKING,
+    ),
+    Bad(
+        "source without device code", ("kernels", "FILE"), "no kernel", "give CUDA", "int main() {}"
+    ),
+    Bad(
+        "array file that is none",
+        predict("--grid", "4", "--block", "256", *COPY_ARGS[:4], "--arg", 'y=f32[4] file("k.cu")'),
+        "nothing pickled is read",
+        "save it with numpy.save",
+        place=r"k\.cu",
+    ),
     Bad("missing file", predict(), "no such file", "check the path", None),
     Bad(
         "syntax error",
