@@ -40,6 +40,11 @@ __global__ void read3(cudaTextureObject_t t, const float* u, const float* v, con
                       float4* out) {
   int i = threadIdx.x; out[i] = tex3DLod<float4>(t, u[i], v[i], w[i], 0.f);
 }
+__global__ void graded2(cudaTextureObject_t t, const float* u, const float* v, const float* w,
+                        float4* out) {
+  int i = threadIdx.x;
+  out[i] = tex2DGrad<float4>(t, u[i], v[i], make_float2(w[i], 3.f), make_float2(w[i], .1f));
+}
 __global__ void ints2(cudaTextureObject_t t, const float* u, const float* v, const float*,
                       int4* out) {
   int i = threadIdx.x; out[i] = tex2D<int4>(t, u[i], v[i]);
@@ -293,6 +298,18 @@ def test_a_texture_is_no_array(kernel_of):
     wrong = ["t=f32[8] texture()", "u=s32[8] texture()", "v=0", "w=0", "out=f32[256]"]
     with pytest.raises(LaunchError, match="a texture is given"):
         Memory.build(fetch, launch_from_flags("1", "32", 0, wrong))
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_of_one_level_gradients_change_nothing(kernel_of, executor):
+    texture = "t=f32[12, 37] random(1) texture(border, linear)"
+    points = [f"{p}=f32[64] random({at})" for at, p in enumerate("uvw")]
+    plain, graded = (
+        arrays(run(kernel_of(name), executor, "1", "64", texture, *points, "out=f32[256]"), ["out"])
+        for name in ("read2", "graded2")
+    )
+    assert plain[0].any()
+    assert np.array_equal(plain, graded)
 
 
 LAUNCHES = {

@@ -11,17 +11,23 @@ from kernelcast.isas.ptx.texels import read_texel, surface_address
 _RANKS = {"1d": 1, "2d": 2, "3d": 3}
 
 
+_LEVELS = {"level": 1, "grad": 2}
+"""Ways to say which level of a texture is read, and how many operands they take."""
+
+
 def _fetch(x: PtxLift) -> None:
-    """`tex.2d.v4.f32.f32 d, [texture, {x, y}]`, with `level` of a level behind it."""
-    words = [word for word in x.modifiers if word != "level"]
+    """`tex.2d.v4.f32.f32 d, [texture, {x, y}]`, with `level` of a level behind it, or `grad` of two
+    gradients: of one level, what all textures have, neither changes what is read."""
+    words = [word for word in x.modifiers if word not in _LEVELS]
     if len(words) != 4 or words[0] not in _RANKS or words[1] != "v4":
         raise x.refuse()
     to_float, from_float = words[2] == "f32", words[3] == "f32"
     if words[2] not in ("f32", "s32", "u32") or words[3] not in ("f32", "s32"):
         raise x.refuse()
     result, place, coordinates = x.take(), x.take_address(), _coordinates(x, _RANKS[words[0]])
-    if "level" in x.modifiers:
-        x.take()
+    for word in x.modifiers:
+        for _ in range(_LEVELS.get(word, 0)):
+            x.take()
     if not isinstance(result, Vector) or not isinstance(place.base, Register):
         raise x.refuse()
     totals = read_texel(x, place, coordinates, from_float=from_float, to_float=to_float)
