@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 import kernelcast as kc
 from kernelcast.analysis.remedies import Remedy, RemedyKind
-from kernelcast.exploration.code_advice import CodeChange, code_changes, fitting
+from kernelcast.exploration.code_advice import (
+    CodeChange,
+    code_changes,
+    fitting,
+    time_together,
+)
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import case_of_kernel
 from kernelcast.ir import Launch
@@ -96,6 +101,29 @@ def test_columns_of_global_memory_are_staged(case):
     assert change.remedy.stride_bytes == 4 * N
     assert change.shared_bytes == 32 * 8 * 4
     assert change.is_chosen and change.gain > 0
+
+
+def test_two_changes_together_gain_more_than_either(case):
+    """The first field of structures goes through a tile whose columns lie in one bank."""
+    source = TILE.replace("= in[y * n + x]", "= in[8 * (y * n + x)]")
+    square: dict[str, GivenArgument] = {"n": N, "in": kc.f32(8 * N * N), "out": kc.f32(N * N)}
+    launch = Launch((N // 32, N // 32), (32, 32), square)
+    found = case(source, launch, "sass", "#define PAD 0\n")
+    changes = code_changes(found)
+    kinds = {change.remedy.kind for change in changes}
+    assert kinds == {RemedyKind.PADDING, RemedyKind.LAYOUT}
+    together_s = time_together(found, changes)
+    assert together_s is not None
+    assert together_s < min(change.time_s for change in changes)
+    alone = time_together(found, changes[:1])
+    assert alone == pytest.approx(changes[0].time_s, rel=1e-9)
+
+
+def test_changes_that_do_not_fit_together_have_no_time(case):
+    launch = Launch((N // 32, N // 8), (32, 8), SQUARE)
+    found = case(COLUMNS, launch, "sass")
+    (change,) = code_changes(found)
+    assert time_together(found, [replace(change, shared_bytes=1 << 20)]) is None
 
 
 def test_a_machine_that_cannot_be_simulated_gets_no_advice_on_code(case):

@@ -32,7 +32,7 @@ from kernelcast.exploration.candidates import (
     same_warps,
     why_fixed,
 )
-from kernelcast.exploration.code_advice import CodeChange, code_changes
+from kernelcast.exploration.code_advice import CodeChange, code_changes, time_together
 from kernelcast.exploration.sweep import TimeModel
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
@@ -64,7 +64,8 @@ class LaunchAdvice:
     advised, None where the launch is best left alone. `confirmed` are the times of the launch and
     of `best` by the default model. `rules` are the three strategies, None where they cannot be
     followed. `fixed` says why blocks stay as they are. `changes` of the code are by falling gain,
-    each by itself, for the launch as it is.
+    each by itself, for the launch as it is, and `together_s` is the time with all that gain, by the
+    timing simulation; None where there are not several, or they do not fit shared memory.
     """
 
     current: Prediction
@@ -74,6 +75,7 @@ class LaunchAdvice:
     rules: LaunchSize | None
     fixed: str = ""
     changes: tuple[CodeChange, ...] = ()
+    together_s: float | None = None
 
     @property
     def gain(self) -> float:
@@ -173,8 +175,12 @@ def advise_launch(
     ranked = _with_finalists(search, launch, current, ranked)
     candidates, best, confirmed = _chosen(search, current, ranked)
     candidates.sort(key=lambda c: (c.verdict is CodeVerdict.OTHER, c.time_s))
-    changes = code_changes(case)
-    return LaunchAdvice(current, tuple(candidates), best, confirmed, rules, fixed, changes)
+    found = LaunchAdvice(
+        current, tuple(candidates), best, confirmed, rules, fixed, code_changes(case)
+    )
+    if len(found.worthwhile) < 2:
+        return found
+    return replace(found, together_s=time_together(case, found.worthwhile))
 
 
 def _time(candidate: Candidate) -> float:

@@ -15,9 +15,9 @@ takes those first that are worth most for each byte; the best choice is found wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -26,7 +26,7 @@ from kernelcast.analysis.remedies import Remedy, RemedyKind, remedies
 from kernelcast.errors import MissingNumberError
 from kernelcast.ir import Location
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.models.teg import Teg, recorded
+from kernelcast.models.teg import Played, Teg, recorded
 from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.rewriting import coalesced, without_bank_conflicts
@@ -83,31 +83,64 @@ def code_changes(case: Case, model: Teg | None = None) -> tuple[CodeChange, ...]
     )
 
 
+def time_together(
+    case: Case, changes: Sequence[CodeChange], model: Teg | None = None
+) -> float | None:
+    """The time with all of these changes at once, None where they do not fit shared memory."""
+    shared_bytes = sum(change.shared_bytes for change in changes)
+    if shared_bytes > _free_bytes(case):
+        return None
+    changed = _RewrittenCase(case, model or Teg())
+    return changed.prediction([change.remedy for change in changes], shared_bytes).time_s
+
+
 def _simulated(case: Case, found: Sequence[Remedy], model: Teg) -> list[CodeChange]:
-    record = lru_cache(4)(partial(recorded, case))
-    played = model.play(case, record=record)
-    table, before_s = played.given.code.table, model.prediction(played).time_s
-
-    def changed(remedy: Remedy) -> Prediction:
-        only = np.zeros(len(table), np.bool_)
-        only[list(remedy.instructions)] = True
-        rewrite = without_bank_conflicts if remedy.kind is RemedyKind.PADDING else coalesced
-
-        def rewritten(plan: DetailedSms) -> WarpStreams:
-            return rewrite(record(plan), table, only)
-
-        return model.predict(_held(case, _shared_bytes(case, remedy)), record=rewritten)
-
+    changed = _RewrittenCase(case, model)
+    before_s = model.prediction(changed.played).time_s
     return [
         CodeChange(
             remedy,
             _lines(case, remedy),
             before_s,
-            changed(remedy).time_s,
+            changed.prediction([remedy], _shared_bytes(case, remedy)).time_s,
             _shared_bytes(case, remedy),
         )
         for remedy in found
     ]
+
+
+@dataclass(frozen=True)
+class _RewrittenCase:
+    """A launch and the simulation that is asked about changes of its code."""
+
+    case: Case
+    model: Teg
+
+    @cached_property
+    def record(self) -> Callable[[DetailedSms], WarpStreams]:
+        """What its warps do, recorded once."""
+        return lru_cache(4)(partial(recorded, self.case))
+
+    @cached_property
+    def played(self) -> Played:
+        """The launch as it is."""
+        return self.model.play(self.case, record=self.record)
+
+    def prediction(self, remedies: Sequence[Remedy], shared_bytes: int) -> Prediction:
+        """The launch with these remedies, for which a block holds more shared memory."""
+        table = self.played.given.code.table
+
+        def rewritten(plan: DetailedSms) -> WarpStreams:
+            streams = self.record(plan)
+            for remedy in remedies:
+                only = np.zeros(len(table), np.bool_)
+                only[list(remedy.instructions)] = True
+                is_padding = remedy.kind is RemedyKind.PADDING
+                rewrite = without_bank_conflicts if is_padding else coalesced
+                streams = rewrite(streams, table, only)
+            return streams
+
+        return self.model.predict(_held(self.case, shared_bytes), record=rewritten)
 
 
 def _lines(case: Case, remedy: Remedy) -> tuple[Location, ...]:

@@ -84,7 +84,7 @@ class AdviceResult(Struct, frozen=True):
 
     `best` is null where the launch is best left as it is. `confirmed_s` are the times of the launch
     and of the best by the default model. `change` says in words what to change; `code_changes` are
-    by falling gain, each by itself.
+    by falling gain, each by itself, and `together_s` the time with all that are advised.
     """
 
     kernel: str
@@ -103,6 +103,7 @@ class AdviceResult(Struct, frozen=True):
     fixed: str
     least_gain: Share
     code_changes: list[CodeChangePart]
+    together_s: NotNegative | None
 
 
 class AdviseDocument(Struct, frozen=True):
@@ -146,6 +147,7 @@ def advice_result(found: LaunchAdvice) -> AdviceResult:
         fixed=found.fixed,
         least_gain=LEAST_GAIN,
         code_changes=[_code_change(c, c in found.worthwhile) for c in found.changes],
+        together_s=found.together_s,
     )
 
 

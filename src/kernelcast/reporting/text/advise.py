@@ -35,7 +35,7 @@ def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableTy
     return spaced(
         [
             Group(head, *map(Text, notes)),
-            section("Changes of the code", bullets(map(_code_change, result.code_changes)))
+            section("Changes of the code", bullets(_code_changes(result)))
             if result.code_changes
             else None,
             indented(_table(result)),
@@ -63,6 +63,17 @@ def _reason(result: AdviceResult) -> str:
         f"No launch that leaves the same in memory is more than {least} faster by the "
         f"{result.model_label} model and the default one."
     )
+
+
+def _code_changes(result: AdviceResult) -> list[str]:
+    """Every change, and all that are advised together."""
+    lines = [_code_change(change) for change in result.code_changes]
+    if result.together_s is None:
+        return lines
+    before_s = result.code_changes[0].before_s
+    times = f"{seconds(before_s)} to {seconds(result.together_s)} by the teg model"
+    gain = percent(1 - result.together_s / before_s)
+    return [*lines, f"all that is advised together: up to {gain} less time, {times}"]
 
 
 def _code_change(change: CodeChangePart) -> str:
