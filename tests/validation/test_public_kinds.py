@@ -12,6 +12,8 @@ from kernelcast.frontends.workloads import read_workload
 from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.models import load_model
+from kernelcast.validation import public_launches
+from kernelcast.validation.capacities import Capacity
 from kernelcast.validation.programs import ForecastRow, ProgramRunner
 from kernelcast.validation.public import accuracy_of_sets
 from kernelcast.validation.public_launches import Folders, drawn_launches
@@ -95,3 +97,22 @@ def test_kernels_that_were_counted_have_a_workload_of_their_name(folders: Folder
     assert isinstance(launch.row, Observation)  # type: ignore[union-attr]
     assert launch.row.kernel == "here"  # type: ignore[union-attr]
     assert drawn.aside == {"of kernels without a workload": 1}
+
+
+def test_capacities_are_compared_where_a_set_asks_for_them(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folders.data / "chase.txt").write_text("")
+    (folders.workloads / "chase.cu").write_text("")
+
+    def found(table: str, workload: Path, chip: Any, *, build: Any) -> tuple[Capacity, ...]:
+        assert Path(table).name == "chase.txt"
+        assert workload == folders.workloads / "chase.cu"
+        return Capacity(1000.0, 900.0), Capacity(4000.0, None)
+
+    monkeypatch.setattr(public_launches, "validate_capacities", found)
+    one = PublicSet("chase", "a40", "chase.txt", "chase.cu", capacities=True)
+    (row,) = accuracy_of_sets([one], folders, 9, workers=1)
+    (count,) = row.counted
+    assert row.score is None
+    assert count.errors == pytest.approx([0.1, 1.0]), "one that rises nowhere is all off"

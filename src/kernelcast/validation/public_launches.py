@@ -25,6 +25,7 @@ from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.bottlenecks import measured_class
+from kernelcast.validation.capacities import validate_capacities
 from kernelcast.validation.counted import case_of_source
 from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.ground_truth import timed_launch
@@ -40,6 +41,7 @@ from kernelcast.validation.public_sets import PublicSet
 
 _OTHER_CODE = 1 / 8
 """Registers that differ by more than this share are those of other code."""
+_CAPACITY = "bytes that a cache holds"
 _LAUNCHES = 8
 """Of a program, after which it has told enough."""
 _BUDGET = 3_000_000
@@ -214,7 +216,39 @@ class PublishedProgram:
         return self.folders.sources / self.one.programs
 
 
-SetLaunch = PublishedLaunch | KnownLaunch | PublishedCounts | PublishedProgram
+@dataclass(frozen=True)
+class PublishedChase:
+    """A table of latencies by footprint, and the workload that chases through memory."""
+
+    one: PublicSet
+    table: Path
+    folders: Folders
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All that the answer follows from."""
+        one, workload = self.one, self._workload
+        return one.gpu, one.settings, one.nvrtc, self.table.read_bytes(), workload.read_bytes()
+
+    def answer(self, models: Sequence[Model]) -> LaunchAnswer:
+        """The footprints that caches no longer hold, as simulated and as measured."""
+        chip, build = _machine_of(self.one), _build_of(self.one, self.folders)
+        try:
+            found = validate_capacities(str(self.table), self._workload, chip, build=build)
+        except KernelcastError as error:
+            return LaunchAnswer({}, (str(error),))
+        pairs = (
+            CountPair(_CAPACITY, f"cache {at}", c.simulated_bytes or 0.0, c.measured_bytes)
+            for at, c in enumerate(found, 1)
+        )
+        return LaunchAnswer({}, counted=tuple(pairs))
+
+    @property
+    def _workload(self) -> Path:
+        return self.folders.workloads / self.one.workload
+
+
+SetLaunch = PublishedLaunch | KnownLaunch | PublishedCounts | PublishedProgram | PublishedChase
 """What is predicted on its own."""
 
 
@@ -242,6 +276,8 @@ def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunche
     files = sorted(folders.data.glob(f"**/{one.data}"))
     if not files:
         return DrawnLaunches((), {}, (f"no {one.data} in {folders.data}",))
+    if one.capacities:
+        return DrawnLaunches([PublishedChase(one, file, folders) for file in files], {}, ())
     try:
         by_file = {file: read_measurements(file) for file in files}
     except KernelcastError as error:

@@ -23,7 +23,8 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name in the code, or every source in `folder` that is named as a kernel, but those `without`;
     or whole programs, in the folder `programs` below that of the sources, are compiled and run for
     at most `seconds` each. With `counters`, what a profiler counted is compared, beside the times
-    where there are some. `settings` replace numbers of the machine, `nvrtc` names the compiler. Of
+    where there are some; with `capacities`, the footprints at which the caches overflow under the
+    chase in `workload`. `settings` replace numbers of the machine, `nvrtc` names the compiler. Of
     `records` launches traces are kept for the tests: the licence of the kernels allows it.
     """
 
@@ -43,6 +44,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float = 12.0
     counters: bool = False
     records: int = 0
+    capacities: bool = False
     aside: str = ""
 
 
