@@ -181,6 +181,26 @@ def test_rows_are_those_with_a_parameter(folders: dict[str, Any]) -> None:
     assert [c.launch for c in row.score.comparisons] == ["scale block_size_x=128"]
 
 
+def test_rows_say_their_clock_and_sets_the_names_that_rows_lack(folders: dict[str, Any]) -> None:
+    entries = {str(b): {"time": 0.02, "core_freq": mhz} for b, mhz in ((64, 400.0), (128, 1600.0))}
+    document = {"device_name": "", "kernel_name": "scale", "tune_params_keys": ["block_size_x"]}
+    (folders["data"] / "clocks.json").write_text(json.dumps(document | {"cache": entries}))
+    source = SOURCE.replace("block_size_x = 128", "block_size_x = 128\nturns = 1").replace(
+        "x[blockIdx.x", "for (int i = 0; i < turns; i++) x[blockIdx.x"
+    )
+    (folders["workloads"] / "scale.cu").write_text(source)
+
+    def times(turns: int) -> list[float]:
+        one = PublicSet("s", "h100-sxm", "clocks.json", "scale.cu", names={"turns": turns})
+        (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("volkov")])
+        assert row.score is not None
+        return [c.predicted_s for c in row.score.comparisons]
+
+    slow, fast = times(400)
+    assert slow > 2 * fast
+    assert times(4)[1] < fast
+
+
 def test_several_files_are_one_set(folders: dict[str, Any]) -> None:
     for number, ms in enumerate((0.02, 0.03, 0.07)):
         written(folders, f"part_{number}.json", {64: ms, 128 << number: 0.1})

@@ -18,7 +18,8 @@ class Observation:
     `parameters` are those that its author varied, by their names. `seconds` holds every repeat, or
     the one figure that was published. `grid`, `block` and `registers` (per thread) are None, and
     `counters` (by the profiler's names, in basic units) and `signature` (the kernel's name with its
-    template arguments and parameters) empty, where the file does not say them.
+    template arguments and parameters) empty, `clock_hz` of the SMs None, where the file does not
+    say them.
     """
 
     kernel: str
@@ -29,6 +30,7 @@ class Observation:
     registers: int | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
     signature: str = ""
+    clock_hz: float | None = None
 
     @property
     def time_s(self) -> float:

@@ -108,7 +108,7 @@ class PublishedLaunch:
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
-        chip = _machine_of(self.one)
+        chip = _machine_of(self.one, self.row.clock_hz)
         return _answer(self.timed(), chip, models, self.row, self.one.counters)
 
     def timed(self) -> TimedWorkload:
@@ -262,9 +262,10 @@ class DrawnLaunches:
     missing: tuple[str, ...]
 
 
-def _machine_of(one: PublicSet) -> Machine:
-    """The GPU of a set with its settings."""
-    return apply_overrides(load_machine(one.gpu), one.settings)
+def _machine_of(one: PublicSet, clock_hz: float | None = None) -> Machine:
+    """The GPU of a set with its settings, at the clock of a row where that says its own."""
+    own = () if clock_hz is None else (f"clock.sm={clock_hz!r}",)
+    return apply_overrides(load_machine(one.gpu), (*own, *one.settings))
 
 
 def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunches:
@@ -298,6 +299,8 @@ def _drawn_published(
     aside = {"failed when it was measured": found.failed} if found.failed else {}
     if one.aside:
         return DrawnLaunches((), aside | {one.aside: len(rows)}, ())
+    if one.names:
+        rows = [(at, replace(r, parameters={**r.parameters, **one.names})) for at, r in rows]
     if one.programs:
         return _drawn_programs(one, folders, found, count, aside)
     runs = list(_runs(one, folders.workloads))

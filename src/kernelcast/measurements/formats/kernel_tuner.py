@@ -14,7 +14,7 @@ from typing import Any
 from kernelcast.measurements.observation import Measurements, Observation, ParameterValue
 from kernelcast.measurements.rows import OTHER_UNIT, usable_rows
 
-_MS = 1e-3
+_MS, _MHZ = 1e-3, 1e6
 
 
 def recognises(head: str) -> bool:
@@ -110,4 +110,5 @@ def _observation(
         parameters={name: held[name] for name in names},
         seconds=tuple(float(ms) * _MS for ms in times_ms),
         registers=entry.get("num_regs"),
+        clock_hz=entry["core_freq"] * _MHZ if "core_freq" in entry else None,
     )
