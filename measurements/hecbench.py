@@ -141,7 +141,7 @@ def ran(
     gpu: str = "a100-sxm-80gb",
 ) -> str:
     """Run a program on the virtual GPU; why it does not pass, or nothing."""
-    call = [sys.executable, "-m", "kernelcast", "run", "--gpu", gpu, *command]
+    call = [sys.executable, "-m", "kernelcast", "run", "--quiet", "--gpu", gpu, *command]
     with log.open("wb") as file:
         program = subprocess.Popen(
             call,
