@@ -1,4 +1,5 @@
-// Memory that a graph takes and gives back each time it is launched, captured and built.
+// Memory that a graph takes each time it is launched, captured and built; the graph gives it back, or
+// the program behind it.
 #include <cstdio>
 
 __global__ void fill(int *x, int n) { x[threadIdx.x] = n; }
@@ -22,7 +23,7 @@ int main() {
   for (int i = 0; i < 3; i++) cudaGraphLaunch(ready, stream);
 
   cudaGraph_t built;
-  cudaGraphNode_t memory, kernel, gone;
+  cudaGraphNode_t memory, kernel;
   cudaMemAllocNodeParams room = {};
   room.bytesize = 1 << 20;
   cudaGraphCreate(&built, 0);
@@ -31,9 +32,11 @@ int main() {
   void *given[] = {&room.dptr, &nine};
   cudaKernelNodeParams p = {(void *)fill, dim3(1), dim3(32), 0, given, nullptr};
   cudaGraphAddKernelNode(&kernel, built, &memory, 1, &p);
-  cudaGraphAddMemFreeNode(&gone, built, &kernel, 1, room.dptr);
   cudaGraphInstantiate(&ready, built, 0);
-  for (int i = 0; i < 2; i++) cudaGraphLaunch(ready, stream);
+  for (int i = 0; i < 2; i++) {
+    cudaGraphLaunch(ready, stream);
+    cudaFreeAsync(room.dptr, stream);
+  }
   unsigned long long used;
   cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &used);
   cudaMemcpy(held, sum, sizeof held, cudaMemcpyDeviceToHost);

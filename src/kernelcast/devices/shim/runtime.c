@@ -513,6 +513,21 @@ KC_API error cudaDeviceGetSharedMemConfig(int *preference) { return *preference 
 
 // ---- memory ----
 
+// Memory of graphs: whoever gives it back, it is there again when the graph is launched again.
+static uint64_t *of_graphs;
+static size_t of_graphs_count;
+
+static void keep_for_graphs(uint64_t address) {
+  of_graphs = realloc(of_graphs, (of_graphs_count + 1) * sizeof *of_graphs);
+  of_graphs[of_graphs_count++] = address;
+}
+
+static int is_of_graphs(uint64_t address) {
+  for (size_t i = 0; i < of_graphs_count; i++)
+    if (of_graphs[i] == address) return 1;
+  return 0;
+}
+
 static error allocated(void **pointer, size_t size, int kind) {
   return ended(pointer ? kc_allocate((uint64_t *)pointer, size, kind) : KC_INVALID_VALUE);
 }
@@ -523,7 +538,9 @@ KC_API error cudaMallocHost(void **p, size_t n) { return allocated(p, n, KC_HOST
 KC_API error cudaMallocAsync(void **p, size_t n, stream s) {
   (void)s;
   error status = allocated(p, n, KC_DEVICE_MEMORY);
-  if (captured && !status) note((node){.kind = ALLOCATION, .to = (uint64_t)*p, .width = n});
+  if (!captured || status) return status;
+  keep_for_graphs((uint64_t)*p);
+  note((node){.kind = ALLOCATION, .to = (uint64_t)*p, .width = n});
   return status;
 }
 
@@ -593,10 +610,12 @@ KC_API error cudaMalloc3D(pitched *made, extent e) {
   return cudaMallocPitch(&made->pointer, &made->pitch, e.width, e.rows * e.depth);
 }
 
-KC_API error cudaFree(void *p) { return ended(kc_start() ? KC_NO_DEVICE : kc_free((uint64_t)p)); }
+KC_API error cudaFree(void *p) {
+  if (is_of_graphs((uint64_t)p)) return ended(KC_SUCCESS);
+  return ended(kc_start() ? KC_NO_DEVICE : kc_free((uint64_t)p));
+}
 KC_API error cudaFreeHost(void *p) { return cudaFree(p); }
 
-// Memory that a graph gives back is there again when it is launched again.
 KC_API error cudaFreeAsync(void *p, stream s) {
   (void)s;
   if (!captured) return cudaFree(p);

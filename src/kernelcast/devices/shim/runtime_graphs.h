@@ -333,6 +333,7 @@ KC_API error cudaGraphAddMemAllocNode(node **made, graph *g, node *const *before
   error status = kc_allocate((uint64_t *)&p->pointer, p->bytes, KC_DEVICE_MEMORY);
   node n = {.kind = ALLOCATION, .to = (uint64_t)p->pointer, .width = p->bytes};
   for (int i = 0; i < 4 && !status; i++) memory_of_graphs[i] += p->bytes;
+  if (!status) keep_for_graphs((uint64_t)p->pointer);
   return added(made, g, before, count, n, status);
 }
 
