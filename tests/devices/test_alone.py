@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kernelcast import api
-from kernelcast.devices.alone import alone
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
+from kernelcast.isas.ptx.alone import alone
 
 BLOCKS, THREADS = 8, 64
 

@@ -12,7 +12,6 @@ from itertools import count
 
 from kernelcast.checking.checked import check_run
 from kernelcast.checking.written import WrittenBytes
-from kernelcast.devices.alone import alone
 from kernelcast.devices.attributes import (
     SHARED_PER_BLOCK_OPTIN,
     device_attributes,
@@ -38,6 +37,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.texture import DESCRIPTOR_BYTES
+from kernelcast.isas.ptx.alone import alone
 from kernelcast.isas.ptx.steps import SYSTEM
 from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine

@@ -11,6 +11,7 @@ from msgspec import Struct
 from kernelcast.analysis.spills import least_spills
 from kernelcast.execution.arguments import signature
 from kernelcast.ir import Kernel, Parameter
+from kernelcast.isas.assembly import is_machine_code
 from kernelcast.reporting.documents.base import Natural, json_pieces
 
 
@@ -109,7 +110,7 @@ def _kernel(kernel: Kernel, texts: dict[str, str]) -> KernelPart:
 def _least_spills(kernel: Kernel) -> LeastSpillsPart | None:
     registers = kernel.resources.registers
     # Machine code has its registers already; what PTX names are values.
-    if kernel.isa != "ptx" or registers is None or not kernel.resources.spilled_bytes:
+    if is_machine_code(kernel) or registers is None or not kernel.resources.spilled_bytes:
         return None
     found = least_spills(kernel, registers)
     return LeastSpillsPart(found.registers, found.stores, found.reloads)
