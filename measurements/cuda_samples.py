@@ -17,17 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 import time
 from pathlib import Path
 
-from hecbench import environment, ran, summary
+from hecbench import compiled, environment, ran, summary
 
 from kernelcast.devices.libraries import libraries
 
 _GPU = "h100-sxm"
 _TARGET = "90a"
-_BUILD_SECONDS = 300
 _SOURCES = (".cu", ".cpp", ".c")
 _TEXTS = (*_SOURCES, ".h", ".cuh", ".hpp", ".inl")
 _OTHERS = re.compile(
@@ -64,24 +62,8 @@ def built(folder: Path, root: Path, program: Path, env: dict[str, str]) -> str:
     if "CUDA_SEPARABLE_COMPILATION ON" in recipe and "cudadevrt" in recipe:
         further.append("-rdc=true")
     calls.append(["nvcc", *common, *further, *named, "-o", str(program)])
-    for call in calls:
-        try:
-            done = subprocess.run(
-                call,
-                cwd=folder,
-                env=env,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_BUILD_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "build: takes too long"
-        if done.returncode:
-            lines = (done.stderr + done.stdout).splitlines()
-            return "build: " + next((x for x in lines if "error" in x or "undef" in x), "?")[:160]
-    return ""
+    failures = (compiled(call, folder, env) for call in calls)
+    return next(filter(None, failures), "")
 
 
 def _executable(recipe: str) -> str:

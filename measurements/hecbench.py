@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from kernelcast.devices.libraries import libraries
 from kernelcast.toolchain.nvcc import find_nvcc
@@ -112,7 +113,11 @@ def command_of(folder: Path, env: dict[str, str]) -> list[str]:
 
 def built(folder: Path, env: dict[str, str]) -> str:
     """Build a program; why it cannot be built, or nothing."""
-    call = ["make", "-j2", *_MAKE]
+    return compiled(["make", "-j2", *_MAKE], folder, env)
+
+
+def compiled(call: Sequence[str], folder: Path, env: dict[str, str]) -> str:
+    """Call a compiler; why it fails, or nothing."""
     try:
         done = subprocess.run(
             call,
@@ -142,22 +147,7 @@ def ran(
 ) -> str:
     """Run a program on the virtual GPU; why it does not pass, or nothing."""
     call = [sys.executable, "-m", "kernelcast", "run", "--quiet", "--gpu", gpu, *command]
-    with log.open("wb") as file:
-        program = subprocess.Popen(
-            call,
-            cwd=folder,
-            env=env,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            preexec_fn=partial(limit_cpu, round(_CORES * seconds)),
-        )
-        try:
-            status = program.wait(_PATIENCE * seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(program.pid, signal.SIGKILL)
-            program.wait()
-            status = None
+    status = watched(call, log, seconds, cwd=folder, env=env)
     text = log.read_text(errors="replace")
     said = [x for x in text.splitlines() if x.startswith(("kernelcast: ", "error: ", "internal "))]
     if status in (None, -signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU):
@@ -169,7 +159,29 @@ def ran(
     return ""
 
 
-def limit_cpu(cpu_seconds: int) -> None:
+def watched(call: Sequence[str], log: Path, seconds: float, **options: Any) -> int | None:
+    """Run a command for as long as two cores give in some seconds; None where it has to be ended.
+
+    `options` are those of `subprocess.Popen`.
+    """
+    with log.open("wb") as file:
+        program = subprocess.Popen(
+            call,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            preexec_fn=partial(_limit_cpu, round(_CORES * seconds)),
+            **options,
+        )
+        try:
+            return program.wait(_PATIENCE * seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+            return None
+
+
+def _limit_cpu(cpu_seconds: int) -> None:
     """Let this process have no more than so many seconds of a core."""
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
 

@@ -17,17 +17,13 @@ import json
 import os
 import random
 import re
-import signal
-import subprocess
 import sys
 from collections import Counter
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from hecbench import limit_cpu
+from hecbench import watched
 
-_CORES, _PATIENCE = 2, 5
 _GPU = "a100-sxm-80gb"
 _PACKAGE = "numba.cuda.tests.cudapy"
 _VERDICT = re.compile(
@@ -50,20 +46,7 @@ def tried(name: str, log: Path, seconds: float) -> dict[str, object]:
     """Run the tests of a module."""
     call = [sys.executable, "-m", "kernelcast", "run", "--quiet", "--gpu", _GPU]
     call += [sys.executable, "-m", "unittest", "-v", f"{_PACKAGE}.{name}"]
-    with log.open("wb") as file:
-        program = subprocess.Popen(
-            call,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-            preexec_fn=partial(limit_cpu, round(_CORES * seconds)),
-        )
-        try:
-            status = program.wait(_PATIENCE * seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(program.pid, signal.SIGKILL)
-            status = program.wait()
+    status = watched(call, log, seconds, env={**os.environ, "PYTHONWARNINGS": "ignore"})
     text = log.read_text(errors="replace")
     verdicts = dict(_VERDICT.findall(text))
     causes = Counter((told or raised)[:100] for told, raised in _CAUSE.findall(text))
