@@ -66,6 +66,11 @@ _SYSTEM: Mapping[str, SassFunction] = {
 arguments in R4 and behind it, the result in R4 and R5."""
 
 
+_INSTEAD = "__cuda_syscall_"
+"""How functions of the system begin whose addresses are loaded beside the instructions that do the
+same: which of the two runs is decided where the code runs, and here the instructions are."""
+
+
 @dataclass(frozen=True)
 class LinkedCode:
     """A kernel's code with all that it calls, and its constant banks."""
@@ -85,7 +90,11 @@ def linked(
     needed = [symbol for *_, symbol in banks.functions]
     function = _with_callees(module.function(name), module, needed)
     known = {*_SYSTEM, *(name for each in module.functions.values() for name in each.functions)}
-    missing = {(b, at): name for b, at, name in banks.functions if name not in known}
+    missing = {
+        (b, at): name
+        for b, at, name in banks.functions
+        if name not in known and not name.startswith(_INSTEAD)
+    }
     banks = _with_functions(banks, function)
     addresses: dict[str, int] = {}
 
