@@ -13,6 +13,7 @@ from tests.compiled_families import load_family
 from tests.kept import CACHE
 
 from kernelcast.errors import CompileError
+from kernelcast.frontends import machine_kernel
 from kernelcast.ir import Instruction
 from kernelcast.isas.ptx.parts import outer
 from kernelcast.isas.sass import kernel as sass
@@ -37,6 +38,8 @@ def meant(monkeypatch: pytest.MonkeyPatch) -> list[Meant]:
         return steps
 
     monkeypatch.setattr(sass, "meaning_of", noted)
+    # Kernels that another test has made are made anew.
+    monkeypatch.setattr(machine_kernel, "_listed", {})
     return found
 
 
