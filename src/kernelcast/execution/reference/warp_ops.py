@@ -5,7 +5,7 @@ Their first argument says which lanes are active.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -61,8 +61,23 @@ def _shfl(instruction: Instruction) -> Semantics:
     return Semantics(("b32", "b32", "b32", *members), ("b32", "pred"), function)
 
 
-def _participants(active: Lanes, members: Lanes | None) -> Lanes:
-    return active if members is None else active & (members >> _LANES & 1).astype(bool)
+def _groups(active: Lanes, members: Lanes | None) -> Iterator[tuple[Lanes, Lanes]]:
+    """The active lanes that have the same membership mask, and those of them that it names."""
+    if members is None:
+        yield active, active
+        return
+    for mask in sorted(set(members[active].tolist())):
+        alike = active & (members == mask)
+        yield alike, alike & (mask >> _LANES & 1).astype(bool)
+
+
+def _by_group(active: Lanes, members: Lanes | None, result: Callable[[Lanes], int | bool]) -> Lanes:
+    """What `result` makes of the participants of each group, in its lanes."""
+    (_, first), *others = _groups(active, members)
+    found = _everywhere(result(first))
+    for alike, participants in others:
+        found[alike] = result(participants)
+    return found
 
 
 _VOTES: dict[str, Callable[[Lanes], bool]] = {
@@ -78,10 +93,9 @@ def _vote(instruction: Instruction) -> Semantics:
     members = ("b32",) if "sync" in found else ()
 
     def function(active: Lanes, a: Lanes, members: Lanes | None = None) -> Lanes:
-        participants = _participants(active, members)
         if mode == "ballot":
-            return _everywhere(ballot(a & participants))
-        return _everywhere(_VOTES[mode](a[participants]))
+            return _by_group(active, members, lambda lanes: ballot(a & lanes))
+        return _by_group(active, members, lambda lanes: _VOTES[mode](a[lanes])).astype(bool)
 
     result = "b32" if mode == "ballot" else "pred"
     return Semantics(("pred", *members), (result,), function, takes_active=True)
@@ -93,12 +107,15 @@ def _match(instruction: Instruction) -> Semantics:
     mode = found.one_of(("any", "all"))
 
     def function(active: Lanes, a: Lanes, members: Lanes) -> Lanes | tuple[Lanes, Lanes]:
-        participants = _participants(active, members)
         if mode == "any":
-            return np.array([ballot((a == value) & participants) for value in a.tolist()])
-        same = len(set(a[participants].tolist())) <= 1
-        mask = ballot(participants) if same else 0
-        return _everywhere(mask), _everywhere(same)
+            same = np.array([ballot((a == value) & active) for value in a.tolist()])
+            return same & members
+
+        def agree(lanes: Lanes) -> bool:
+            return len(set(a[lanes].tolist())) <= 1
+
+        masks = _by_group(active, members, lambda lanes: ballot(lanes) if agree(lanes) else 0)
+        return masks, _by_group(active, members, agree).astype(bool)
 
     results = ("b32",) if mode == "any" else ("b32", "pred")
     return Semantics((found.type, "b32"), results, function, takes_active=True)
@@ -121,7 +138,7 @@ def _redux(instruction: Instruction) -> Semantics:
     reduction = _REDUCTIONS[found.one_of(_REDUCTIONS)]
 
     def function(active: Lanes, a: Lanes, members: Lanes) -> Lanes:
-        return _everywhere(reduction(a[_participants(active, members)]))
+        return _by_group(active, members, lambda lanes: reduction(a[lanes]))
 
     return Semantics((found.type, "b32"), (found.type,), function, takes_active=True)
 
@@ -134,8 +151,8 @@ def _elect(instruction: Instruction) -> Semantics:
     """The lowest participating lane is the leader."""
 
     def function(active: Lanes, members: Lanes) -> tuple[Lanes, Lanes]:
-        leader = int(np.argmax(_participants(active, members)))
-        return _everywhere(leader), np.equal(_LANES, leader)
+        leaders = _by_group(active, members, lambda lanes: int(np.argmax(lanes)))
+        return leaders, np.equal(_LANES, leaders)
 
     return Semantics(("b32",), ("b32", "pred"), function, takes_active=True)
 

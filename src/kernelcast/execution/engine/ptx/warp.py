@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.memory import for_each_lane
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, type_of, write
@@ -120,41 +122,74 @@ def _permute(lw: Lowering, value: Value, source: Value) -> Value:
     return Value(text, value.type)
 
 
-def _member_mask(lw: Lowering, i: Instruction, operand: Operand) -> str:
-    """Executing lanes that the membership mask names; lane by lane it is the same mask."""
-    mask = _mask(lw, i)
-    if "sync" not in i.modifiers:
-        return mask
-    members = read(lw, operand, ptx_type("b32"))
-    if members.constant == FULL_MASK:
-        return mask
-    b = lw.b
-    own = b.binary("and", members, _lane_bits(lw))
-    return b.scalar(f"and i32 {mask}, {b.mask_of(b.compare('ne', own, b.constant('i32', 0)))}")
+def _by_group(
+    lw: Lowering, i: Instruction, operand: Operand, results: Callable[[str], list[str]]
+) -> list[Value]:
+    """What `results` makes, as i32, of the executing lanes that a membership mask names: lanes with
+    the same mask are a group of their own."""
+    b, mask = lw.b, _mask(lw, i)
+    members = read(lw, operand, ptx_type("b32")) if "sync" in i.modifiers else None
+    if members is None or members.constant is not None:
+        if members is not None and members.constant != FULL_MASK:
+            mask = b.scalar(f"and i32 {mask}, {members.constant}")
+        return [b.splat(result, "i32") for result in results(mask)]
+    return _group_after_group(lw, mask, members, results)
 
 
-def _lane_bits(lw: Lowering) -> Value:
-    return Value("<" + ", ".join(f"i32 {1 << lane}" for lane in _LANES) + ">", "i32")
+def _group_after_group(
+    lw: Lowering, mask: str, members: Value, results: Callable[[str], list[str]]
+) -> list[Value]:
+    b, kind = lw.b, vector("i32")
+    rest, found = b.slot("i32"), [b.slot(kind), b.slot(kind)]
+    for slot in found:
+        b.line(f"store {kind} zeroinitializer, ptr {slot}")
+    b.line(f"store i32 {mask}, ptr {rest}")
+    head, group, done = b.fresh("groups"), b.fresh("group"), b.fresh("groups_done")
+    b.line(f"br label %{head}")
+    b.label(head)
+    left = b.scalar(f"load i32, ptr {rest}")
+    none = b.scalar(f"icmp eq i32 {left}, 0")
+    b.line(f"br i1 {none}, label %{done}, label %{group}")
+    b.label(group)
+    lane = b.call("llvm.cttz.i32", "i32", [("i32", left), ("i1", "true")])
+    named = b.scalar(f"extractelement {kind} {members.text}, i32 {lane}")
+    alike = b.mask_of(b.compare("eq", members, b.splat(named, "i32")))
+    alike = b.scalar(f"and i32 {alike}, {left}")
+    made = results(b.scalar(f"and i32 {alike}, {named}"))
+    for slot, result in zip(found, made, strict=False):
+        old = b.value("i32", f"load {kind}, ptr {slot}, align 64")
+        new = b.select(b.predicate_of(alike), b.splat(result, "i32"), old)
+        b.line(f"store {kind} {new.text}, ptr {slot}, align 64")
+    b.line(f"store i32 {b.scalar(f'xor i32 {left}, {alike}')}, ptr {rest}")
+    b.line(f"br label %{head}")
+    b.label(done)
+    return [b.value("i32", f"load {kind}, ptr {slot}, align 64") for slot in found[: len(made)]]
+
+
+def _holds(lw: Lowering, word: Value) -> Value:
+    """A word as a predicate."""
+    return lw.b.compare("ne", word, lw.b.constant("i32", 0))
 
 
 def _vote(lw: Lowering, i: Instruction) -> None:
     """`vote.all`, `.any`, `.uni` and `.ballot`."""
     b = lw.b
-    members = _member_mask(lw, i, i.operands[-1])
-    holds = b.scalar(f"and i32 {b.mask_of(read(lw, i.operands[1], PRED))}, {members}")
-    if "ballot" in i.modifiers:
-        write(lw, i, i.operands[0], b.splat(holds, "i32"))
-        return
-    some = b.scalar(f"icmp ne i32 {holds}, 0")
-    all_ = b.scalar(f"icmp eq i32 {holds}, {members}")
-    if "any" in i.modifiers:
-        result = some
-    elif "all" in i.modifiers:
-        result = all_
-    else:
-        none = b.scalar(f"xor i1 {some}, true")
-        result = b.scalar(f"or i1 {none}, {all_}")
-    write(lw, i, i.operands[0], b.splat(result, "i1"))
+    votes = b.mask_of(read(lw, i.operands[1], PRED))
+
+    def results(members: str) -> list[str]:
+        holds = b.scalar(f"and i32 {votes}, {members}")
+        if "ballot" in i.modifiers:
+            return [holds]
+        some = b.scalar(f"icmp ne i32 {holds}, 0")
+        verdict = all_ = b.scalar(f"icmp eq i32 {holds}, {members}")
+        if "any" in i.modifiers:
+            verdict = some
+        elif "uni" in i.modifiers:
+            verdict = b.scalar(f"or i1 {b.scalar(f'xor i1 {some}, true')}, {all_}")
+        return [b.scalar(f"zext i1 {verdict} to i32")]
+
+    (found,) = _by_group(lw, i, i.operands[-1], results)
+    write(lw, i, i.operands[0], found if "ballot" in i.modifiers else _holds(lw, found))
 
 
 def _activemask(lw: Lowering, i: Instruction) -> None:
@@ -165,11 +200,13 @@ def _activemask(lw: Lowering, i: Instruction) -> None:
 def _match(lw: Lowering, i: Instruction) -> None:
     """`match.any`: the lanes of equal value; `match.all`: the mask where all are equal, else 0."""
     b = lw.b
-    kind = type_of(i)
-    value = read(lw, i.operands[1], kind)
-    members = _member_mask(lw, i, i.operands[2])
+    value = read(lw, i.operands[1], type_of(i))
     target, predicate = _pair(i.operands[0])
-    if "all" in i.modifiers:
+    if "any" in i.modifiers:
+        write(lw, i, target, _match_any(lw, i, value))
+        return
+
+    def results(members: str) -> list[str]:
         lane = b.call("llvm.cttz.i32", "i32", [("i32", members), ("i1", "false")])
         lane = b.scalar(f"and i32 {lane}, 31")
         first = b.scalar(f"extractelement {vector(value.type)} {value.text}, i32 {lane}")
@@ -177,21 +214,27 @@ def _match(lw: Lowering, i: Instruction) -> None:
         same = b.scalar(f"and i32 {same}, {members}")
         equal = b.scalar(f"icmp eq i32 {same}, {members}")
         mask = b.scalar(f"select i1 {equal}, i32 {members}, i32 0")
-        write(lw, i, target, b.splat(mask, "i32"))
-        if predicate is not None:
-            write(lw, i, predicate, b.splat(equal, "i1"))
-        return
+        return [mask, b.scalar(f"zext i1 {equal} to i32")]
+
+    mask, equal = _by_group(lw, i, i.operands[2], results)
+    write(lw, i, target, mask)
+    if predicate is not None:
+        write(lw, i, predicate, _holds(lw, equal))
+
+
+def _match_any(lw: Lowering, i: Instruction, value: Value) -> Value:
+    b, mask = lw.b, _mask(lw, i)
     b.line(f"store {vector('i32')} zeroinitializer, ptr %results, align 64")
 
     def body(lane: str) -> None:
         mine = b.scalar(f"extractelement {vector(value.type)} {value.text}, i32 {lane}")
         same = b.mask_of(b.compare("eq", value, b.splat(mine, value.type)))
-        same = b.scalar(f"and i32 {same}, {members}")
         pointer = b.scalar(f"getelementptr i32, ptr %results, i32 {lane}")
-        b.line(f"store i32 {same}, ptr {pointer}")
+        b.line(f"store i32 {b.scalar(f'and i32 {same}, {mask}')}, ptr {pointer}")
 
-    for_each_lane(lw, members, body)
-    write(lw, i, target, b.value("i32", f"load {vector('i32')}, ptr %results, align 64"))
+    for_each_lane(lw, mask, body)
+    found = b.value("i32", f"load {vector('i32')}, ptr %results, align 64")
+    return b.binary("and", found, read(lw, i.operands[2], ptx_type("b32")))
 
 
 _REDUCTIONS = {
@@ -209,7 +252,6 @@ def _redux(lw: Lowering, i: Instruction) -> None:
     if kind.is_float:
         raise lw.unsupported("redux of floats")
     value = read(lw, i.operands[1], kind)
-    members = _member_mask(lw, i, i.operands[2])
     operation = next(m for m in i.modifiers if m in (*_REDUCTIONS, "min", "max"))
     if operation in _REDUCTIONS:
         name, identity = _REDUCTIONS[operation]
@@ -222,23 +264,28 @@ def _redux(lw: Lowering, i: Instruction) -> None:
             "umax": 0,
         }
         identity = extremes[name]
-    chosen = b.select(b.predicate_of(members), value, b.constant("i32", identity))
-    total = b.call(
-        f"llvm.vector.reduce.{name}.{mangled('i32')}", "i32", [(vector("i32"), chosen.text)]
-    )
-    write(lw, i, i.operands[0], b.splat(total, "i32"))
+
+    def results(members: str) -> list[str]:
+        chosen = b.select(b.predicate_of(members), value, b.constant("i32", identity))
+        function = f"llvm.vector.reduce.{name}.{mangled('i32')}"
+        return [b.call(function, "i32", [(vector("i32"), chosen.text)])]
+
+    (total,) = _by_group(lw, i, i.operands[2], results)
+    write(lw, i, i.operands[0], total)
 
 
 def _elect(lw: Lowering, i: Instruction) -> None:
     """`elect.sync`: the lowest member lane leads."""
     b = lw.b
-    members = _member_mask(lw, i, i.operands[1])
-    leader = b.call("llvm.cttz.i32", "i32", [("i32", members), ("i1", "false")])
+
+    def results(members: str) -> list[str]:
+        return [b.call("llvm.cttz.i32", "i32", [("i32", members), ("i1", "false")])]
+
+    (leader,) = _by_group(lw, i, i.operands[1], results)
     target, predicate = _pair(i.operands[0])
-    chosen = b.splat(leader, "i32")
-    write(lw, i, target, chosen)
+    write(lw, i, target, leader)
     if predicate is not None:
-        write(lw, i, predicate, b.compare("eq", b.lane_numbers(), chosen))
+        write(lw, i, predicate, b.compare("eq", b.lane_numbers(), leader))
 
 
 OPCODES = {

@@ -6,7 +6,7 @@ from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.flow import branch_targets, call_targets
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
-from kernelcast.isas.sass.meaning.lift import SassLift
+from kernelcast.isas.sass.meaning.lift import GROUP, SassLift
 
 _BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
 _BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
@@ -26,9 +26,15 @@ def _pause(x: SassLift) -> None:
 
 
 def _reconverge(x: SassLift) -> None:
-    """`WARPSYNC mask`: the lanes of the mask go on together; `.ALL`, or no mask, means all."""
+    """`WARPSYNC mask`: the lanes of the mask go on together; `.ALL`, or no mask, means all.
+
+    `.EXCLUSIVE` lets lanes with different masks go on one group after the other until they meet
+    again, so that what follows sees its own group.
+    """
     mask = Immediate((1 << 32) - 1) if x.has("ALL") or not x.operands else x.b32(x.take())
     x.do("bar.warp.sync", mask, guard=x.guard)
+    if x.has("EXCLUSIVE"):
+        x.do("mov.b32", GROUP, mask, guard=x.guard)
 
 
 def _save_convergence(x: SassLift) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
+from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
 from kernelcast.isas.ptx.steps import Steps
 from kernelcast.isas.sass import operands as sass
@@ -20,6 +21,10 @@ from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 
 _SIGN_BIT = {"b16": 0x8000, "b32": 0x8000_0000, "b64": 1 << 63}
 _WORD = (1 << 32) - 1
+GROUP = Register("WARPSYNC.GROUP", "b32")
+"""The lanes that go on together behind `WARPSYNC.EXCLUSIVE`."""
+
+_GROUPS_END = frozenset({"WARPSYNC", "BSYNC", "BRA", "BRX", "CALL", "RET", "EXIT"})
 _WITHOUT_EFFECT = {"reuse"}
 """Suffixes of an operand that say nothing about its value."""
 
@@ -101,6 +106,14 @@ class SassLift(Steps):
         while self.takes_predicate(inverted=False):
             taken.append(self.take())
         return taken
+
+    def members(self) -> Operand:
+        """Which lanes exchange values: all active ones, or behind `WARPSYNC.EXCLUSIVE` those of the
+        group."""
+        before = reversed(self.code.function.instructions[: self.native.index])
+        last = next((i for i in before if i.opcode in _GROUPS_END), None)
+        is_group = last is not None and last.opcode == "WARPSYNC" and "EXCLUSIVE" in last.modifiers
+        return GROUP if is_group else ALL_LANES
 
     # Values. Each reads an operand with its sign, bars and complement.
 

@@ -6,8 +6,6 @@ from kernelcast.ir import Immediate, Operand, Register, Vector
 from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.sass.meaning.lift import SassLift
 
-"""Every active lane takes part."""
-
 _SHUFFLES = {"IDX": "idx", "UP": "up", "DOWN": "down", "BFLY": "bfly"}
 _VOTES = {"ANY": "any", "ALL": "all", "EQ": "uni"}
 
@@ -46,11 +44,11 @@ def _vote(x: SassLift) -> None:
     results = []
     if ballot is not None and x.destination(ballot) is not None:
         mask = x.temporary("b32")
-        x.do("vote.sync.ballot.b32", mask, source, ALL_LANES, guard=x.guard)
+        x.do("vote.sync.ballot.b32", mask, source, x.members(), guard=x.guard)
         results.append((ballot, mask))
     if x.destination(verdict) is not None:
         holds = x.temporary("pred")
-        x.do(f"vote.sync.{kind}.pred", holds, source, ALL_LANES, guard=x.guard)
+        x.do(f"vote.sync.{kind}.pred", holds, source, x.members(), guard=x.guard)
         results.append((verdict, holds))
     for target, value in results:
         x.write(target, value)
@@ -65,11 +63,11 @@ def _match(x: SassLift) -> None:
     kind = "b64" if wide else "b32"
     mask = x.temporary("b32")
     if x.has("ANY"):
-        x.do(f"match.any.sync.{kind}", mask, source, ALL_LANES, guard=x.guard)
+        x.do(f"match.any.sync.{kind}", mask, source, x.members(), guard=x.guard)
     elif x.has("ALL") and verdict is not None:
         holds = x.temporary("pred")
         into = Vector((mask, holds))
-        x.do(f"match.all.sync.{kind}", into, source, ALL_LANES, guard=x.guard)
+        x.do(f"match.all.sync.{kind}", into, source, x.members(), guard=x.guard)
         x.write(verdict, holds)
     else:
         raise x.refuse("a match of unknown kind")
@@ -89,7 +87,7 @@ def _reduce(x: SassLift) -> None:
     target = x.take()
     total = x.temporary("b32")
     source = x.b32(x.take())
-    x.do(f"redux.sync.{operation}.{kind}", total, source, ALL_LANES, guard=x.guard)
+    x.do(f"redux.sync.{operation}.{kind}", total, source, x.members(), guard=x.guard)
     x.write(target, total)
 
 
@@ -100,7 +98,7 @@ def _elect(x: SassLift) -> None:
     if x.predicate(x.take()) != Immediate(1):
         raise x.refuse("a condition")
     lane, chosen = x.temporary("b32"), x.temporary("pred")
-    x.do("elect.sync", Vector((lane, chosen)), ALL_LANES, guard=x.guard)
+    x.do("elect.sync", Vector((lane, chosen)), x.members(), guard=x.guard)
     x.write(target, lane)
     x.write(leads, chosen)
 
