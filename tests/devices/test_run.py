@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from kernelcast import api
+from kernelcast.devices.run import check_on_device
 from kernelcast.machines.loader import load_machine
 from kernelcast.toolchain.nvcc import find_nvcc
 from tests.devices.conftest import PROGRAMS
@@ -268,6 +269,21 @@ def test_an_interrupt_ends_the_program_and_shows_what_it_did(built):
     out, err = run.communicate()
     assert (run.returncode, err) == (130, b"ended\n")
     assert json.loads(out)["exit_status"] == 130
+
+
+def test_an_interrupt_while_a_program_starts_ends_it(built, monkeypatch):
+    command, begin, begun = ["sleep", "60"], subprocess.Popen, []
+
+    def begin_and_interrupt(*arguments, **named):
+        program = begin(*arguments, **named)
+        if arguments[0] == command:
+            begun.append(program)
+            signal.raise_signal(signal.SIGINT)
+        return program
+
+    monkeypatch.setattr(subprocess, "Popen", begin_and_interrupt)
+    assert check_on_device(command, load_machine("a100-sxm-80gb")).status == 130
+    assert [program.returncode for program in begun] == [-signal.SIGINT]
 
 
 def test_a_launch_ends_with_the_program_that_waits_for_it(built):

@@ -15,7 +15,8 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from pathlib import Path
@@ -228,20 +229,16 @@ def run_program(
         listening.bind(f"\0{name}")
         listening.listen()
         selector.register(listening, selectors.EVENT_READ)
+        program = None
         try:
-            program = _started(
-                list(command), image, env=held, cwd=folder, stdout=output, stderr=errors
-            )
-        except OSError as error:
-            raise InputError(
-                f"cannot be started: {error.strerror or error}",
-                where=command[0],
-                hint="give a program that the system can run",
-            ) from error
-        try:
+            with _interrupts_afterwards():
+                program = _started(
+                    list(command), image, env=held, cwd=folder, stdout=output, stderr=errors
+                )
             _serve_until_end(device, program, listening, selector)
         except BaseException:
-            _end(program)
+            if program is not None:
+                _end(program)
             raise
     return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
@@ -259,20 +256,38 @@ def _started(
     **how: Any,
 ) -> subprocess.Popen[bytes]:
     """A program that has begun; `how` is what `subprocess.Popen` takes."""
-    if image is None:
-        return subprocess.Popen(command, **how)
-    # A file without a name, as whoever is killed deletes none.
-    file = os.memfd_create("program", os.MFD_CLOEXEC)
     try:
-        with os.fdopen(file, "wb", closefd=False) as written:
-            written.write(image)
-        return subprocess.Popen(
-            command,
-            executable=f"/proc/{os.getpid()}/fd/{file}",
-            **how,
-        )
+        if image is None:
+            return subprocess.Popen(command, **how)
+        # A file without a name, as whoever is killed deletes none.
+        with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "wb") as file:
+            file.write(image)
+            file.flush()
+            executable = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+            return subprocess.Popen(command, executable=executable, **how)
+    except OSError as error:
+        raise InputError(
+            f"cannot be started: {error.strerror or error}",
+            where=command[0],
+            hint="give a program that the system can run",
+        ) from error
+
+
+@contextlib.contextmanager
+def _interrupts_afterwards() -> Iterator[None]:
+    """An interrupt that comes meanwhile comes at the end, when there is a program to be ended."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield  # no interrupt is handled here
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
     finally:
-        os.close(file)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _serve_until_end(
