@@ -29,11 +29,8 @@ NO_FILE = 'y=f32[4] file("no.npy")'
 COPY_LAUNCH = ("--grid", "4", "--block", "256", *COPY_ARGS)
 
 TEXTURE = """
-extern "C" __global__ void pick(unsigned* x, unsigned long long texture) {
-    unsigned a, b, c, d;
-    asm("tld4.r.2d.v4.u32.f32 {%0, %1, %2, %3}, [%4, {%5, %5}];"
-        : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(texture), "f"(float(threadIdx.x)));
-    x[a] = b;
+extern "C" __global__ void pick(unsigned* x, unsigned long long surface) {
+    asm("sust.p.1d.b32.trap [%0, {%1}], %1;" ::"l"(surface), "r"(x[threadIdx.x]));
 }
 """
 ENDLESS = """
@@ -285,12 +282,12 @@ CASES = [
             "--arg",
             "x=u32[32]",
             "--arg",
-            "texture=0",
+            "surface=0",
         ),
-        "instruction TLD4",
+        "instruction SUST",
         "",
         TEXTURE,
-        place=r"k\.cu:5",
+        place=r"k\.cu:3",
     ),
     Bad(
         "ELF of another machine",

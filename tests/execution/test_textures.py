@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -16,6 +14,7 @@ from kernelcast.frontends.launches import launch_from_flags
 from kernelcast.frontends.loading import load_bytes
 from kernelcast.ir import Kernel, Space, Texture
 from tests.execution.machine_code import kernels
+from tests.execution.texel_oracle import read, texels
 from tests.kept import CACHE
 
 SOURCE = b"""
@@ -89,62 +88,9 @@ def run(kernel: Kernel, executor: str, grid: str, block: str, *arguments: str) -
     return memory
 
 
-def texels(texture: Texture) -> np.ndarray:
-    """The array as the fills make it, as [z, y, x, channel]."""
-    from kernelcast.execution.fills import ELEMENT_TYPES, fill_array
-
-    array = texture.array
-    flat = np.zeros(array.elements, ELEMENT_TYPES[array.type])
-    fill_array(flat, array)
-    extents = ((1,) * 3 + array.shape[: texture.rank])[-3:]
-    return flat.reshape(*extents, texture.channels)
-
-
 def expected(texture: Texture, coordinates: list[np.ndarray]) -> np.ndarray:
-    """What a read gives: the programming guide's equations, one point after the other."""
-    data = texels(texture)
-    values = data.astype(np.float64)
-    if texture.normalized_float:
-        limits = np.iinfo(data.dtype)
-        values = np.maximum(values / limits.max, -1)
-    out = np.zeros((len(coordinates[0]), 4))
-    out[:, 3] = 1
-    extents = data.shape[2::-1][: texture.rank]
-    for i, point in enumerate(zip(*coordinates, strict=True)):
-        axes = [along(texture, float(c), n) for c, n in zip(point, extents, strict=True)]
-        total = np.zeros(texture.channels)
-        for corner in product(*axes):
-            weight = np.prod([w for _, w in corner])
-            x, y, z = ([at for at, _ in corner] + [0, 0])[:3]
-            if None not in (x, y, z):
-                total += weight * values[z, y, x]
-        out[i, : texture.channels] = total
-    return out
-
-
-def along(texture: Texture, c: float, extent: int) -> list[tuple[int | None, float]]:
-    """The texels of one dimension and their weights."""
-    if texture.normalized_coordinates:
-        if texture.mode == "wrap":
-            c -= np.floor(c)
-        elif texture.mode == "mirror":
-            whole = np.floor(c)
-            c = 1 - (c - whole) if int(whole) % 2 else c - whole
-        c = float(np.float32(c) * np.float32(extent))
-    if not texture.is_linear:
-        return [(inside(texture, int(np.floor(c)), extent), 1.0)]
-    c -= 0.5
-    whole = int(np.floor(c))
-    a = np.floor((c - whole) * 256 + 0.5) / 256
-    return [(inside(texture, whole, extent), 1 - a), (inside(texture, whole + 1, extent), a)]
-
-
-def inside(texture: Texture, at: int, extent: int) -> int | None:
-    if texture.mode == "border":
-        return at if 0 <= at < extent else None
-    if texture.mode == "wrap" and texture.normalized_coordinates:
-        return at % extent
-    return min(max(at, 0), extent - 1)
+    """What a read gives at every point."""
+    return np.array([read(texture, list(point)) for point in zip(*coordinates, strict=True)])
 
 
 TEXTURES = (

@@ -160,6 +160,7 @@ class Memory:
         self.undo = reservation.undo
         self.system: SystemCalls | None = None
         self.timers = Timers()
+        self.descriptors: Mapping[int, bytes] = {}
         self._starts = [r.address for r in regions]
 
     @classmethod
@@ -255,7 +256,7 @@ class Memory:
             **{v.name: dynamic_at for v in dynamic},
             **local,
         }
-        return cls(
+        made = cls(
             reservation,
             tuple(sorted(regions, key=lambda r: r.address)),
             _with_descriptors(
@@ -269,6 +270,8 @@ class Memory:
             local_bytes,
             pieced,
         )
+        made.descriptors = dict(descriptors or {})
+        return made
 
     @property
     def buffer(self) -> memoryview:
@@ -489,7 +492,7 @@ def _with_descriptors(
     """The parameter block with what textures are read by behind it."""
     if not descriptors:
         return block
-    whole = np.zeros(max(descriptors) + DESCRIPTOR_BYTES, np.uint8)
+    whole = np.zeros(max(place + len(data) for place, data in descriptors.items()), np.uint8)
     whole[: block.size] = block
     for place, data in descriptors.items():
         whole[place : place + len(data)] = np.frombuffer(data, np.uint8)
@@ -523,9 +526,9 @@ class _PlacedArguments:
 
     def texture(self, label: str, texture: Texture) -> int:
         """The place of a texture's descriptor."""
-        place = self.first_descriptor + DESCRIPTOR_BYTES * len(self.descriptors)
-        address = self.array(label, texture.array, _TEXEL_WORD_BYTES)
-        self.descriptors[place] = texture.layout(address).pack()
+        place = self.first_descriptor + sum(map(len, self.descriptors.values()))
+        address = self.array(label, texture.held, _TEXEL_WORD_BYTES)
+        self.descriptors[place] = texture.descriptors(address)
         return place
 
     def inline(self, array: Array) -> bytes:

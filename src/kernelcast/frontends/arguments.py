@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.expressions import Number, evaluate, split_expressions
 from kernelcast.frontends.tensor_maps import BOX, parse_tensor_map
+from kernelcast.frontends.textures import TEXTURE, parse_texture
 from kernelcast.ir import (
     ELEMENT_BYTES,
     Argument,
@@ -19,9 +20,7 @@ from kernelcast.ir import (
     Array,
     Fill,
     Structure,
-    Texture,
 )
-from kernelcast.ir.texture import MODES
 
 _MAX_ARRAY_BYTES = 1 << 40
 """More than any device has; a larger array is a mistake."""
@@ -43,11 +42,6 @@ _OF = re.compile(r"(?<![\w\"'(])of\s+([A-Za-z_][\w.\[\]]*)\s*$")
 """The name of the argument that an array is the same as."""
 _FIELD = re.compile(r"[A-Za-z_]\w*(?:@\d+(?::\w+)?)?|@\d+(?::\w+)?")
 _MAX_LIST = 1 << 16
-_TEXTURE = re.compile(r"\b(texture|surface)\s*(?:\(([^()]*)\))")
-"""What a texture has and an array has not."""
-
-_READING = ("normalized_coordinates", "normalized_float")
-_TEXTURE_EXAMPLE = 'write it like "f32[h, w] random(1) texture(linear, border)"'
 _STRUCT_EXAMPLE = "write a struct as {name=value, ...}, for example {p=f32[n], n=1024}"
 _CLOSING = {"[": "]", "{": "}"}
 _LIST_EXAMPLE = "write a list as [value, ...], for example [f32[n], f32[n]] or [f32[n]] * 8"
@@ -98,8 +92,10 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
     if box := BOX.search(written):
         array = parse_array(written[: box.start()], names, where=where)
         return parse_tensor_map(array, written[box.start() :], names, where=where)
-    if _TEXTURE.search(written):
-        return _texture(written, names, where=where)
+    if found := TEXTURE.search(written):
+        bare = written[: found.start()] + written[found.end() :]
+        array = parse_array(bare, names, where=where)
+        return parse_texture(array, found[1], found[2], names, where=where)
     if "[" in written:
         return parse_array(written, names, where=where)
     return evaluate(written, names, where=where)
@@ -197,44 +193,6 @@ def _after(character: str, quote: str, depth: int) -> tuple[str, int]:
     if character in "'\"":
         return character, depth
     return "", depth + (character in "([{") - (character in ")]}")
-
-
-def _texture(text: str, names: Mapping[str, Number], *, where: str) -> Texture:
-    """`TYPE[dims] fill texture(words)` or `surface(words)`."""
-    found = _TEXTURE.search(text)
-    assert found is not None
-    array = parse_array(text[: found.start()] + text[found.end() :], names, where=where)
-    words = [word.strip() for word in found[2].split(",") if word.strip()]
-    known = ("1d", "2d", "3d", "point", "linear", *MODES, *_READING)
-    if unknown := [word for word in words if word not in known]:
-        raise NotFoundError("word of a texture", unknown[0], known, where=where)
-    ranks = [int(word[0]) for word in words if word in ("1d", "2d", "3d")]
-    rank = ranks[0] if ranks else len(array.shape)
-    texture = Texture(
-        array,
-        rank,
-        is_surface=found[1] == "surface",
-        is_linear="linear" in words,
-        mode=next((word for word in words if word in MODES), MODES[0]),
-        normalized_coordinates=_READING[0] in words,
-        normalized_float=_READING[1] in words,
-    )
-    wrong = ""
-    if rank > 3 or len(array.shape) - rank not in (0, 1):
-        wrong = f"{len(array.shape)} dimensions of an array read as {rank}d"
-    elif texture.channels not in (1, 2, 4):
-        wrong = f"texels of {texture.channels} channels; there are 1, 2 or 4"
-    elif array.type in ("bf16", "b8", "b16", "b32", "b64", "u64", "s64", "f64"):
-        wrong = f"texels of {array.type}"
-    elif texture.is_surface and len(words) > len(ranks):
-        wrong = "a surface with ways of reading"
-    elif texture.is_linear and not (array.type.startswith("f") or texture.normalized_float):
-        wrong = f"linear interpolation of {array.type}"
-    elif texture.normalized_float and array.type not in ("u8", "s8", "u16", "s16"):
-        wrong = f"{_READING[1]} of {array.type}"
-    if wrong:
-        raise InputError(wrong, where=where, hint=_TEXTURE_EXAMPLE)
-    return texture
 
 
 def parse_array(text: str, names: Mapping[str, Number], *, where: str) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -114,9 +114,11 @@ class TensorMap:
 @dataclass(frozen=True, slots=True)
 class Texture:
     """A texture or surface object of an array, read by coordinates of `rank` dimensions, the last
-    of the array being x. An array with one dimension more has texels of several channels.
+    of the array being x. Layers, and the faces of a cube, stand before them; an array with one
+    dimension more has texels of several channels.
 
-    `mode` says what stands beyond the edge; the rest is as in `cudaTextureDesc`.
+    `mode` says what stands beyond the edge; the rest is as in `cudaTextureDesc`. The array is the
+    largest of `levels` levels of detail. The next ones, each half as large, follow it in memory.
     """
 
     array: Array
@@ -126,18 +128,57 @@ class Texture:
     mode: str = "clamp"
     normalized_coordinates: bool = False
     normalized_float: bool = False
+    is_layered: bool = False
+    is_cube: bool = False
+    levels: int = 1
+    is_linear_between: bool = False
+
+    @property
+    def dimensions(self) -> int:
+        """Dimensions of the array before the channels of a texel."""
+        return self.rank + (self.is_layered or self.is_cube)
 
     @property
     def channels(self) -> int:
         """Values of a texel."""
-        return self.array.shape[-1] if len(self.array.shape) > self.rank else 1
+        return self.array.shape[-1] if len(self.array.shape) > self.dimensions else 1
 
-    def layout(self, address: int) -> TextureLayout:
-        """What the descriptor says of an array at an address."""
+    @property
+    def layers(self) -> int:
+        """Layers, or faces, of all cubes; 1 where there are none."""
+        return self.array.shape[0] if self.dimensions > self.rank else 1
+
+    def extents(self, level: int) -> tuple[int, ...]:
+        """How many texels a level has, x last."""
+        largest = self.array.shape[self.dimensions - self.rank : self.dimensions]
+        return tuple(max(n >> level, 1) for n in largest)
+
+    @property
+    def held(self) -> Array:
+        """The array with all levels, as it lies in memory."""
+        if self.levels == 1:
+            return self.array
+        each = (
+            math.prod(self.extents(n)) * self.layers * self.channels for n in range(self.levels)
+        )
+        return replace(self.array, shape=(sum(each),))
+
+    def descriptors(self, address: int) -> bytes:
+        """What says where an array at an address is and how it is read: of every level."""
+        layouts = []
+        for level in range(self.levels):
+            layouts.append(self._layout(address, level))
+            slices = layouts[-1].z or 1
+            address += layouts[-1].slice * slices
+        return b"".join(layout.pack() for layout in layouts)
+
+    def _layout(self, address: int, level: int) -> TextureLayout:
         type_ = self.array.type
         kind = FLOAT if type_.startswith("f") else SIGNED if type_.startswith("s") else UNSIGNED
         texel_bytes = ELEMENT_BYTES[type_] * self.channels
-        z, y, x = ((1,) * 3 + self.array.shape[: self.rank])[-3:]
+        z, y, x = ((1,) * 3 + self.extents(level))[-3:]
+        if self.dimensions > self.rank:
+            z = self.layers
         # Coordinates that are not normalized are clamped where they would repeat.
         repeats = self.mode in ("wrap", "mirror") and not self.normalized_coordinates
         return TextureLayout(
@@ -146,7 +187,7 @@ class Texture:
             slice=x * y * texel_bytes,
             x=x,
             y=y if self.rank > 1 else 0,
-            z=z if self.rank > 2 else 0,
+            z=z if self.dimensions > 2 or self.dimensions > self.rank else 0,
             texel_bytes=texel_bytes,
             bits=8 * ELEMENT_BYTES[type_],
             kind=kind,
@@ -154,11 +195,16 @@ class Texture:
             is_normalized=int(self.normalized_coordinates),
             modes=0 if repeats else 0x010101 * MODES.index(self.mode),
             reads_fraction=int(self.normalized_float),
+            levels=self.levels - level,
+            is_linear_between=int(self.is_linear_between),
         )
 
     def __str__(self) -> str:
-        words = [f"{self.rank}d"]
+        words = ["cube"] if self.is_cube else [f"{self.rank}d"]
+        words += ["layered"] if self.is_layered else []
+        words += [f"levels({self.levels})"] if self.levels > 1 else []
         words += ["linear"] if self.is_linear else []
+        words += ["linear_between"] if self.is_linear_between else []
         words += [self.mode] if self.mode != MODES[0] else []
         words += ["normalized_coordinates"] if self.normalized_coordinates else []
         words += ["normalized_float"] if self.normalized_float else []
@@ -208,7 +254,7 @@ def arrays_in(label: str, argument: Argument) -> Iterator[tuple[str, Array]]:
     if isinstance(argument, TensorMap):
         yield argument.of or label, argument.array
     elif isinstance(argument, Texture):
-        yield argument.array.of or label, argument.array
+        yield argument.array.of or label, argument.held
     elif isinstance(argument, Array):
         yield argument.of or label, argument
     elif isinstance(argument, Structure):

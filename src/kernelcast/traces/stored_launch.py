@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from kernelcast.ir import (
 _STRUCT, _LIST = "{}", "[]"
 _OF_TEXTURE = (
     *("rank", "is_surface", "is_linear", "mode", "normalized_coordinates", "normalized_float"),
+    *("is_layered", "is_cube", "levels", "is_linear_between"),
 )
 
 
@@ -113,9 +114,14 @@ def _argument(value: int | float | StoredArray) -> Argument:
         return ArgumentList(items)
     array = Array(value.type, value.shape, value.fill, "" if value.box else value.of)
     if value.names:
-        rank, is_surface, is_linear, mode, *flags = value.names
-        read = [flag == "True" for flag in (is_surface, is_linear, *flags)]
-        return Texture(array, int(rank), read[0], read[1], mode, *read[2:])
+        return Texture(array, **dict(zip(_OF_TEXTURE, map(_word, value.names), strict=False)))
     if not value.box:
         return array
     return TensorMap(array, value.box, value.order, value.swizzle_bytes, value.of)
+
+
+def _word(text: str) -> Any:
+    """A flag, a number or a name that describes a texture."""
+    if text in ("True", "False"):
+        return text == "True"
+    return int(text) if text.isdigit() else text

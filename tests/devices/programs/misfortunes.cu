@@ -7,8 +7,8 @@
 
 __global__ void add(int *x) { x[threadIdx.x] += 1; }
 
-__global__ void gather(cudaTextureObject_t t, float4 *x) {
-  x[threadIdx.x] = tex2Dgather<float4>(t, 0.5f, 0.5f, 0);
+__global__ void format(cudaSurfaceObject_t s) {
+  asm("sust.p.1d.b32.trap [%0, {%1}], %2;" ::"l"(s), "r"(0), "r"(1));
 }
 
 int main(int, char **arguments) {
@@ -21,7 +21,7 @@ int main(int, char **arguments) {
     *(volatile int *)8 = 1;
   }
   if (atoi(arguments[1]) == 1) {
-    gather<<<1, 1>>>(0, (float4 *)x);
+    format<<<1, 1>>>(0);
     printf("%s, ", cudaGetErrorName(cudaGetLastError()));
     add<<<1, 32>>>(x);
     cudaMemcpy(held, x, sizeof held, cudaMemcpyDeviceToHost);

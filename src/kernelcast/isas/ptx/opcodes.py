@@ -194,8 +194,8 @@ _TABLE: Mapping[str, _OpcodeRule] = {
     **_effects("bulk.write", OpClass.STORE, 4, _ANY),
     # No instruction of PTX but a step of calls: what the system does, with words of 64 bits.
     **_rules("system", OpClass.OTHER, 2, 5),
-    **_rules("tex suld", OpClass.OTHER, 2, 6),
-    **_effects("sust", OpClass.OTHER, 2, 3),
+    **_rules("tex tld4 txq suq suld", OpClass.OTHER, 2, 6),
+    **_effects("sust sured", OpClass.OTHER, 2, 3),
     **_rules("createpolicy", OpClass.OTHER, 2, 5),
     **_effects("griddepcontrol brkpt", OpClass.OTHER, 0),
     **_effects("prefetch prefetchu pmevent setmaxnreg", OpClass.OTHER, 1, 2),

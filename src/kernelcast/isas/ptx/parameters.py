@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernelcast.ir import Address, Instruction, Parameter, Register, Space, Symbol
+from kernelcast.ir.texture import BY_COORDINATES
 from kernelcast.isas.ptx.declarations import Declaration, align_up
 
 _POINTER_BYTES = 8
-
-BY_COORDINATES = ("tex", "suld", "sust")
-"""Opcodes of reads and writes of textures and surfaces."""
 
 
 def place_parameters(

@@ -4,7 +4,6 @@ What a kernel holds is the place of a descriptor among its parameters (`ir/textu
 addressing and the conversion of texels are those of the CUDA C++ Programming Guide, texture
 fetching: of N texels the coordinate x names texel floor(x); linear filtering reads texels i and
 i + 1 for x - 0.5 = i + a, where a has 8 bits of fraction, weighted 1 - a and a, in every dimension.
-There are no mipmaps: a level of detail is not looked at.
 
 Loads are of words of 32 bits, as many as the texel has, so that one instruction accesses memory in
 one width.
@@ -20,15 +19,27 @@ from kernelcast.ir import Address, Guard, Immediate, Operand, Register
 from kernelcast.ir.texture import FLOAT, MODES, OFFSETS, SIGNED
 from kernelcast.isas.ptx.steps import Steps
 
+ALL_CHANNELS = (0, 1, 2, 3)
+
 _AXES = "xyz"
-_CHANNELS = 4
 _WRAP, _MIRROR, _BORDER = MODES.index("wrap"), MODES.index("mirror"), MODES.index("border")
 _HALF, _ONE, _MINUS_ONE, _STEPS = 0x3F000000, 0x3F800000, 0xBF800000, 0x43800000
 """0.5, 1, -1 and 256 as floats."""
 
 
 @dataclass(frozen=True)
-class _TextureAt:
+class TexelPlace:
+    """What coordinates name: numbers, or whole numbers where they are not `from_float`, in a
+    layer, where there are any. The face of a cube, a layer, has its own edge."""
+
+    coordinates: Sequence[Operand]
+    from_float: bool
+    layer: Operand | None = None
+    is_face: bool = False
+
+
+@dataclass(frozen=True)
+class Descriptor:
     """A descriptor at a place among the parameters."""
 
     x: Steps
@@ -51,6 +62,12 @@ class _TextureAt:
         shifted = self.x.let("shr.u32", self.word("modes"), Immediate(8 * axis))
         return self.x.let("and.b32", shifted, Immediate(0xFF))
 
+    def layer(self, number: Operand) -> Register:
+        """The layer of a number: past the end it is the last."""
+        count = self.x.let("max.u32", self.word("z"), Immediate(1))
+        last = self.x.let("sub.u32", count, Immediate(1))
+        return self.x.let("min.u32", number, last)
+
     def _load(self, name: str, type_: str) -> Register:
         at = Address(self.place.base, self.place.offset + OFFSETS[name])
         return self.x.let(f"ld.param.{type_}", at)
@@ -66,19 +83,25 @@ class _Along:
     exists: tuple[Register, ...]
 
 
-def read_texel(
-    x: Steps, place: Address, coordinates: Sequence[Operand], *, from_float: bool, to_float: bool
+def filtered(
+    held: Descriptor,
+    at: TexelPlace,
+    guard: Guard | None,
+    *,
+    to_float: bool,
+    channels: Sequence[int] = ALL_CHANNELS,
 ) -> list[Operand]:
-    """The four channels of what coordinates name, of numbers or of whole numbers; `to_float` is
-    whether the reader takes them for floating point where the descriptor says so."""
-    held = _TextureAt(x, place)
-    axes = [_axis(held, at, value, from_float) for at, value in enumerate(coordinates)]
-    is_linear = held.test("is_linear", 1) if to_float and from_float else None
+    """Some of the four channels of what coordinates name in one level; `to_float` is whether the
+    reader takes them for floating point where the descriptor says so."""
+    x = held.x
+    axes = _axes(held, at)
+    is_linear = held.test("is_linear", 1) if to_float and at.from_float else None
     decode = _Decoding(held, to_float)
-    totals: list[Operand] = [Immediate(0)] * _CHANNELS
+    totals: list[Operand] = [Immediate(0)] * len(channels)
     for corner in product(*(range(2 if is_linear else 1) for _ in axes)):
-        guard = x.guard if not any(corner) else x.both(x.guard, is_linear or Immediate(1))
-        texel = decode.values(_texel_words(held, axes, corner, guard))
+        taken = guard if not any(corner) else x.both(guard, is_linear or Immediate(1))
+        words = _texel_words(held, axes, corner, at.layer, taken)
+        texel = [decode.channel(words, channel) for channel in channels]
         if is_linear is None:
             totals = texel
         else:
@@ -86,32 +109,56 @@ def read_texel(
     return totals
 
 
-def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along:
+def gathered(
+    held: Descriptor, at: TexelPlace, guard: Guard | None, channel: int, *, to_float: bool
+) -> list[Operand]:
+    """A channel of the four texels that linear filtering would read, from the lower left one on
+    against the clock (PTX ISA, tld4). The place has 8 bits of fraction before it is cut off
+    (CUDA C++ Programming Guide, texture gather)."""
+    axes = _axes(held, at, gathers=True)
+    decode = _Decoding(held, to_float)
+    return [
+        decode.channel(_texel_words(held, axes, corner, at.layer, guard), channel)
+        for corner in ((0, 1), (1, 1), (1, 0), (0, 0))
+    ]
+
+
+def _axes(held: Descriptor, at: TexelPlace, *, gathers: bool = False) -> list[_Along]:
+    if not at.from_float:
+        return [_texel_of(held, n, value) for n, value in enumerate(at.coordinates)]
+    return [
+        _along(held, n, value, Immediate(0) if at.is_face else held.mode(n), gathers)
+        for n, value in enumerate(at.coordinates)
+    ]
+
+
+def _texel_of(held: Descriptor, at: int, value: Operand) -> _Along:
+    """The texel that a whole number names."""
+    x = held.x
+    extent = x.let("max.u32", held.word(_AXES[at]), Immediate(1))
+    index = x.let("mov.b32", value)
+    return _Along((_inside(x, index, extent),), (Immediate(_ONE),), (_exists(x, index, extent),))
+
+
+def _along(held: Descriptor, at: int, value: Operand, mode: Operand, gathers: bool) -> _Along:
+    """The texels about a number, by the mode of what stands beyond the edge."""
     x = held.x
     written = held.word(_AXES[at])
     extent = x.let("max.u32", written, Immediate(1))
-    if not from_float:
-        index = x.let("mov.b32", value)
-        return _Along(
-            (_inside(x, index, extent),), (Immediate(_ONE),), (_exists(x, index, extent),)
-        )
-    mode = held.mode(at)
     is_border, is_wrap = (x.let("setp.eq.u32", mode, Immediate(m)) for m in (_BORDER, _WRAP))
     is_mirror = x.let("setp.eq.u32", mode, Immediate(_MIRROR))
     place = _unnormalized(held, value, extent, is_wrap, is_mirror)
-    is_linear = held.test("is_linear", 1)
+    is_linear: Operand = Immediate(1) if gathers else held.test("is_linear", 1)
     shifted = x.let("sub.f32", place, Immediate(_HALF))
+    if gathers:
+        shifted = in_steps(x, shifted)
     start = x.let("selp.b32", shifted, place, is_linear)
     if at:  # machine code gives textures of one dimension a second coordinate
         is_there = x.let("setp.ne.u32", written, Immediate(0))
         start = x.let("selp.b32", start, Immediate(0), is_there)
     whole = x.let("cvt.rmi.f32.f32", start)
     index = x.let("cvt.rzi.s32.f32", whole)
-    # The fraction has 8 bits.
-    fraction = x.let("sub.f32", start, whole)
-    scaled = x.let("fma.rn.f32", fraction, Immediate(_STEPS), Immediate(_HALF))
-    steps = x.let("cvt.rmi.f32.f32", scaled)
-    alpha = x.let("div.rn.f32", steps, Immediate(_STEPS))
+    alpha = in_steps(x, x.let("sub.f32", start, whole))
     alpha = x.let("selp.b32", alpha, Immediate(0), is_linear)
     rest = x.let("sub.f32", Immediate(_ONE), alpha)
     indices = (index, x.let("add.s32", index, Immediate(1)))
@@ -125,8 +172,14 @@ def _axis(held: _TextureAt, at: int, value: Operand, from_float: bool) -> _Along
     return _Along(tuple(texels), (rest, alpha), tuple(exists))
 
 
+def in_steps(x: Steps, number: Operand) -> Register:
+    """A number with 8 bits of fraction."""
+    scaled = x.let("fma.rn.f32", number, Immediate(_STEPS), Immediate(_HALF))
+    return x.let("div.rn.f32", x.let("cvt.rmi.f32.f32", scaled), Immediate(_STEPS))
+
+
 def _unnormalized(
-    held: _TextureAt, value: Operand, extent: Register, is_wrap: Register, is_mirror: Register
+    held: Descriptor, value: Operand, extent: Register, is_wrap: Register, is_mirror: Register
 ) -> Register:
     """The coordinate in texels: as it is, or a share of the extent, repeated as the mode says."""
     x = held.x
@@ -157,7 +210,11 @@ def _exists(x: Steps, index: Register, extent: Register) -> Register:
 
 
 def _texel_words(
-    held: _TextureAt, axes: Sequence[_Along], corner: Sequence[int], guard: Guard | None
+    held: Descriptor,
+    axes: Sequence[_Along],
+    corner: Sequence[int],
+    layer: Operand | None,
+    guard: Guard | None,
 ) -> list[Register]:
     """The words of one texel, zeros where there is none."""
     x = held.x
@@ -170,11 +227,13 @@ def _texel_words(
         wide = x.let("cvt.u64.u32", axis.texels[side])
         size = x.let("cvt.u64.u32", step) if step.type == "b32" else step
         address = x.let("add.u64", address, x.let("mul.lo.u64", wide, size))
+    if layer is not None:
+        address = _in_layer(held, address, held.layer(layer))
     low = x.let("cvt.u32.u64", address)
     shift = x.let("shl.b32", x.let("and.b32", low, Immediate(3)), Immediate(3))
     aligned = x.let("and.b64", address, Immediate((1 << 64) - 4))
     words = []
-    for at in range(_CHANNELS):
+    for at in ALL_CHANNELS:
         long_enough = x.let("setp.gt.u32", held.word("texel_bytes"), Immediate(4 * at))
         taken = x.both(guard, x.let("and.pred", there, long_enough))
         word = x.temporary("b32")
@@ -188,7 +247,7 @@ def _texel_words(
 class _Decoding:
     """How the channels of a texel become values, the same for all texels of an instruction."""
 
-    def __init__(self, held: _TextureAt, to_float: bool) -> None:
+    def __init__(self, held: Descriptor, to_float: bool) -> None:
         x = self.x = held.x
         self.to_float = to_float
         self.is_byte, self.is_half = held.test("bits", 8), held.test("bits", 16)
@@ -208,11 +267,8 @@ class _Decoding:
         size = held.word("texel_bytes")
         self.count = x.let("div.u32", x.let("shl.b32", size, Immediate(3)), bits)
 
-    def values(self, words: Sequence[Register]) -> list[Operand]:
-        """Four channels; of those that a texel has not the last is one, the others zero."""
-        return [self._channel(words, at) for at in range(_CHANNELS)]
-
-    def _channel(self, words: Sequence[Register], at: int) -> Operand:
+    def channel(self, words: Sequence[Register], at: int) -> Operand:
+        """A channel; of those that a texel has not the last is one, the others zero."""
         x = self.x
         # At the top of a word, then down again with its sign or without.
         word = x.let("selp.b32", words[at // 2], words[at], self.is_half)
@@ -229,7 +285,7 @@ class _Decoding:
             fraction = self._fraction(low, signed)
             number = x.let("selp.b32", fraction, number, self.is_fraction)
             number = x.let("selp.b32", real, number, self.is_float)
-        missing = self.last if at == _CHANNELS - 1 else Immediate(0)
+        missing = self.last if at == ALL_CHANNELS[-1] else Immediate(0)
         is_there = x.let("setp.gt.u32", self.count, Immediate(at))
         return x.let("selp.b32", number, missing, is_there)
 
@@ -266,24 +322,43 @@ def _weighted(
     return sums
 
 
+def _in_layer(held: Descriptor, address: Register, layer: Register) -> Register:
+    """An address that many slices on."""
+    x = held.x
+    offset = x.let("mul.lo.u64", x.let("cvt.u64.u32", layer), held.wide("slice"))
+    return x.let("add.u64", address, offset)
+
+
 def surface_address(
-    x: Steps, place: Address, coordinates: Sequence[Operand], size_bytes: int, beyond: str
+    x: Steps,
+    place: Address,
+    coordinates: Sequence[Operand],
+    layer: Operand | None,
+    size_bytes: int,
+    beyond: str,
 ) -> tuple[Address, Register]:
-    """Where an element is, and whether it is there; beyond the edge a `trap` leads nowhere."""
-    held = _TextureAt(x, place)
+    """Where an element is, and whether it is there; beyond the edge a `trap` leads nowhere. The
+    first coordinate counts bytes; one of no bytes is in texels."""
+    held = Descriptor(x, place)
     size = held.word("texel_bytes")
     extents = [x.let("mul.lo.u32", held.word("x"), size), held.word("y"), held.word("z")]
-    address, steps = held.wide("base"), (None, held.wide("pitch"), held.wide("slice"))
+    if not size_bytes:
+        coordinates = [x.let("mul.lo.u32", coordinates[0], size), *coordinates[1:]]
+    steps = (None, held.wide("pitch"), held.wide("slice"))
+    along = list(zip(coordinates, extents, steps, strict=False))
+    if layer is not None:
+        along.append((layer, extents[2], steps[2]))
+    address = held.wide("base")
     exists: Register | None = None
-    for at, coordinate in enumerate(coordinates):
+    for coordinate, extent, step in along:
         index = x.let("mov.b32", coordinate)
-        least = size_bytes if at == 0 else 1
-        last = x.let("sub.s32", extents[at], Immediate(least))
+        least = Immediate(1) if step is not None else Immediate(size_bytes) if size_bytes else size
+        last = x.let("sub.s32", extent, least)
         inside = x.let("setp.le.u32", index, last)
         if beyond == "clamp":
             index = x.let("min.s32", x.let("max.s32", index, Immediate(0)), last)
         exists = inside if exists is None else x.let("and.pred", exists, inside)
-        wide, step = x.let("cvt.u64.u32", index), steps[at]
+        wide = x.let("cvt.u64.u32", index)
         offset = wide if step is None else x.let("mul.lo.u64", wide, step)
         address = x.let("add.u64", address, offset)
     assert exists is not None

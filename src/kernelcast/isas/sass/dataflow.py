@@ -123,7 +123,7 @@ def _of_access_by_coordinates(instruction: SassInstruction, form: ByCoordinates)
     guard = tuple(_registers(instruction.guard, 1)) if instruction.guard else ()
     data = tuple(r for _, r in form.channels if r.number is not None)
     reads = (*guard, *(r for r in form.reads if r.number is not None))
-    is_store = instruction.opcode == "SUST"
+    is_store = instruction.opcode in ("SUST", "SURED")
     return Effects((*reads, *data), ()) if is_store else Effects(reads, data)
 
 
