@@ -13,6 +13,7 @@ from kernelcast.analysis.slicing import Needed
 from kernelcast.execution.consumers import Consumer, are_splittable
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.jit import machine_code
+from kernelcast.execution.engine.known_textures import with_known_textures
 from kernelcast.execution.engine.module import LoweredKernel, lower_kernel
 from kernelcast.execution.engine.ptx import Ptx
 from kernelcast.execution.engine.worker import Worker, WorkQueue
@@ -61,6 +62,7 @@ def run_engine(
     the blocks in which it does.
     """
     started = time.perf_counter()
+    kernel = with_known_textures(kernel, memory.descriptors)
     try:
         lowered = lower(kernel, needed, logs=bool(consumers), is_shared=threads > 1)
     except Exception:
