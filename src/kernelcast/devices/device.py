@@ -36,7 +36,7 @@ from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
-from kernelcast.ir.texture import DESCRIPTOR_BYTES
+from kernelcast.ir.texture import DESCRIPTOR_BYTES, MOST_LEVELS
 from kernelcast.isas.ptx.alone import alone
 from kernelcast.isas.ptx.steps import SYSTEM
 from kernelcast.machines.launch_limits import check_launch
@@ -202,11 +202,12 @@ class VirtualGpu:
         return Code.SUCCESS, struct.pack("<QQ", region.address, region.size_bytes)
 
     def texture(self, process: Process, descriptor: bytes) -> Reply:
-        """A handle of a texture or surface."""
-        (base,) = struct.unpack_from("<Q", descriptor)
-        # Texels are read in whole words, and arrays of bytes need not end with one.
-        self.memory.lengthen(base, _TEXEL_WORD_BYTES)
-        places = (_FIRST_TEXTURE + DESCRIPTOR_BYTES * n for n in count())
+        """A handle of a texture or surface, by the descriptors of its levels."""
+        for level in range(0, len(descriptor), DESCRIPTOR_BYTES):
+            (base,) = struct.unpack_from("<Q", descriptor, level)
+            # Texels are read in whole words, and arrays of bytes need not end with one.
+            self.memory.lengthen(base, _TEXEL_WORD_BYTES)
+        places = (_FIRST_TEXTURE + DESCRIPTOR_BYTES * MOST_LEVELS * n for n in count())
         handle = next(place for place in places if place not in process.textures)
         process.textures[handle] = descriptor
         return Code.SUCCESS, struct.pack("<Q", handle)

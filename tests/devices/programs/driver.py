@@ -1,4 +1,5 @@
-"""The driver's API by its numbers: an array in a texture, read by a kernel out of PTX."""
+"""The driver's API by its numbers: an array and one of two levels in textures, read by kernels out
+of PTX."""
 
 import ctypes as c
 import sys
@@ -19,6 +20,15 @@ PTX = b"""
   st.global.f32 [%rd4], %f1;
   ret;
 }
+.visible .entry below(.param .u64 texture, .param .u64 out) {
+  .reg .b64 %rd<3>; .reg .f32 %f<6>;
+  ld.param.u64 %rd1, [texture];
+  ld.param.u64 %rd2, [out];
+  mov.f32 %f5, 0f3F800000;
+  tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f5}], %f5;
+  st.global.f32 [%rd2], %f1;
+  ret;
+}
 """
 WIDTH, HEIGHT = 8, 4
 cuda = c.CDLL("libcuda.so.1")
@@ -32,6 +42,17 @@ def call(name, *arguments):
 
 class Shape(c.Structure):
     _fields_ = [("width", c.c_size_t), ("rows", c.c_size_t), ("format", c.c_uint), ("n", c.c_uint)]
+
+
+class Shape3d(c.Structure):
+    _fields_ = [
+        ("width", c.c_size_t),
+        ("rows", c.c_size_t),
+        ("depth", c.c_size_t),
+        ("format", c.c_uint),
+        ("n", c.c_uint),
+        ("flags", c.c_uint),
+    ]
 
 
 class Side(c.Structure):
@@ -77,6 +98,27 @@ call("cuLaunchKernel", kernel, 1, 1, 1, WIDTH, 1, 1, 0, None, given, None)
 found = (c.c_float * WIDTH)()
 call("cuMemcpyDtoH_v2", found, out, 4 * WIDTH)
 wanted = [held[min(n, HEIGHT - 1) * WIDTH + n] / 32767 for n in range(WIDTH)]
-print(sum(abs(a - b) > 1e-6 for a, b in zip(found, wanted, strict=True)), "wrong")
+wrong = sum(abs(a - b) > 1e-6 for a, b in zip(found, wanted, strict=True))
 call("cuTexObjectDestroy", texture)
 call("cuArrayDestroy", array)
+
+levels, level = c.c_void_p(), c.c_void_p()
+shape = Shape3d(WIDTH, HEIGHT, 0, 0x20, 1, 0)  # floats
+call("cuMipmappedArrayCreate", c.byref(levels), c.byref(shape), 2)
+call("cuMipmappedArrayGetLevel", c.byref(level), levels, 1)
+smaller = (c.c_float * (WIDTH * HEIGHT // 4))(*([7.0] * (WIDTH * HEIGHT // 4)))
+copy = Copy(
+    Side(type=1, host=c.addressof(smaller), pitch=2 * WIDTH),
+    Side(type=3, array=level.value),
+    2 * WIDTH,
+    HEIGHT // 2,
+)
+call("cuMemcpy2D_v2", c.byref(copy))
+reading = (c.c_uint * 32)(1, 1, 1, 0, 2, 0, 0, 0, 0, 0x3F800000)  # normalized; levels 0 to 1
+call("cuTexObjectCreate", c.byref(texture), c.byref(Resource(1, levels.value)), reading, None)
+call("cuModuleGetFunction", c.byref(kernel), module, b"below")
+call("cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, None, given, None)
+call("cuMemcpyDtoH_v2", found, out, 4)
+wrong += found[0] != 7
+call("cuMipmappedArrayDestroy", levels)
+print(wrong, "wrong")

@@ -417,6 +417,8 @@ uint64_t kc_device_address(const void *pointer) {
 
 int kc_new_array(kc_array **made, kc_array shape) {
   if (!made || !shape.width || !shape.bits || !shape.channels) return KC_INVALID_VALUE;
+  int is_cube = !shape.depth || shape.depth % 6 ? 0 : shape.width == shape.rows;
+  if (shape.flags & KC_CUBEMAP && !is_cube) return KC_INVALID_VALUE;
   shape.pitch = shape.width * shape.bits / 8 * shape.channels;
   shape.slice = shape.pitch * (shape.rows ? shape.rows : 1);
   uint64_t bytes = shape.slice * (shape.depth ? shape.depth : 1);
@@ -438,7 +440,50 @@ uint64_t kc_texel(const kc_array *array, uint64_t x, uint64_t y, uint64_t z) {
   return array->address + x + y * array->pitch + z * array->slice;
 }
 
-kc_texture kc_texture_of(const kc_array *array) {
+static uint64_t halved(uint64_t extent, unsigned level) {
+  return extent && !(extent >> level) ? 1 : extent >> level;
+}
+
+static unsigned levels_of(const kc_array *shape) {
+  int has_layers = (shape->flags & (KC_LAYERED | KC_CUBEMAP)) != 0;
+  uint64_t longest = shape->width > shape->rows ? shape->width : shape->rows;
+  if (!has_layers && shape->depth > longest) longest = shape->depth;
+  unsigned levels = 0;
+  while (longest >> levels) levels++;
+  return levels < KC_MOST_LEVELS ? levels : KC_MOST_LEVELS;
+}
+
+int kc_new_mipmapped(kc_mipmapped **made, kc_array shape, unsigned levels) {
+  if (!made || !levels) return KC_INVALID_VALUE;
+  unsigned most = levels_of(&shape);
+  kc_mipmapped *array = calloc(1, sizeof *array);
+  int status = KC_SUCCESS, has_layers = (shape.flags & (KC_LAYERED | KC_CUBEMAP)) != 0;
+  for (unsigned level = 0; level < levels && level < most && !status; level++) {
+    kc_array smaller = shape;
+    smaller.width = halved(shape.width, level);
+    smaller.rows = halved(shape.rows, level);
+    if (!has_layers) smaller.depth = halved(shape.depth, level);
+    status = kc_new_array(&array->levels[level], smaller);
+    if (!status) array->count++;
+  }
+  if (status)
+    kc_free_mipmapped(array);
+  else
+    *made = array;
+  return status;
+}
+
+int kc_free_mipmapped(kc_mipmapped *array) {
+  int status = KC_SUCCESS;
+  for (uint32_t level = 0; array && level < array->count; level++) {
+    int freed = kc_free_array(array->levels[level]);
+    if (freed) status = freed;
+  }
+  free(array);
+  return status;
+}
+
+static kc_texture one_level(const kc_array *array) {
   return (kc_texture){
       .base = array->address,
       .pitch = array->pitch,
@@ -449,30 +494,56 @@ kc_texture kc_texture_of(const kc_array *array) {
       .texel_bytes = array->bits / 8 * array->channels,
       .bits = array->bits,
       .kind = array->kind,
+      .levels = 1,
   };
 }
 
-int kc_read_as(kc_texture *texture, const unsigned modes[3], int is_linear, int is_normalized,
-               const float border[4]) {
+kc_levels kc_texture_of(const kc_array *array) {
+  return (kc_levels){.levels = {one_level(array)}, .count = 1};
+}
+
+kc_levels kc_texture_of_levels(const kc_mipmapped *array) {
+  kc_levels texture = {.count = array->count};
+  for (uint32_t level = 0; level < array->count; level++) {
+    texture.levels[level] = one_level(array->levels[level]);
+    texture.levels[level].levels = array->count - level;
+  }
+  return texture;
+}
+
+static int read_level_as(kc_texture *texture, const kc_reading *how) {
   static const uint8_t known[] = {KC_WRAP, KC_CLAMP, KC_MIRROR, KC_BORDER};
   int is_coloured = 0;
-  for (int i = 0; i < 4; i++) is_coloured |= border[i] != 0;
+  for (int i = 0; i < 4; i++) is_coloured |= how->border[i] != 0;
   for (int axis = 0; axis < 3; axis++) {
-    uint8_t mode = known[modes[axis] & 3];
+    uint8_t mode = known[how->modes[axis] & 3];
     if (mode == KC_BORDER && is_coloured)
       return kc_unsupported("a border of another colour than zero");
     // Only coordinates that are normalized repeat.
     int repeats = mode == KC_WRAP || mode == KC_MIRROR;
-    texture->modes[axis] = repeats && !is_normalized ? KC_CLAMP : mode;
+    texture->modes[axis] = repeats && !how->is_normalized ? KC_CLAMP : mode;
   }
-  texture->is_linear = is_linear != 0;
-  texture->is_normalized = is_normalized;
-  texture->reads_fraction = texture->reads_fraction && texture->kind != KC_FLOAT && texture->bits <= 16;
+  texture->is_linear = how->is_linear != 0;
+  texture->is_normalized = how->is_normalized;
+  texture->reads_fraction = how->is_fraction && texture->kind != KC_FLOAT && texture->bits <= 16;
+  texture->is_linear_between = how->is_linear_between != 0;
+  texture->bias = how->bias;
+  texture->least = how->least;
+  texture->most = how->most;
   return KC_SUCCESS;
 }
 
-int kc_new_texture(uint64_t *handle, const kc_texture *texture) {
-  return ask(NEW_TEXTURE, texture, sizeof *texture, handle, sizeof *handle);
+int kc_read_as(kc_levels *texture, const kc_reading *how) {
+  if (texture->count > 1 && !how->is_normalized) return KC_INVALID_VALUE;
+  int status = KC_SUCCESS;
+  for (uint32_t level = 0; level < texture->count && !status; level++)
+    status = read_level_as(&texture->levels[level], how);
+  return status;
+}
+
+int kc_new_texture(uint64_t *handle, const kc_levels *texture) {
+  size_t bytes = texture->count * sizeof *texture->levels;
+  return ask(NEW_TEXTURE, texture->levels, bytes, handle, sizeof *handle);
 }
 
 int kc_free_texture(uint64_t handle) {

@@ -65,16 +65,42 @@ typedef struct {
   uint64_t base, pitch, slice;
   uint32_t x, y, z, texel_bytes, bits, kind, is_linear, is_normalized;
   uint8_t modes[4];  // by dimension
-  uint32_t reads_fraction;
+  uint32_t reads_fraction, levels, is_linear_between;
+  float bias, least, most;
+  uint32_t unused[3];
 } kc_texture;
 
-// A CUDA array: rows of texels without gaps, in slices; `rows` and `depth` are 0 where it has fewer
-// dimensions.
+enum { KC_MOST_LEVELS = 16 };
+
+// A texture by its levels of detail, the largest first.
+typedef struct {
+  kc_texture levels[KC_MOST_LEVELS];
+  uint32_t count;
+} kc_levels;
+
+// How a texture is read: modes are the numbers of CUaddress_mode, `border` a colour.
+typedef struct {
+  const unsigned *modes;
+  const float *border;
+  int is_linear, is_normalized, is_fraction, is_linear_between;
+  float bias, least, most;
+} kc_reading;
+
+enum kc_array_flag { KC_LAYERED = 1, KC_CUBEMAP = 4, KC_SPARSE = 64 };
+
+// A CUDA array: rows of texels without gaps, in slices, which are the layers and faces where there
+// are any; `rows` and `depth` are 0 where it has fewer dimensions.
 typedef struct {
   uint64_t address, pitch, slice;
   uint64_t width, rows, depth;
   uint32_t bits, channels, kind, flags;
 } kc_array;
+
+// An array and smaller ones, each half as large as the one before.
+typedef struct {
+  kc_array *levels[KC_MOST_LEVELS];
+  uint32_t count;
+} kc_mipmapped;
 
 typedef struct {
   uint64_t address, size;
@@ -127,11 +153,12 @@ KC_API int kc_new_array(kc_array **made, kc_array shape);
 KC_API int kc_free_array(kc_array *array);
 // Where the texel at coordinates of an array is, x in bytes.
 KC_API uint64_t kc_texel(const kc_array *array, uint64_t x, uint64_t y, uint64_t z);
-KC_API kc_texture kc_texture_of(const kc_array *array);
-// How a texture is read: modes are the numbers of CUaddress_mode, `border` a colour.
-KC_API int kc_read_as(kc_texture *texture, const unsigned modes[3], int is_linear,
-                      int is_normalized, const float border[4]);
-KC_API int kc_new_texture(uint64_t *handle, const kc_texture *texture);
+KC_API int kc_new_mipmapped(kc_mipmapped **made, kc_array shape, unsigned levels);
+KC_API int kc_free_mipmapped(kc_mipmapped *array);
+KC_API kc_levels kc_texture_of(const kc_array *array);
+KC_API kc_levels kc_texture_of_levels(const kc_mipmapped *array);
+KC_API int kc_read_as(kc_levels *texture, const kc_reading *how);
+KC_API int kc_new_texture(uint64_t *handle, const kc_levels *texture);
 KC_API int kc_free_texture(uint64_t handle);
 
 

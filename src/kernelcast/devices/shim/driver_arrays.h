@@ -1,7 +1,6 @@
 // CUDA arrays, textures and surfaces of the driver: a part of driver.c.
 
 enum { FORMAT_HALF = 0x10, FORMAT_FLOAT = 0x20 };
-enum { ARRAY_LAYERED = 1, ARRAY_CUBEMAP = 4 };
 
 // What an array of such texels holds; formats are the numbers of CUarray_format.
 static error shape_of(kc_array *shape, unsigned format, unsigned channels) {
@@ -27,10 +26,32 @@ static unsigned format_of(const kc_array *array) {
 typedef struct { size_t width, rows; unsigned format, channels; } array_shape;
 typedef struct { size_t width, rows, depth; unsigned format, channels, flags; } array_3d_shape;
 
+static error array_of(kc_array *shape, const array_3d_shape *d) {
+  *shape = (kc_array){.width = d->width, .rows = d->rows, .depth = d->depth, .flags = d->flags};
+  if (d->flags & KC_SPARSE) return kc_unsupported("a sparse CUDA array");
+  return shape_of(shape, d->format, d->channels);
+}
+
 KC_API error cuArray3DCreate_v2(kc_array **made, const array_3d_shape *d) {
-  kc_array shape = {.width = d->width, .rows = d->rows, .depth = d->depth, .flags = d->flags};
-  error status = shape_of(&shape, d->format, d->channels);
+  kc_array shape;
+  error status = array_of(&shape, d);
   return ended(status ? status : kc_new_array(made, shape));
+}
+
+KC_API error cuMipmappedArrayCreate(kc_mipmapped **made, const array_3d_shape *d, unsigned levels) {
+  kc_array shape;
+  error status = array_of(&shape, d);
+  return ended(status ? status : kc_new_mipmapped(made, shape, levels));
+}
+
+KC_API error cuMipmappedArrayGetLevel(kc_array **level, const kc_mipmapped *array, unsigned n) {
+  if (!level || !array || n >= array->count) return KC_INVALID_VALUE;
+  *level = array->levels[n];
+  return KC_SUCCESS;
+}
+
+KC_API error cuMipmappedArrayDestroy(kc_mipmapped *array) {
+  return ended(kc_free_mipmapped(array));
 }
 
 KC_API error cuArrayCreate_v2(kc_array **made, const array_shape *d) {
@@ -123,12 +144,13 @@ KC_API error cuMemcpyAtoH_v2(void *to, const kc_array *from, size_t x, size_t n)
 // ---- textures and surfaces ----
 
 enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCHED };
-enum { READS_AS_INTEGER = 1, IS_NORMALIZED = 2, IS_SRGB = 16 };
+enum { READS_AS_INTEGER = 1, IS_NORMALIZED = 2, IS_SRGB = 16, IS_SEAMLESS = 64 };
 
 typedef struct {
   unsigned type;
   union {
     kc_array *array;
+    kc_mipmapped *mipmapped;
     struct { address start; unsigned format, channels; size_t bytes; } linear;
     struct { address start; unsigned format, channels; size_t width, rows, pitch; } pitched;
     int reserved[32];
@@ -142,14 +164,17 @@ typedef struct {
   int reserved[12];
 } texture_reading;
 
-static error layout_of(kc_texture *t, const resource *r) {
+static error layout_of(kc_levels *t, const resource *r) {
   kc_array shape = {0};
   error status = KC_SUCCESS;
   switch (r->type) {
     case RESOURCE_ARRAY:
-      if (r->of.array->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP))
-        return kc_unsupported("a texture of layers or of a cube");
+      if (!r->of.array) return KC_INVALID_VALUE;
       *t = kc_texture_of(r->of.array);
+      return KC_SUCCESS;
+    case RESOURCE_MIPMAPPED:
+      if (!r->of.mipmapped) return KC_INVALID_VALUE;
+      *t = kc_texture_of_levels(r->of.mipmapped);
       return KC_SUCCESS;
     case RESOURCE_LINEAR:
       status = shape_of(&shape, r->of.linear.format, r->of.linear.channels);
@@ -164,7 +189,7 @@ static error layout_of(kc_texture *t, const resource *r) {
       shape.rows = r->of.pitched.rows;
       shape.pitch = r->of.pitched.pitch;
       break;
-    default: return kc_unsupported("a texture with mipmaps");
+    default: return KC_INVALID_VALUE;
   }
   if (!status) *t = kc_texture_of(&shape);
   return status;
@@ -172,22 +197,31 @@ static error layout_of(kc_texture *t, const resource *r) {
 
 KC_API error cuTexObjectCreate(uint64_t *made, const resource *r, const texture_reading *how,
                                const void *view) {
-  kc_texture t;
+  kc_levels t;
   if (view) return kc_unsupported("another view of a texture's texels");
   if (how->flags & IS_SRGB) return kc_unsupported("a texture in sRGB");
+  if (how->flags & IS_SEAMLESS && how->is_linear)
+    return kc_unsupported("filtering across the edges of a cube");
   error status = layout_of(&t, r);
-  if (!status) {
-    t.reads_fraction = !(how->flags & READS_AS_INTEGER);
-    status = kc_read_as(&t, how->modes, how->is_linear, (how->flags & IS_NORMALIZED) != 0,
-                        how->border);
-  }
+  kc_reading reading = {
+      .modes = how->modes,
+      .border = how->border,
+      .is_linear = (int)how->is_linear,
+      .is_normalized = (how->flags & IS_NORMALIZED) != 0,
+      .is_fraction = !(how->flags & READS_AS_INTEGER),
+      .is_linear_between = (int)how->mipmap_filter,
+      .bias = how->mipmap_bias,
+      .least = how->mipmap_least,
+      .most = how->mipmap_most,
+  };
+  if (!status) status = kc_read_as(&t, &reading);
   return status ? status : kc_new_texture(made, &t);
 }
 
 KC_API error cuTexObjectDestroy(uint64_t handle) { return kc_free_texture(handle); }
 
 KC_API error cuSurfObjectCreate(uint64_t *made, const resource *r) {
-  kc_texture t;
+  kc_levels t;
   if (r->type != RESOURCE_ARRAY) return KC_INVALID_VALUE;
   error status = layout_of(&t, r);
   return status ? status : kc_new_texture(made, &t);

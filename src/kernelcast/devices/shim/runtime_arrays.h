@@ -3,7 +3,6 @@
 typedef struct { int bits[4], kind; } channels;
 
 enum { KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT };
-enum { ARRAY_LAYERED = 1, ARRAY_CUBEMAP = 4, ARRAY_SPARSE = 64 };
 
 // What an array of such texels holds; INVALID_VALUE for channels that no texture has.
 static error shape_of(kc_array *shape, const channels *c) {
@@ -32,12 +31,35 @@ KC_API channels cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
   return (channels){{x, y, z, w}, kind};
 }
 
+static error array_of(kc_array *shape, const channels *c, extent e, unsigned flags) {
+  *shape = (kc_array){.width = e.width, .rows = e.rows, .depth = e.depth, .flags = flags};
+  if (flags & KC_SPARSE) return kc_unsupported("a sparse CUDA array");
+  return shape_of(shape, c);
+}
+
 KC_API error cudaMalloc3DArray(kc_array **made, const channels *c, extent e, unsigned flags) {
-  kc_array shape = {.width = e.width, .rows = e.rows, .depth = e.depth, .flags = flags};
+  kc_array shape;
   if (started()) return last;
-  if (flags & ARRAY_SPARSE) return answered(kc_unsupported("a sparse CUDA array"));
-  error status = shape_of(&shape, c);
+  error status = array_of(&shape, c, e, flags);
   return ended(status ? status : kc_new_array(made, shape));
+}
+
+KC_API error cudaMallocMipmappedArray(kc_mipmapped **made, const channels *c, extent e,
+                                      unsigned levels, unsigned flags) {
+  kc_array shape;
+  if (started()) return last;
+  error status = array_of(&shape, c, e, flags);
+  return ended(status ? status : kc_new_mipmapped(made, shape, levels));
+}
+
+KC_API error cudaGetMipmappedArrayLevel(kc_array **level, const kc_mipmapped *array, unsigned n) {
+  if (!level || !array || n >= array->count) return answered(KC_INVALID_VALUE);
+  *level = array->levels[n];
+  return answered(KC_SUCCESS);
+}
+
+KC_API error cudaFreeMipmappedArray(kc_mipmapped *array) {
+  return ended(kc_free_mipmapped(array));
 }
 
 KC_API error cudaMallocArray(kc_array **made, const channels *c, size_t width, size_t rows,
@@ -182,6 +204,7 @@ typedef struct {
   int type;
   union {
     kc_array *array;
+    kc_mipmapped *mipmapped;
     struct { uint64_t address; channels channels; size_t bytes; } linear;
     struct { uint64_t address; channels channels; size_t width, rows, pitch; } pitched;
     int reserved[32];
@@ -200,15 +223,17 @@ typedef struct {
   int no_trilinear, is_seamless;
 } texture_reading;
 
-static error layout_of(kc_texture *t, const resource *r) {
+static error layout_of(kc_levels *t, const resource *r) {
   kc_array shape = {0};
   error status = KC_SUCCESS;
   switch (r->type) {
     case RESOURCE_ARRAY:
       if (!r->of.array) return KC_INVALID_VALUE;
-      if (r->of.array->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP))
-        return kc_unsupported("a texture of layers or of a cube");
       *t = kc_texture_of(r->of.array);
+      return KC_SUCCESS;
+    case RESOURCE_MIPMAPPED:
+      if (!r->of.mipmapped) return KC_INVALID_VALUE;
+      *t = kc_texture_of_levels(r->of.mipmapped);
       return KC_SUCCESS;
     case RESOURCE_LINEAR:
       status = shape_of(&shape, &r->of.linear.channels);
@@ -223,7 +248,7 @@ static error layout_of(kc_texture *t, const resource *r) {
       shape.rows = r->of.pitched.rows;
       shape.pitch = r->of.pitched.pitch;
       break;
-    default: return kc_unsupported("a texture with mipmaps");
+    default: return KC_INVALID_VALUE;
   }
   if (!status) *t = kc_texture_of(&shape);
   return status;
@@ -231,23 +256,33 @@ static error layout_of(kc_texture *t, const resource *r) {
 
 KC_API error cudaCreateTextureObject(uint64_t *made, const resource *r, const texture_reading *how,
                                      const void *view) {
-  kc_texture t;
+  kc_levels t;
   if (started()) return last;
   if (!made || !r || !how) return answered(KC_INVALID_VALUE);
   if (view) return answered(kc_unsupported("another view of a texture's texels"));
   if (how->is_srgb) return answered(kc_unsupported("a texture in sRGB"));
+  if (how->is_seamless && how->is_linear)
+    return answered(kc_unsupported("filtering across the edges of a cube"));
   error status = layout_of(&t, r);
-  if (!status) {
-    t.reads_fraction = how->is_fraction != 0;
-    status = kc_read_as(&t, how->modes, how->is_linear, how->is_normalized != 0, how->border);
-  }
+  kc_reading reading = {
+      .modes = how->modes,
+      .border = how->border,
+      .is_linear = how->is_linear,
+      .is_normalized = how->is_normalized != 0,
+      .is_fraction = how->is_fraction != 0,
+      .is_linear_between = how->mipmap_filter,
+      .bias = how->mipmap_bias,
+      .least = how->mipmap_least,
+      .most = how->mipmap_most,
+  };
+  if (!status) status = kc_read_as(&t, &reading);
   return answered(status ? status : kc_new_texture(made, &t));
 }
 
 KC_API error cudaDestroyTextureObject(uint64_t handle) { return answered(kc_free_texture(handle)); }
 
 KC_API error cudaCreateSurfaceObject(uint64_t *made, const resource *r) {
-  kc_texture t;
+  kc_levels t;
   if (started()) return last;
   if (!made || !r || r->type != RESOURCE_ARRAY) return answered(KC_INVALID_VALUE);
   error status = layout_of(&t, r);
