@@ -11,7 +11,7 @@ from kernelcast.execution.address_map import (
 )
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space
-from kernelcast.ir.texture import BY_COORDINATES
+from kernelcast.isas.coordinates import is_by_coordinates
 
 _MISALIGNED = "is not aligned to"
 _NOUNS = {OpClass.LOAD: "load", OpClass.STORE: "store", OpClass.ATOMIC: "atomic operation"}
@@ -66,7 +66,7 @@ def memory_fault(
     access = f"{_NOUNS.get(instruction.op_class, 'access')} of {size} bytes at {address:#x}"
     what, hint = _reason(memory, instruction, space, offset, size)
     whole = kernel.instructions[instruction.index : instruction.index + 1]
-    if any(i.opcode.lower() in BY_COORDINATES for i in whole):
+    if any(is_by_coordinates(i.opcode) for i in whole):
         what = "is outside of every texture and surface"
         hint = "give one, such as f32[h, w] texture(); x of a surface counts bytes"
     kind = MisalignedError if what.startswith(_MISALIGNED) else MemoryFaultError

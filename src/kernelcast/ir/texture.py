@@ -45,9 +45,6 @@ MODES = ("clamp", "border", "wrap", "mirror")
 
 CUBE_FACES = 6
 
-BY_COORDINATES = frozenset(["tex", "tld", "tld4", "txd", "txq", "suq", "suld", "sust", "sured"])
-"""Opcodes of reads and writes of textures and surfaces, of all ISAs, in lower case."""
-
 _LAYOUT = struct.Struct("<QQQ12I3f12x")
 
 

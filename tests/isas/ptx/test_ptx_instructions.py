@@ -235,7 +235,7 @@ def test_op_classes(names: str, op_class: OpClass) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["foo.bar.f32", "add", "add.q32", "ld.global", "tld4.r.2d.v4.f32.f32", "barrier.grid.wait"],
+    ["foo.bar.f32", "add", "add.q32", "ld.global", "istypep.texref", "barrier.grid.wait"],
 )
 def test_unknown_instruction_is_named_with_its_line(build: Build, name: str) -> None:
     with pytest.raises(UnsupportedError) as caught:

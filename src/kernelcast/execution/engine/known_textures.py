@@ -22,7 +22,8 @@ from kernelcast.ir import (
     Register,
     Space,
 )
-from kernelcast.ir.texture import BY_COORDINATES, DESCRIPTOR_BYTES, OFFSETS
+from kernelcast.ir.texture import DESCRIPTOR_BYTES, OFFSETS
+from kernelcast.isas.coordinates import is_by_coordinates
 from kernelcast.isas.ptx.steps import is_temporary, step
 
 _NAMES = (
@@ -31,7 +32,7 @@ _NAMES = (
 )
 """Numbers by which textures are told apart; addresses and extents are not."""
 
-Known = tuple[tuple[int, int], ...]
+_Common = tuple[tuple[int, int], ...]
 """Offsets in a descriptor, and what stands there."""
 
 
@@ -43,10 +44,10 @@ def with_known_textures(kernel: Kernel, descriptors: Mapping[int, bytes]) -> Ker
 
 
 def _reads(instruction: Instruction) -> bool:
-    return instruction.opcode.lower() in BY_COORDINATES
+    return is_by_coordinates(instruction.opcode)
 
 
-def _common(descriptors: Iterable[bytes]) -> Known:
+def _common(descriptors: Iterable[bytes]) -> _Common:
     found: dict[int, set[int]] = {OFFSETS[name]: set() for name in _NAMES}
     for levels in descriptors:
         for start in range(0, len(levels), DESCRIPTOR_BYTES):
@@ -56,7 +57,7 @@ def _common(descriptors: Iterable[bytes]) -> Known:
 
 
 @lru_cache(maxsize=64)
-def _specialised(kernel: Kernel, known: Known) -> Kernel:
+def _specialised(kernel: Kernel, known: _Common) -> Kernel:
     meanings = tuple(
         _shortened(kernel.steps(i.index), dict(known)) if _reads(i) else kernel.steps(i.index)
         for i in kernel.instructions

@@ -16,7 +16,7 @@ from kernelcast.ir.texture import CUBE_FACES, DESCRIPTOR_BYTES
 from kernelcast.isas.ptx.steps import Steps
 from kernelcast.isas.ptx.texels import (
     ALL_CHANNELS,
-    Descriptor,
+    LevelNumbers,
     TexelPlace,
     filtered,
     gathered,
@@ -55,7 +55,7 @@ def read_texture(
     x: Steps, place: Address, read: TextureRead, channels: Sequence[int] = ALL_CHANNELS
 ) -> list[Operand]:
     """Some of the four channels of what a read gives."""
-    first = Descriptor(x, place)
+    first = LevelNumbers(x, place)
     if read.is_cube:
         read = _on_face(first, read)
     level, share = _level(first, read)
@@ -77,15 +77,15 @@ def read_texture(
 
 def gather_texture(x: Steps, place: Address, read: TextureRead, channel: int) -> list[Operand]:
     """A channel of the four texels that linear filtering would read in the first level."""
-    held = Descriptor(x, place)
+    held = LevelNumbers(x, place)
     if read.is_cube:
         read = _on_face(held, read)
     return gathered(held, read.at, x.guard, channel, to_float=read.to_float)
 
 
-def at_level(x: Steps, place: Address, level: Operand) -> Descriptor:
+def at_level(x: Steps, place: Address, level: Operand) -> LevelNumbers:
     """The descriptor of a level; past the end it is the last."""
-    held = Descriptor(x, place)
+    held = LevelNumbers(x, place)
     last = x.let("sub.u32", held.word("levels"), Immediate(1))
     return _at_level(x, place, x.let("min.u32", level, last))
 
@@ -95,21 +95,21 @@ def _mixed(x: Steps, a: Operand, b: Operand, share: Operand, is_mixed: Register)
     return x.let("selp.b32", between, a, is_mixed)
 
 
-def _has_levels(held: Descriptor) -> Register:
+def _has_levels(held: LevelNumbers) -> Register:
     return held.x.let("setp.gt.u32", held.word("levels"), Immediate(1))
 
 
-def _at_level(x: Steps, place: Address, level: Register) -> Descriptor:
+def _at_level(x: Steps, place: Address, level: Register) -> LevelNumbers:
     base = place.base
     assert isinstance(base, Register)
     offset = x.let("mul.lo.u32", level, Immediate(DESCRIPTOR_BYTES))
     if base.type.endswith("64"):
         offset = x.let("cvt.u64.u32", offset)
     kind = "u64" if base.type.endswith("64") else "u32"
-    return Descriptor(x, Address(x.let(f"add.{kind}", base, offset), place.offset))
+    return LevelNumbers(x, Address(x.let(f"add.{kind}", base, offset), place.offset))
 
 
-def _level(held: Descriptor, read: TextureRead) -> tuple[Register, Register | None]:
+def _level(held: LevelNumbers, read: TextureRead) -> tuple[Register, Register | None]:
     """The level that is read, and the share of the next one where two may be mixed."""
     x = held.x
     has_levels = _has_levels(held)
@@ -139,7 +139,7 @@ def _level(held: Descriptor, read: TextureRead) -> tuple[Register, Register | No
 
 
 def _apart(
-    held: Descriptor,
+    held: LevelNumbers,
     coordinates: Sequence[Operand],
     gradients: tuple[Sequence[Operand], Sequence[Operand]],
 ) -> Register:
@@ -157,7 +157,7 @@ def _apart(
     return x.let("mul.f32", logarithm, Immediate(_HALF))
 
 
-def _on_face(held: Descriptor, read: TextureRead) -> TextureRead:
+def _on_face(held: LevelNumbers, read: TextureRead) -> TextureRead:
     """The place on the face of a cube that a direction meets (CUDA C++ Programming Guide, cubemap
     textures): its longest part m chooses the face, and the place is ((s/m + 1)/2, (t/m + 1)/2)."""
     x = held.x

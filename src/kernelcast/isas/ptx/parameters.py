@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernelcast.ir import Address, Instruction, Parameter, Register, Space, Symbol
-from kernelcast.ir.texture import BY_COORDINATES
+from kernelcast.isas.coordinates import is_by_coordinates
 from kernelcast.isas.ptx.declarations import Declaration, align_up
 
 _POINTER_BYTES = 8
@@ -43,7 +43,7 @@ def _used_as_address(instructions: Iterable[Instruction]) -> set[str]:
     origin: dict[Register, str] = {}
     found: set[str] = set()
     for instruction in instructions:
-        if instruction.opcode in BY_COORDINATES:
+        if is_by_coordinates(instruction.opcode):
             continue  # what they are given is no address
         for operand in instruction.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register):

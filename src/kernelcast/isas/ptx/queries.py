@@ -6,7 +6,7 @@ from kernelcast.ir import Address, Immediate, Operand, Register
 from kernelcast.ir.texture import FLOAT, SIGNED
 from kernelcast.isas.ptx.levels import at_level
 from kernelcast.isas.ptx.steps import Steps
-from kernelcast.isas.ptx.texels import Descriptor
+from kernelcast.isas.ptx.texels import LevelNumbers
 
 _EXTENTS = {"width": "x", "height": "y", "depth": "z", "array_size": "z"}
 _WORDS = {"num_mipmap_levels": "levels", "normalized_coords": "is_normalized"}
@@ -23,7 +23,7 @@ channel data types)."""
 
 def query(x: Steps, place: Address, what: str, level: Operand | None = None) -> Register | None:
     """The answer, of a level where one is given; None where nobody knows it."""
-    held = Descriptor(x, place) if level is None else at_level(x, place, level)
+    held = LevelNumbers(x, place) if level is None else at_level(x, place, level)
     if what in _EXTENTS:
         return x.let("max.u32", held.word(_EXTENTS[what]), Immediate(1))
     if what in _WORDS:
@@ -33,7 +33,7 @@ def query(x: Steps, place: Address, what: str, level: Operand | None = None) -> 
     return _channel_order(held) if what == "channel_order" else None
 
 
-def _channel_type(held: Descriptor) -> Register:
+def _channel_type(held: LevelNumbers) -> Register:
     x = held.x
     bits = held.word("bits")
     size = x.let("shr.u32", bits, Immediate(4))  # 0, 1 and 2 of 8, 16 and 32 bits
@@ -46,7 +46,7 @@ def _channel_type(held: Descriptor) -> Register:
     return x.let("selp.b32", real, number, held.test("kind", FLOAT))
 
 
-def _channel_order(held: Descriptor) -> Register:
+def _channel_order(held: LevelNumbers) -> Register:
     x = held.x
     bits = x.let("shl.b32", held.word("texel_bytes"), Immediate(3))
     count = x.let("div.u32", bits, held.word("bits"))

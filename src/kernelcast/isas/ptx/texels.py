@@ -39,7 +39,7 @@ class TexelPlace:
 
 
 @dataclass(frozen=True)
-class Descriptor:
+class LevelNumbers:
     """A descriptor at a place among the parameters."""
 
     x: Steps
@@ -84,7 +84,7 @@ class _Along:
 
 
 def filtered(
-    held: Descriptor,
+    held: LevelNumbers,
     at: TexelPlace,
     guard: Guard | None,
     *,
@@ -110,7 +110,7 @@ def filtered(
 
 
 def gathered(
-    held: Descriptor, at: TexelPlace, guard: Guard | None, channel: int, *, to_float: bool
+    held: LevelNumbers, at: TexelPlace, guard: Guard | None, channel: int, *, to_float: bool
 ) -> list[Operand]:
     """A channel of the four texels that linear filtering would read, from the lower left one on
     against the clock (PTX ISA, tld4). The place has 8 bits of fraction before it is cut off
@@ -123,7 +123,7 @@ def gathered(
     ]
 
 
-def _axes(held: Descriptor, at: TexelPlace, *, gathers: bool = False) -> list[_Along]:
+def _axes(held: LevelNumbers, at: TexelPlace, *, gathers: bool = False) -> list[_Along]:
     if not at.from_float:
         return [_texel_of(held, n, value) for n, value in enumerate(at.coordinates)]
     return [
@@ -132,7 +132,7 @@ def _axes(held: Descriptor, at: TexelPlace, *, gathers: bool = False) -> list[_A
     ]
 
 
-def _texel_of(held: Descriptor, at: int, value: Operand) -> _Along:
+def _texel_of(held: LevelNumbers, at: int, value: Operand) -> _Along:
     """The texel that a whole number names."""
     x = held.x
     extent = x.let("max.u32", held.word(_AXES[at]), Immediate(1))
@@ -140,7 +140,7 @@ def _texel_of(held: Descriptor, at: int, value: Operand) -> _Along:
     return _Along((_inside(x, index, extent),), (Immediate(_ONE),), (_exists(x, index, extent),))
 
 
-def _along(held: Descriptor, at: int, value: Operand, mode: Operand, gathers: bool) -> _Along:
+def _along(held: LevelNumbers, at: int, value: Operand, mode: Operand, gathers: bool) -> _Along:
     """The texels about a number, by the mode of what stands beyond the edge."""
     x = held.x
     written = held.word(_AXES[at])
@@ -179,7 +179,7 @@ def in_steps(x: Steps, number: Operand) -> Register:
 
 
 def _unnormalized(
-    held: Descriptor, value: Operand, extent: Register, is_wrap: Register, is_mirror: Register
+    held: LevelNumbers, value: Operand, extent: Register, is_wrap: Register, is_mirror: Register
 ) -> Register:
     """The coordinate in texels: as it is, or a share of the extent, repeated as the mode says."""
     x = held.x
@@ -210,7 +210,7 @@ def _exists(x: Steps, index: Register, extent: Register) -> Register:
 
 
 def _texel_words(
-    held: Descriptor,
+    held: LevelNumbers,
     axes: Sequence[_Along],
     corner: Sequence[int],
     layer: Operand | None,
@@ -247,7 +247,7 @@ def _texel_words(
 class _Decoding:
     """How the channels of a texel become values, the same for all texels of an instruction."""
 
-    def __init__(self, held: Descriptor, to_float: bool) -> None:
+    def __init__(self, held: LevelNumbers, to_float: bool) -> None:
         x = self.x = held.x
         self.to_float = to_float
         self.is_byte, self.is_half = held.test("bits", 8), held.test("bits", 16)
@@ -322,7 +322,7 @@ def _weighted(
     return sums
 
 
-def _in_layer(held: Descriptor, address: Register, layer: Register) -> Register:
+def _in_layer(held: LevelNumbers, address: Register, layer: Register) -> Register:
     """An address that many slices on."""
     x = held.x
     offset = x.let("mul.lo.u64", x.let("cvt.u64.u32", layer), held.wide("slice"))
@@ -339,7 +339,7 @@ def surface_address(
 ) -> tuple[Address, Register]:
     """Where an element is, and whether it is there; beyond the edge a `trap` leads nowhere. The
     first coordinate counts bytes; one of no bytes is in texels."""
-    held = Descriptor(x, place)
+    held = LevelNumbers(x, place)
     size = held.word("texel_bytes")
     extents = [x.let("mul.lo.u32", held.word("x"), size), held.word("y"), held.word("z")]
     if not size_bytes:

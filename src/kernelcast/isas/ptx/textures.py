@@ -13,7 +13,7 @@ from kernelcast.isas.ptx.texels import TexelPlace, surface_address
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _Coordinates:
     """How many coordinates name a texel, and whether a layer stands before them."""
 
     coordinates: int
@@ -22,13 +22,13 @@ class _Shape:
 
 
 _SHAPES = {
-    "1d": _Shape(1),
-    "2d": _Shape(2),
-    "3d": _Shape(3),
-    "a1d": _Shape(1, is_layered=True),
-    "a2d": _Shape(2, is_layered=True),
-    "cube": _Shape(3, is_cube=True),
-    "acube": _Shape(3, is_layered=True, is_cube=True),
+    "1d": _Coordinates(1),
+    "2d": _Coordinates(2),
+    "3d": _Coordinates(3),
+    "a1d": _Coordinates(1, is_layered=True),
+    "a2d": _Coordinates(2, is_layered=True),
+    "cube": _Coordinates(3, is_cube=True),
+    "acube": _Coordinates(3, is_layered=True, is_cube=True),
 }
 _LEVELS = {"level": 1, "grad": 2}
 """Ways to say which level of a texture is read, and how many operands they take."""
@@ -83,7 +83,7 @@ def _deliver(x: PtxLift, result: Vector, values: Sequence[Operand]) -> None:
         x.do("mov.b32", target, value, guard=x.guard)
 
 
-def _coordinates(x: PtxLift, shape: _Shape) -> tuple[Sequence[Operand], Operand | None]:
+def _coordinates(x: PtxLift, shape: _Coordinates) -> tuple[Sequence[Operand], Operand | None]:
     """As many coordinates as there are dimensions, and the layer before them; a vector of them has
     1, 2 or 4."""
     elements = _elements(x.take())
@@ -144,14 +144,14 @@ def _reduce(x: PtxLift) -> None:
     x.do(f"red.global.{operation}.{kind}", address, x.take(), guard=_there(x, beyond, exists))
 
 
-def _surface_form(x: PtxLift) -> tuple[_Shape, str, str]:
+def _surface_form(x: PtxLift) -> tuple[_Coordinates, str, str]:
     """The shape, what is moved, such as `v4.b8`, and what happens beyond the edge."""
     if x.modifiers[:1] != ("b",):
         raise x.refuse()
     return _form(x, x.modifiers[1:])
 
 
-def _form(x: PtxLift, words: Sequence[str]) -> tuple[_Shape, str, str]:
+def _form(x: PtxLift, words: Sequence[str]) -> tuple[_Coordinates, str, str]:
     if len(words) < 3 or words[0] not in _SHAPES or words[-1] not in _BEYOND:
         raise x.refuse()
     shape = _SHAPES[words[0]]
@@ -166,7 +166,7 @@ def _bytes_of(type_: str) -> int:
 
 
 def _surface_address(
-    x: PtxLift, shape: _Shape, size_bytes: int, beyond: str
+    x: PtxLift, shape: _Coordinates, size_bytes: int, beyond: str
 ) -> tuple[Address, Register]:
     place = x.take_address()
     if not isinstance(place.base, Register):
