@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-PTX, ELF = 1, 2
+PTX, ELF, LTO = 1, 2, 8
 LZ4, ZSTD = 1 << 13, 1 << 15
 
 

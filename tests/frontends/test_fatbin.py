@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.frontends.fat_binaries import (
     ELF,
+    LTO,
     LZ4,
     PTX,
     ZSTD,
@@ -114,6 +115,65 @@ def test_ptx_alone_is_no_machine_code():
     found = read_fat_binary(fat_binary(Part(b".version 8.0", 90, kind=PTX)), name="f")
     with pytest.raises(InputError, match="PTX only"):
         found.architecture_for((9, 0))
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A program with PTX alone: two kernels for one chip, and one of them for a newer one."""
+    ptx = {
+        (name, number): compile_cuda(source, name="k.cu", architecture=f"sm_{number}").ptx.encode()
+        for name, source in {
+            "scale": "__global__ void scale(float* y) { y[threadIdx.x] *= 2.0f; }",
+            "shift": "__global__ void shift(float* y, int n) { y[threadIdx.x] += n; }",
+        }.items()
+        for number in (80, 90)
+    }
+    whole = b"".join(
+        fat_binary(Part(ptx[each], each[1], kind=PTX))
+        for each in (("scale", 80), ("shift", 80), ("shift", 90))
+    )
+    path = tmp_path_factory.mktemp("texts") / "program"
+    path.write_bytes(host_program({".nv_fatbin": whole}))
+    return path
+
+
+def test_kernels_of_ptx_alone_are_listed_as_its_chip_would_have_them(texts):
+    found = [(k.label, k.target, k.resources.registers) for k in container_kernels(texts)]
+    assert [each[:2] for each in found] == [
+        ("shift", "sm_90"), ("scale", "sm_80"), ("shift", "sm_80"),
+    ]  # fmt: skip
+    assert all(registers for *_, registers in found)
+    newest = {k.label: k.target for k in container_kernels(texts, (9, 0))}
+    assert newest == {"shift": "sm_90", "scale": "sm_80"}
+    assert {k.target for k in container_kernels(texts, (8, 6))} == {"sm_80"}
+    assert [k.label for k in container_kernels(texts, pattern="sca*")] == ["scale"]
+    with pytest.raises(NotFoundError, match="did you mean scale"):
+        list(container_kernels(texts, pattern="scael"))
+    with pytest.raises(InputError, match="PTX only, for sm_80, sm_90"):
+        list(container_kernels(texts, (7, 5)))
+
+
+def test_a_kernel_of_ptx_alone_is_found_whichever_text_holds_it(texts):
+    assert b"scale" in containers.embedded_code(texts, (9, 0), "scale")
+    assert b".target sm_90" in containers.embedded_code(texts, (9, 0), "shift")
+    assert b".target sm_80" in containers.embedded_code(texts, (8, 9), "shift")
+    with pytest.raises(InputError, match="2 kernels to choose from"):
+        containers.embedded_code(texts, (9, 0), "")
+    (code,) = machine_code(texts, compute_capability=(9, 0), kernel="scale")
+    assert (code.label, code.function.target) == ("scale", "sm_90")
+
+
+def test_code_for_the_linker_alone_says_what_to_do(tmp_path, cubins, capsys):
+    intermediate = Part(b"bitcode" + bytes(9), 80, kind=LTO)
+    path = tmp_path / "kernels.o"
+    path.write_bytes(host_program({"__nv_relfatbin": fat_binary(intermediate)}))
+    assert main(["kernels", str(path)]) == 2
+    message = capsys.readouterr().err
+    assert "link-time optimization" in message and "nvcc -dlto -arch=sm_80" in message
+    assert message.count("\n") == 1
+    # Beside machine code it is nothing to speak of.
+    both = read_fat_binary(fat_binary(intermediate, Part(cubins[90], 90)), name="f")
+    assert both.architectures == ("sm_90",)
 
 
 def test_kernels_are_listed_with_their_resources(library, cubins):

@@ -37,7 +37,7 @@ def command(
 
     if is_container(file):
         is_chosen = ctx.get_parameter_source("gpu") is not ParameterSource.DEFAULT
-        _show_container(file, gpus if is_chosen else None, source.kernel, output)
+        _show_container(file, gpus if is_chosen else None, source, output)
         return
     from kernelcast.forecasting.build import kernels_of, open_module
     from kernelcast.frontends.loading import no_kernel
@@ -51,14 +51,16 @@ def command(
     output.show(kernels_document(found, templates=templates))
 
 
-def _show_container(file: str, gpus: GpuFlags | None, pattern: str, output: Output) -> None:
+def _show_container(file: str, gpus: GpuFlags | None, source: SourceFlags, output: Output) -> None:
     from kernelcast.cli.progress import progress_bar
     from kernelcast.frontends.sass import container_kernels
     from kernelcast.reporting.documents.kernels import kernels_document, library_json
 
     chip = gpus.machine().compute_capability if gpus else None
     with progress_bar(f"reading {Path(file).name}", output.quiet) as progress:
-        found = container_kernels(file, chip, pattern=pattern, progress=progress)
+        found = container_kernels(
+            file, chip, pattern=source.kernel, progress=progress, cache=source.build().cache
+        )
         if output.as_json and not output.page:
             output.show_pieces(library_json(found))
             return

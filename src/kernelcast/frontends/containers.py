@@ -11,15 +11,18 @@ from kernelcast.frontends.cubin import kernel_symbols
 from kernelcast.frontends.fatbin import FatBinary, Member, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel
 from kernelcast.frontends.mangling import base_name, source_name
+from kernelcast.frontends.ptx import read_ptx
 
 
 @dataclass(frozen=True)
-class EmbeddedCubin:
-    """A cubin out of a fat binary, the kernel looked for, and kernels whose names are like its."""
+class EmbeddedCode:
+    """A cubin or PTX out of a fat binary, the kernel looked for, and kernels whose names are like
+    its."""
 
     data: bytes
     mangled: str
     labels: Mapping[str, str]
+    is_ptx: bool = False
 
 
 def embedded_code(path: str | Path, compute_capability: tuple[int, int], kernel: str) -> bytes:
@@ -28,26 +31,45 @@ def embedded_code(path: str | Path, compute_capability: tuple[int, int], kernel:
     `kernel` may be empty where there is one only. Raises InputError and NotFoundError.
     """
     with open_fat_binary(path) as fat_binary:
-        try:
-            architecture = fat_binary.architecture_for(compute_capability)
-        except InputError:
-            if (text := _ptx(fat_binary, compute_capability)) is None:
-                raise
-            return text
-        return embedded_cubin(fat_binary, architecture, kernel).data
+        return embedded_kernel(fat_binary, compute_capability, kernel).data
 
 
-def embedded_cubin(fat_binary: FatBinary, architecture: str, kernel: str) -> EmbeddedCubin:
-    """The cubin of an architecture that holds a kernel.
+def embedded_kernel(
+    fat_binary: FatBinary, compute_capability: tuple[int, int], kernel: str
+) -> EmbeddedCode:
+    """As `embedded_code`, of a file that is open.
 
     Of the names in all cubins those are looked at that hold the kernel's own, which a mangled name
     spells out; all, to say which are alike, where that finds none.
     """
+    name = fat_binary.name
+    if not has_machine_code(fat_binary, compute_capability):
+        texts = _texts_with_kernels(fat_binary, compute_capability)
+        chosen, labels = _chosen(kernel, texts, name)
+        return EmbeddedCode(texts[chosen], chosen, labels, is_ptx=True)
+    architecture = fat_binary.architecture_for(compute_capability)
     own = kernel if kernel.startswith("_Z") else base_name(kernel)
-    holders = _holders(fat_binary, architecture, own) or _holders(fat_binary, architecture, "")
+    held = _holders(fat_binary, architecture, own) or _holders(fat_binary, architecture, "")
+    chosen, labels = _chosen(kernel, held, name)
+    return EmbeddedCode(fat_binary.data(held[chosen]), chosen, labels)
+
+
+def has_machine_code(fat_binary: FatBinary, compute_capability: tuple[int, int] | None) -> bool:
+    """Whether there is machine code, for a chip or any; InputError where a chip runs nothing."""
+    if compute_capability is None:
+        return bool(fat_binary.architectures)
+    try:
+        fat_binary.architecture_for(compute_capability)
+    except InputError:
+        if not any(fat_binary.texts_for(compute_capability)):
+            raise
+        return False
+    return True
+
+
+def _chosen(kernel: str, holders: Mapping[str, object], name: str) -> tuple[str, Mapping[str, str]]:
     labels = {mangled: source_name(mangled) for mangled in holders}
-    chosen = choose_kernel(kernel, labels, where=fat_binary.name)
-    return EmbeddedCubin(fat_binary.data(holders[chosen]), chosen, labels)
+    return choose_kernel(kernel, labels, where=name), labels
 
 
 def _holders(fat_binary: FatBinary, architecture: str, holding: str) -> dict[str, Member]:
@@ -59,15 +81,13 @@ def _holders(fat_binary: FatBinary, architecture: str, holding: str) -> dict[str
     }
 
 
-def _ptx(fat_binary: FatBinary, compute_capability: tuple[int, int]) -> bytes | None:
-    """The newest PTX that a chip can be given, compiled for it when it is loaded."""
-    wanted = 10 * compute_capability[0] + compute_capability[1]
-    fitting = [
-        m
-        for m in fat_binary.members
-        if not m.is_cubin and int(m.architecture.removeprefix("sm_")) <= wanted
-    ]
-    if not fitting:
-        return None
-    newest = max(fitting, key=lambda m: int(m.architecture.removeprefix("sm_")))
-    return fat_binary.data(newest).rstrip(b"\0")
+def _texts_with_kernels(
+    fat_binary: FatBinary, compute_capability: tuple[int, int]
+) -> dict[str, bytes]:
+    """The newest PTX of each kernel that a chip can be given, compiled for it when it is loaded."""
+    found: dict[str, bytes] = {}
+    for data in fat_binary.texts_for(compute_capability):
+        text = data.decode("utf-8", "replace")
+        for mangled in read_ptx(text, name=fat_binary.name).labels:
+            found.setdefault(mangled, data)
+    return found

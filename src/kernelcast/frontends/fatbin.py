@@ -1,10 +1,10 @@
 """Fat binaries, alone or inside host programs and libraries: cubins and PTX for several chips.
 
-A fat binary is a header (magic, version, header size, size of what follows) with members behind
-it. A member's header holds kind (1 PTX, 2 ELF), its own size, the payload's size, the compressed
-size, the architecture, flags (bit 13: LZ4, bit 15: Zstandard) and the size once decompressed. In a
-host program the fat binaries lie in the section `.nv_fatbin`, in an object file with relocatable
-device code in `__nv_relfatbin`.
+A fat binary is a header (magic, version, header size, size of what follows) with members behind it.
+A member's header holds kind (1 PTX, 2 ELF, 8 the intermediate code that a linker compiles), its own
+size, the payload's size, the compressed size, the architecture, flags (bit 13: LZ4, bit 15:
+Zstandard) and the size once decompressed. In a host program the fat binaries lie in the section
+`.nv_fatbin`, in an object file with relocatable device code in `__nv_relfatbin`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,19 @@ _MAX_MEMBER_BYTES = 1 << 31
 _HEADER = struct.Struct("<4sHHQ")
 _MEMBER = struct.Struct("<HHIQIIHHIIIQQQ")
 _ALIGN_BYTES = 8
-_KIND_PTX, _KIND_ELF = 1, 2
 _LZ4, _ZSTD = 1 << 13, 1 << 15
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class MemberKind(Enum):
+    """What a member is, by its number; the last is for link-time optimization."""
+
+    PTX = 1
+    CUBIN = 2
+    LTO = 8
+
+
+_KINDS = frozenset(kind.value for kind in MemberKind)
 
 
 class Compression(Enum):
@@ -51,9 +61,9 @@ class Compression(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One cubin or PTX text: where it lies in the file, and its size once decompressed."""
+    """One cubin or text: where it lies in the file, and its size once decompressed."""
 
-    is_cubin: bool
+    kind: MemberKind
     architecture: str
     compression: Compression
     offset: int
@@ -72,7 +82,10 @@ class FatBinary:
     @property
     def architectures(self) -> tuple[str, ...]:
         """The chips there is machine code for, oldest first."""
-        return tuple(sorted({m.architecture for m in self.members if m.is_cubin}, key=_number))
+        return self._architectures(MemberKind.CUBIN)
+
+    def _architectures(self, kind: MemberKind) -> tuple[str, ...]:
+        return tuple(sorted({m.architecture for m in self.members if m.kind is kind}, key=_number))
 
     def cubins(
         self, architecture: str | None = None, progress: Callable[[float], None] | None = None
@@ -82,7 +95,11 @@ class FatBinary:
         `progress` is told the share that was given. InputError where one is damaged, ToolError
         where its decompressor is not installed.
         """
-        wanted = [m for m in self.members if m.is_cubin and architecture in (None, m.architecture)]
+        wanted = [
+            m
+            for m in self.members
+            if m.kind is MemberKind.CUBIN and architecture in (None, m.architecture)
+        ]
         if not wanted:
             return
         # The next one is decompressed while the caller reads this one.
@@ -112,9 +129,19 @@ class FatBinary:
     def texts_for(self, compute_capability: tuple[int, int]) -> Iterator[bytes]:
         """The PTX that can be assembled for a chip, the newest first."""
         most = 10 * compute_capability[0] + compute_capability[1]
-        texts = [m for m in self.members if not m.is_cubin and _number(m.architecture) <= most]
-        for member in sorted(texts, key=lambda m: -_number(m.architecture)):
-            yield self.data(member)
+        for member in self.texts:
+            if _number(member.architecture) <= most:
+                yield self.text(member)
+
+    @property
+    def texts(self) -> tuple[Member, ...]:
+        """The members that are PTX, the newest first."""
+        found = [m for m in self.members if m.kind is MemberKind.PTX]
+        return tuple(sorted(found, key=lambda m: -_number(m.architecture)))
+
+    def text(self, member: Member) -> bytes:
+        """The PTX of a member, without the zeros at its end."""
+        return self.data(member).rstrip(b"\0")
 
     def _forget(self, member: Member) -> None:
         """Let go of the memory in which the system keeps a part of a mapped file."""
@@ -133,9 +160,11 @@ class FatBinary:
         fitting = [a for a in self.architectures if 10 * major <= _number(a) <= wanted]
         if fitting:
             return fitting[-1]
-        known = ", ".join(self.architectures) or "no chip, PTX only"
+        known = f"code for {', '.join(self.architectures)}"
+        if not self.architectures:
+            known = f"PTX only, for {', '.join(self._architectures(MemberKind.PTX))}"
         raise InputError(
-            f"no machine code for sm_{wanted}; there is code for {known}",
+            f"no machine code for sm_{wanted}; there is {known}",
             where=self.name,
             hint="choose a GPU of one of them with --gpu",
         )
@@ -177,7 +206,19 @@ def read_fat_binary(buffer: Buffer, *, name: str) -> FatBinary:
     if not members:
         what = "an ELF file for another machine" if is_elf else "a fat binary"
         raise InputError(f"{what} without GPU code", where=name, hint=EXPECTED)
+    if all(member.kind is MemberKind.LTO for member in members):
+        raise _for_the_linker(members[0].architecture, name)
     return FatBinary(name, members, buffer)
+
+
+def _for_the_linker(architecture: str, name: str) -> InputError:
+    virtual = architecture.replace("sm_", "compute_")
+    return InputError(
+        "its GPU code is for link-time optimization: the linker makes kernels of it",
+        where=name,
+        hint=f"link it first, nvcc -dlto -arch={architecture} OBJECTS, or compile it with "
+        f"-gencode arch={virtual},code={architecture}",
+    )
 
 
 def _members(buffer: Buffer, start: int, end: int, name: str) -> Iterator[Member]:
@@ -210,7 +251,7 @@ def _member(buffer: Buffer, at: int, stop: int, name: str) -> tuple[Member | Non
     behind = start + payload_bytes
     if header_bytes < _MEMBER.size or behind > stop or compressed_bytes > payload_bytes:
         raise _damaged(name, "a member reaches past the end")
-    if kind not in (_KIND_PTX, _KIND_ELF):
+    if kind not in _KINDS:
         return None, behind
     compression = Compression.NONE
     if flags & _LZ4:
@@ -221,7 +262,7 @@ def _member(buffer: Buffer, at: int, stop: int, name: str) -> tuple[Member | Non
         raise _damaged(name, f"a member of {size} bytes")
     is_plain = compression is Compression.NONE
     member = Member(
-        is_cubin=kind == _KIND_ELF,
+        kind=MemberKind(kind),
         architecture=f"sm_{number}",
         compression=compression,
         offset=start,

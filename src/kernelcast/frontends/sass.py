@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelcast.errors import InputError, NotFoundError
-from kernelcast.frontends.containers import embedded_cubin
+from kernelcast.frontends.containers import embedded_kernel, has_machine_code
 from kernelcast.frontends.cubin import Cubin, kernel_symbols, read_cubin
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
@@ -78,8 +78,10 @@ def container_kernels(
     *,
     pattern: str = "",
     progress: Callable[[float], None] | None = None,
+    cache: Cache | None = None,
 ) -> Iterator[Kernel]:
-    """The kernels in a file with fat binaries, without their instructions, cubin after cubin.
+    """The kernels in a file with fat binaries, without their instructions, cubin after cubin; of
+    PTX where there is no machine code.
 
     `compute_capability` leaves only the code such a chip runs. `pattern` is a mangled name or one
     for `name_matcher`. `progress` is told the share that was read. InputError where the chip runs
@@ -87,31 +89,74 @@ def container_kernels(
     """
     fits = name_matcher(pattern)
     seen: dict[str, str] = {}
-    is_found = is_listed = False
+    is_listed = False
+
+    def wanted(names: Iterable[str]) -> list[str]:
+        # Equal names of several architectures are one text.
+        symbols = [seen.setdefault(name, name) for name in names]
+        return [s for s in symbols if s == pattern or fits(source_name(s))]
+
     with open_fat_binary(path) as fat_binary:
-        chosen = compute_capability and fat_binary.architecture_for(compute_capability)
-        for _, data in fat_binary.cubins(chosen or None, progress):
-            symbols = kernel_symbols(data, name=str(path))
-            # Equal names of several architectures are one text.
-            symbols = tuple(seen.setdefault(symbol, symbol) for symbol in symbols)
-            wanted = [s for s in symbols if s == pattern or fits(source_name(s))]
-            if not wanted:
-                continue
-            is_found = True
-            cubin = read_cubin(data, name=str(path), only=set(wanted))
-            for mangled in wanted:
-                if kernel := cubin.kernels.get(mangled):
-                    is_listed = True
-                    yield replace(kernel, name=mangled, label=source_name(mangled))
-    if pattern and not is_found:
+        if has_machine_code(fat_binary, compute_capability):
+            found = _kernels_of_cubins(fat_binary, compute_capability, wanted, progress)
+        else:
+            found = _kernels_of_texts(fat_binary, compute_capability, wanted, progress, cache)
+        for kernel in found:
+            is_listed = True
+            yield kernel
+    if pattern and seen and not is_listed:
         known = {base_name(source_name(mangled)) for mangled in seen}
         raise NotFoundError("kernel", pattern, known, where=str(path))
     if not is_listed:
         raise InputError(
-            "its machine code holds no kernel",
+            "its GPU code holds no kernel",
             where=str(path),
-            hint="kernels of PTX inside are forecast by name: predict FILE --kernel NAME",
+            hint="give the program or library whose sources have a __global__ function",
         )
+
+
+def _kernels_of_cubins(
+    fat_binary: FatBinary,
+    compute_capability: tuple[int, int] | None,
+    wanted: Callable[[Iterable[str]], list[str]],
+    progress: Callable[[float], None] | None,
+) -> Iterator[Kernel]:
+    chosen = compute_capability and fat_binary.architecture_for(compute_capability)
+    for _, data in fat_binary.cubins(chosen or None, progress):
+        if not (names := wanted(kernel_symbols(data, name=fat_binary.name))):
+            continue
+        cubin = read_cubin(data, name=fat_binary.name, only=set(names))
+        for mangled in names:
+            if kernel := cubin.kernels.get(mangled):
+                yield replace(kernel, name=mangled, label=source_name(mangled))
+
+
+def _kernels_of_texts(
+    fat_binary: FatBinary,
+    compute_capability: tuple[int, int] | None,
+    wanted: Callable[[Iterable[str]], list[str]],
+    progress: Callable[[float], None] | None,
+    cache: Cache | None,
+) -> Iterator[Kernel]:
+    """The kernels of PTX, assembled for the chip, or for the one that it was made for; for a chip
+    the newest of each."""
+    texts = fat_binary.texts
+    listed: set[str] = set()
+    for count, member in enumerate(texts):
+        if progress:
+            progress(count / len(texts))
+        own = divmod(int(member.architecture.removeprefix("sm_")), 10)
+        if compute_capability is not None and own > compute_capability:
+            continue
+        text = fat_binary.text(member).decode("utf-8", "replace")
+        read = read_ptx(text, name=fat_binary.name)
+        names = [n for n in wanted(read.labels) if compute_capability is None or n not in listed]
+        if not names:
+            continue
+        listed.update(names)
+        major, minor = compute_capability or own
+        made = assembled_ptx(text, read, f"sm_{major}{minor}", cache=cache)
+        yield from ((read if isinstance(made, str) else made).kernel(name) for name in names)
 
 
 def _from_fat_binary(
@@ -121,8 +166,11 @@ def _from_fat_binary(
     cache: Cache | None,
 ) -> MachineCode:
     name = fat_binary.name
-    architecture = fat_binary.architecture_for(compute_capability)
-    found = embedded_cubin(fat_binary, architecture, kernel)
+    found = embedded_kernel(fat_binary, compute_capability, kernel)
+    if found.is_ptx:
+        text = found.data.decode("utf-8", "replace")
+        (code,) = _from_ptx(text, name, compute_capability, found.mangled, cache)
+        return code
     cubin = read_cubin(found.data, name=name)
     (code,) = _from_cubin(found.data, cubin, found.labels, found.mangled, name, cache)
     return code
