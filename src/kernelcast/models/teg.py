@@ -36,12 +36,14 @@ from kernelcast.models.terms.base import (
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.latency import issue_interval
 from kernelcast.models.terms.throughput import block_launch_cycles, in_turn, pairs_of_case
+from kernelcast.profiling.streams import AccessStreams
 from kernelcast.profiling.tables import access_rows
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import issue_tables
 from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.mean_streams import mean_streams
+from kernelcast.simulation.misses import with_misses
 from kernelcast.simulation.plan import DetailedSms, detailed_sms
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
 from kernelcast.simulation.removing import resident_blocks, without, without_tail
@@ -214,6 +216,8 @@ class Teg:
         if self.policy != _OF_MACHINE:
             hardware["policy"] = _policy(self.policy)
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
+        if case.run is not None and (noted := _noted_misses(case)):
+            given = with_misses(given, *noted)
         found = simulate(
             without(given, removed),
             plan,
@@ -354,6 +358,14 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         moved *= _moved_together(case, found)
         row["dram"] = moved / asked
     return rows
+
+
+def _noted_misses(case: Case) -> tuple[AccessStreams, NDArray[np.uint8]] | None:
+    """The accesses that caches were simulated with, and what the DRAM moved for each."""
+    counts = case.cache_counts
+    if case.streams is None or counts is None or counts.moved is None:
+        return None
+    return case.streams, counts.moved
 
 
 def _written_share(counts: CacheCounts) -> float:

@@ -124,6 +124,7 @@ ROW = np.dtype(
         ("rule", np.int64),  # what it does at the L1 cache, as in `hierarchy.caches.layout`
         ("l1_miss", np.float64),  # share of the sectors it loads, where no L1 cache is simulated
         ("dram", np.float64),  # sectors that the DRAM moves for each that it asks for
+        ("dram_noted", np.float64),  # and for each that is noted with a line
         ("dram_cycles", np.float64),  # that these SMs' share of the DRAM takes for such a sector
         ("gives_back", np.int64),  # whether somebody reads what an atomic found there
         ("in_turn_cycles", np.float64),  # of this SM's share, for a turn of an atomic

@@ -26,6 +26,8 @@ from kernelcast.simulation.streams import (
     LINE_SHIFT,
     LINES_MASK,
     LINES_SHIFT,
+    MOVED_MASK,
+    MOVED_SHIFT,
     PASSES_MASK,
     PASSES_SHIFT,
     SECTORS_MASK,
@@ -161,10 +163,14 @@ def _owe_l1(row_number, share, sectors, stages):
 
 
 @inlined
-def _owe(row_number, sectors, stages):
-    """Note what the DRAM is to move for some sectors that were asked for."""
+def _owe(word, row_number, stages):
+    """Note what the DRAM is to move for a line that was asked for."""
     row = stages.rows[np.uint64(row_number)]
-    stages.owed[np.uint64(row_number), _DRAM] += row.dram * popcount(sectors)
+    noted = word >> MOVED_SHIFT & MOVED_MASK
+    owed = row.dram_noted * (noted - 1)
+    if noted == 0:
+        owed = row.dram * popcount(word >> SECTORS_SHIFT & SECTORS_MASK)
+    stages.owed[np.uint64(row_number), _DRAM] += owed
 
 
 @inlined
@@ -318,7 +324,7 @@ def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
     row = stages.rows[np.uint64(row_number)]
     line, sectors = _line_of(word, local), word >> SECTORS_SHIFT & SECTORS_MASK
     missing = sectors
-    _owe(row_number, sectors, stages)
+    _owe(word, row_number, stages)
     if row.rule & ASKS_L1 and hardware.has_l1:
         missing, _, _ = load_l1(line, sectors, sm, row.rule, stages.l1, stages.system)
         clock.l1_sectors += popcount(sectors)
@@ -361,7 +367,7 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     channel = _channel_of(word >> LINE_SHIFT, hardware)
     at = max(at, stages.channels[channel] - hardware.most_dram_wait)
     begins = _send(at, np.float64(popcount(sectors)), hardware.l2_write_first, clock, hardware)
-    _owe(row_number, sectors, stages)
+    _owe(word, row_number, stages)
     line = word >> LINE_SHIFT
     moved = _move_owed(row_number, line, sm, begins, True, stages, clock, hardware)
     done = max(begins, moved - hardware.most_dram_wait) + hardware.l2_latency
@@ -407,7 +413,7 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
     for i in range(word >> LINES_SHIFT & LINES_MASK):
         line = words[np.uint64(at + i)]
         sectors = line >> SECTORS_SHIFT & SECTORS_MASK
-        _owe(row_number, sectors, stages)
+        _owe(line, row_number, stages)
         begins, there = _fetch(
             line >> LINE_SHIFT, sectors, row_number, sm, begun, True, stages, clock, hardware
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelcast.profiling.layout import SHARED
 from kernelcast.simulation import layout
+from kernelcast.simulation.misses import without_misses
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.regrouping import regrouped
 from kernelcast.simulation.removals import Removal, Removals
@@ -160,6 +161,7 @@ def _without_uncoalesced_access(given: SimulationInput) -> SimulationInput:
     Requests for several fields of an array of structures are each other's sectors: what DRAM moves
     for all of the requests that touch fewer sectors now is shared out among them evenly.
     """
+    given = replace(given, streams=without_misses(given.streams))
     left = replace(given, streams=coalesced(given.streams, given.code.table))
     rows = given.rows.copy()
     is_store = _is_store(given)
@@ -213,7 +215,7 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.BARRIERS: lambda g: _change_table(g, _without_barriers),
     Removal.BLOCK_LAUNCH: _change_hardware(block_interval=0.0, replacement=0.0),
     Removal.L1_MISSES: _without_l1_misses,
-    Removal.L2_MISSES: _change_rows("dram"),
+    Removal.L2_MISSES: _change_rows("dram", "dram_noted"),
     Removal.MISS_REGISTERS: _change_hardware(miss_registers=_AMPLE),
     Removal.INSTRUCTION_FETCH: _change_hardware(l0_lines=0),
     Removal.ISSUE_RATE: _change_hardware(issue_interval=0),

@@ -17,6 +17,7 @@ A word of the stream is one of three, told apart by its two lowest bits:
     LINE      one line of 128 B of the request before
         bits 2-5    sectors of it that the request touches
         bits 6-12   where in its line the first lane of the request begins, in bytes
+        bits 13-15  sectors that the DRAM moves for it, plus 1; 0 where that is not known
         bits 16-63  the line: its address / 128
 
 Who arrives at a barrier in shared memory, or waits there, has one LINE word that is none:
@@ -53,6 +54,7 @@ SPACE_SHIFT, SPACE_MASK = 57, (1 << 3) - 1
 
 SECTORS_SHIFT, SECTORS_MASK = 2, 15
 OFFSET_SHIFT, OFFSET_MASK = 6, (1 << 7) - 1
+MOVED_SHIFT, MOVED_MASK = 13, 7
 LINE_SHIFT = 16
 MBARRIER_SHIFT, MBARRIER_MASK = 16, (1 << 15) - 1
 ARRIVALS_SHIFT = 31

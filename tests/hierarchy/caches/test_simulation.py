@@ -9,6 +9,7 @@ from tests.hierarchy.caches.streams import stream_of
 from kernelcast.hierarchy.caches import layout
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
 from kernelcast.hierarchy.caches.simulation import Caches
+from kernelcast.profiling.streams import ROW_MASK, ROW_SHIFT
 
 NAMES = layout.COUNTS.names or ()
 LOAD = layout.ASKS_L1 | layout.ALLOCATES_L1
@@ -63,7 +64,7 @@ def test_equals_brute_force(work, system, data):
     cut = data.draw(st.integers(0, len(work)))
     parts = [part for part in (range(cut), range(cut, len(work))) if part]
     streams = stream_of(work, of=len(work) + 1)
-    found = Caches(system).run(streams, RULES, parts)
+    found = Caches(system).run(streams, RULES, parts).counts
     expected = BruteForce(system).run(streams, RULES, parts)
     for number, rows in enumerate(expected):
         for row, count in enumerate(rows):
@@ -72,10 +73,20 @@ def test_equals_brute_force(work, system, data):
             }, (number, row)
 
 
+@given(blocks(), systems)
+def test_what_moves_for_every_word_adds_up_to_the_counts(work, system):
+    streams = stream_of(work)
+    run = Caches(system).run(streams, RULES, [range(len(work))])
+    rows = (streams.words >> np.uint64(ROW_SHIFT) & np.uint64(ROW_MASK)).astype(np.int64)
+    by_row = np.bincount(rows, run.moved, len(RULES))
+    counts = run.counts[0]
+    assert list(by_row) == list(counts["first_reads"] + counts["again_reads"] + counts["dirtied"])
+
+
 def counted(work, system, rules=RULES):
     """Counts of all rows together, by name."""
     streams = stream_of(work)
-    found = Caches(system).run(streams, rules, [range(len(work))])
+    found = Caches(system).run(streams, rules, [range(len(work))]).counts
     return {name: int(found[name].sum()) for name in NAMES}
 
 
@@ -198,7 +209,7 @@ def test_what_a_launch_leaves_the_next_one_finds():
     first = Caches(ONE_SM)
     first.run(streams, RULES, [range(1)])
     assert first.dirty_sectors() == 4
-    found = Caches(ONE_SM, first).run(streams, RULES, [range(1)])
+    found = Caches(ONE_SM, first).run(streams, RULES, [range(1)]).counts
     assert (found["l1_hits"].sum(), found["l2_hits"].sum()) == (0, 12)
     assert found["dirtied"].sum() == 0
 

@@ -19,9 +19,9 @@ def noted(work, system, rules=RULES, before=0):
     """Counts of the last part by row, and the stack distances of both levels."""
     streams = stream_of(work)
     parts = [part for part in (range(before), range(before, len(work))) if part]
-    counts, asked = Caches(system).run_noted(streams, rules, parts)
+    run, asked = Caches(system).run_noted(streams, rules, parts)
     return (
-        counts[-1],
+        run.counts[-1],
         l1_distances(asked, rules),
         l2_distances(asked, len(rules), system.fetched_sectors),
     )

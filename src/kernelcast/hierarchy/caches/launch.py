@@ -94,7 +94,7 @@ def count_resized(
     """Counts of a launch in caches that differ in capacity alone from those it was noted in."""
     grid = resized(noted.grid, noted.launch.system, system)
     counts = _count(grid, replace(noted.launch, system=system), profile, limits, CacheState.COLD)
-    return replace(counts, assumptions=(*counts.assumptions, _RESIZED))
+    return replace(counts, assumptions=(*counts.assumptions, _RESIZED), moved=None)
 
 
 _RESIZED = "what caches of other capacities hold follows from stack distances"
@@ -160,6 +160,7 @@ def _counts(
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
+        moved=grid.moved,
     )
 
 

@@ -89,13 +89,20 @@ def _write_on(line, sectors, row, l2, beyond, asked, system):
 
 
 @inlined
+def _moved(count):
+    """Sectors that accesses of a row have moved between L2 cache and DRAM."""
+    return count.first_reads + count.again_reads + count.dirtied
+
+
+@inlined
 def _access(word, rule, row, sm, place, l1, l2, beyond, asked, system):
-    """One line of a request."""
+    """One line of a request; returns the sectors that the DRAM moves for it."""
     sectors = word & _SECTOR_MASK
     line = word >> LINE_SHIFT & _LINE_MASK
     if rule & IS_LOCAL:
         line = line + place * system.local_lines & _LINE_MASK | 1 << LOCAL_BIT
     count = beyond.counts[np.uint64(row)]
+    before = _moved(count)
     count.lines += 1
     count.requests += word >> FIRST_BIT & 1
     if rule & IS_ATOMIC:
@@ -125,16 +132,19 @@ def _access(word, rule, row, sm, place, l1, l2, beyond, asked, system):
             count.missed_lines += 1
             _note_l2(line, missing, np.int64(0), row, np.int64(LOADS), asked, system)
             load_l2(line, missing, sm & 1, rule, count, l2, beyond, system)
+    return _moved(count) - before
 
 
 @inlined
-def _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, asked, system):
+def _issue(words, moved, at, end, rules, base, sm, place, l1, l2, beyond, asked, system):
     """The accesses of a warp from `at` on, until it waits; returns where others begin."""
     row = words[np.uint64(at)] >> ROW_SHIFT & ROW_MASK
     is_waiting = False
     while not is_waiting:
         rule = rules[np.uint64(row)]
-        _access(words[np.uint64(at)], rule, base + row, sm, place, l1, l2, beyond, asked, system)
+        word = words[np.uint64(at)]
+        sectors = _access(word, rule, base + row, sm, place, l1, l2, beyond, asked, system)
+        moved[np.uint64(at)] = sectors
         at += 1
         if at == end:
             return at
@@ -219,6 +229,7 @@ def survey(words, rules, pages, start, end, systems):
     array(np.int64, 2),
     array(np.int64),
     array(np.int64),
+    array(np.uint8),
     array(SYSTEM),
 )
 def run_blocks(
@@ -244,6 +255,7 @@ def run_blocks(
     parts,
     asked_of_l1,
     asked_of_l2,
+    moved,
     systems,
 ):
     """Let blocks from `first_block` to before `end_block` run to their end; returns the accesses.
@@ -262,6 +274,8 @@ def run_blocks(
     asked_of_l1, asked_of_l2:
         Room for what is asked of these, where it is noted: a word for every one of `words`, and two
         in the L2 cache.
+    moved:
+        Output: for every one of `words` that is run, the sectors that the DRAM moves for it.
     """
     system = systems[0]
     l1 = L1(entries, buckets, ends)
@@ -303,7 +317,9 @@ def run_blocks(
             block_slot = sm * system.resident + slot // system.warps
             base = bases[np.uint64(parts[np.uint64(block_slot), np.uint64(1)])]
             begun = at
-            at = _issue(words, at, end, rules, base, sm, place, l1, l2, beyond, asked, system)
+            at = _issue(
+                words, moved, at, end, rules, base, sm, place, l1, l2, beyond, asked, system
+            )
             done += at - begun
             if at < end:
                 resident.at = at

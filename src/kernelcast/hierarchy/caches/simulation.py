@@ -44,6 +44,18 @@ class AskedWords:
     l2: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class CacheRun:
+    """What blocks did in the caches that they ran through.
+
+    `counts` are those of `layout.COUNTS` by part and row, `moved` the sectors that the DRAM moves
+    for every word of the stream, 0 where it did not run.
+    """
+
+    counts: NDArray[np.void]
+    moved: NDArray[np.uint8]
+
+
 class Caches:
     """The L1 caches and the L2 cache of a machine as a launch finds them.
 
@@ -60,7 +72,7 @@ class Caches:
 
     def run(
         self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
-    ) -> NDArray[np.void]:
+    ) -> CacheRun:
         """Let the blocks of some parts of a stream run, one part after the other in one go.
 
         Parameters
@@ -70,17 +82,13 @@ class Caches:
         parts:
             Places of blocks in `streams.blocks`, the parts side by side: at the end of one, the
             next goes on.
-
-        Returns
-        -------
-        Counts (`layout.COUNTS`) by part and row.
         """
-        counts, _ = self._run(streams, rules, parts, notes_asked=False)
-        return counts
+        run, _ = self._run(streams, rules, parts, notes_asked=False)
+        return run
 
     def run_noted(
         self, streams: AccessStreams, rules: NDArray[np.int64], parts: Sequence[range]
-    ) -> tuple[NDArray[np.void], AskedWords]:
+    ) -> tuple[CacheRun, AskedWords]:
         """As `run`, with what the caches were asked for; what counts is of the last part."""
         return self._run(streams, rules, parts, notes_asked=True)
 
@@ -91,7 +99,7 @@ class Caches:
         parts: Sequence[range],
         *,
         notes_asked: bool,
-    ) -> tuple[NDArray[np.void], AskedWords]:
+    ) -> tuple[CacheRun, AskedWords]:
         blocks = range(parts[0].start, parts[-1].stop)
         words = streams.words.view(np.int64)
         counts = np.zeros((len(parts), len(rules)), COUNTS)
@@ -109,6 +117,7 @@ class Caches:
         systems["notes_asked"] = notes_asked
         systems["counted_from"] = (len(parts) - 1) * len(rules)
         room = int(end - start) if notes_asked else 0
+        moved = np.zeros(len(words), np.uint8)
         asked = AskedWords(np.empty(room, np.int64), np.empty(2 * room, np.int64))
         sms, resident = self._system.sms, self._system.blocks_per_sm
         warps = resident * streams.warps
@@ -130,11 +139,12 @@ class Caches:
             np.zeros((sms * resident, 2), np.int64),
             asked.l1,
             asked.l2,
+            moved,
             systems,
         )
         self._clock = int(systems["clock"][0])
         of_l1, of_l2 = (int(systems[name][0]) for name in ("asked_of_l1", "asked_of_l2"))
-        return counts, AskedWords(asked.l1[:of_l1], asked.l2[:of_l2])
+        return CacheRun(counts, moved), AskedWords(asked.l1[:of_l1], asked.l2[:of_l2])
 
     def dirty_sectors(self) -> int:
         """Sectors of global memory in the L2 cache that the DRAM lacks."""

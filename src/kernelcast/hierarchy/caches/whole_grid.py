@@ -41,7 +41,8 @@ class SimulatedGrid:
     sectors that a block brings into the L2 cache or writes there, over their mean. `left_dirty`
     sectors of global memory are in the L2 cache at the end and not in the DRAM. Before what counts
     of a later span, at least `least_moved` sectors came into the `share` of the L2 cache that was
-    simulated or were written there. `distances` are there where they were asked for.
+    simulated or were written there. `moved` are the sectors that the DRAM moves for every word of
+    the stream. `distances` are there where they were asked for.
     """
 
     totals: _Totals
@@ -53,6 +54,7 @@ class SimulatedGrid:
     left_dirty: float
     least_moved: float
     share: float
+    moved: NDArray[np.uint8]
     distances: CacheDistances | None = None
 
     @property
@@ -83,17 +85,19 @@ def simulate(
     moved: list[float] = []
     seen: list[float] = []
     distances: CacheDistances | None = None
+    by_word = np.zeros(len(streams.words), np.uint8)
     caches = Caches(system, after)
     for number, (span, parts) in enumerate(_parts(streams)):
         caches = Caches(system) if number else caches
         weight = _weights(streams)[number]
         if with_distances:
-            counts, asked = caches.run_noted(streams, rules, parts)
+            run, asked = caches.run_noted(streams, rules, parts)
             own = cache_distances(asked, rules, system.fetched_sectors) * weight
             distances = own if distances is None else distances + own
         else:
-            counts = caches.run(streams, rules, parts)
-        *before, counted = counts
+            run = caches.run(streams, rules, parts)
+        by_word |= run.moved
+        *before, counted = run.counts
         for name in _TOTALS.names or ():
             totals[name] += weight * counted[name]
         moved.append(moved_sectors(counted) / (span.end - span.counted))
@@ -109,6 +113,7 @@ def simulate(
         left_dirty=caches.dirty_sectors() / share,
         least_moved=min(seen),
         share=share,
+        moved=by_word,
         distances=distances,
     )
     return grid, caches
