@@ -174,11 +174,18 @@ def test_rules_set_rows_aside_and_count_them(folders: dict[str, Any]) -> None:
     assert row.aside["bound by the bus"] == 3
 
 
-def test_rows_are_those_with_a_parameter(folders: dict[str, Any]) -> None:
-    one = PublicSet("s", "h100-sxm", "cache.json", "scale.cu", where={"block_size_x": 128})
+def test_rows_are_those_that_fulfil_the_condition(folders: dict[str, Any]) -> None:
+    one = PublicSet("s", "h100-sxm", "cache.json", "scale.cu", where="block_size_x * 2 == 256")
     (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
     assert row.score is not None
     assert [c.launch for c in row.score.comparisons] == ["scale block_size_x=128"]
+    assert row.aside["outside block_size_x * 2 == 256"] == 2
+
+
+def test_a_condition_over_a_parameter_that_rows_lack_is_refused(folders: dict[str, Any]) -> None:
+    one = PublicSet("s", "h100-sxm", "cache.json", "scale.cu", where="block_size_z == 1")
+    with pytest.raises(InputError, match="block_size_z"):
+        accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
 
 
 def test_rows_say_their_clock_and_sets_the_names_that_rows_lack(folders: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from kernelcast.errors import KernelcastError
 from kernelcast.forecasting.build import Build
+from kernelcast.frontends.expressions import evaluate
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.machines.machine import Machine
 from kernelcast.measurements.observation import Measurements, Observation
@@ -293,10 +294,11 @@ def _drawn_published(
 ) -> DrawnLaunches:
     if one.counters and not any(row.seconds for row in found.observations):
         return _drawn_counted(one, folders, found, count)
-    rows = [
-        (at, row) for at, row in enumerate(found.observations) if row.seconds and _fits(one, row)
-    ]
+    timed = [(at, row) for at, row in enumerate(found.observations) if row.seconds]
+    rows = [(at, row) for at, row in timed if _fits(one, row)]
     aside = {"failed when it was measured": found.failed} if found.failed else {}
+    if other := len(timed) - len(rows):
+        aside[f"outside {one.where}"] = other
     if one.aside:
         return DrawnLaunches((), aside | {one.aside: len(rows)}, ())
     if one.names:
@@ -424,7 +426,8 @@ def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
 
 
 def _fits(one: PublicSet, row: Observation) -> bool:
-    return all(row.parameters.get(name) == value for name, value in one.where.items())
+    numbers = {name: v for name, v in row.parameters.items() if not isinstance(v, str)}
+    return not one.where or bool(evaluate(one.where, numbers, where=f"{one.title}, {one.gpu}"))
 
 
 def _build_of(one: PublicSet, folders: Folders) -> Build:

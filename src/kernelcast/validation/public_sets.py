@@ -16,8 +16,8 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `data` is a file, wherever it lies in the folder of the data, or a pattern of several that are
     one set; `ground_truth` one of the kernels with known results, beside the list of sets. Rows
-    count that have the parameters that `where` says. What took less than `longer_than_us` is set
-    aside, as is all of a set with `aside`, which says why.
+    whose parameters do not fulfil the condition `where`, or that took less than `longer_than_us`,
+    are set aside, as is all of a set with `aside`, which says why.
 
     The workload is `workload`, one for every kernel of the file that `kernels` translates to the
     name in the code, or every source in `folder` that is named as a kernel, but those `without`;
@@ -36,7 +36,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kernels: Mapping[str, str] = {}
     folder: str = ""
     without: tuple[str, ...] = ()
-    where: Mapping[str, int | float | str] = {}
+    where: str = ""
     settings: tuple[str, ...] = ()
     nvrtc: str | None = None
     longer_than_us: float = 0.0
