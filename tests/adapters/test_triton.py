@@ -10,13 +10,14 @@ from tests.kept import CACHE
 import kernelcast as kc
 from kernelcast.api import Build
 from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
+from kernelcast.ir import TensorMap
 
 triton = pytest.importorskip("triton", reason="Triton is not installed (kernelcast[triton])")
 tl = pytest.importorskip("triton.language")
 
 from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
-from kernelcast.adapters.triton import forecast, perf_model  # noqa: E402
+from kernelcast.adapters.triton import descriptor, forecast, perf_model  # noqa: E402
 
 BUILD = Build(cache=CACHE)
 N = 4096
@@ -25,7 +26,15 @@ N = 4096
 class FakeTensor:
     """What a descriptor asks of a tensor, under the name of PyTorch's tensors without memory."""
 
-    dtype = np.dtype(np.float32)
+    def __init__(self, values):
+        self.values = values
+        self.dtype, self.shape = values.dtype, values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def reshape(self, shape):
+        return FakeTensor(self.values.reshape(shape))
 
 
 @triton.jit
@@ -52,6 +61,21 @@ def product(a, b, c, n, SIZE: tl.constexpr):
         right = tl.load(b + (start + r[:, None]) * SIZE + r[None, :])
         total += tl.dot(left, right)
     tl.store(c + r[:, None] * SIZE + r[None, :], total)
+
+
+@triton.jit
+def product_of_tiles(a, b, c, n, M: tl.constexpr, N: tl.constexpr, DEPTH: tl.constexpr):
+    row, column = tl.program_id(0) * M, tl.program_id(1) * N
+    total = tl.zeros((M, N), tl.float32)
+    for start in range(0, n, DEPTH):
+        total += tl.dot(a.load([row, start]), b.load([start, column]))
+    c.store([row, column], total)
+
+
+@triton.jit
+def doubled_tile(x, y, M: tl.constexpr, N: tl.constexpr):
+    at = [tl.program_id(0) * M, tl.program_id(1) * N]
+    y.store(at, x.load(at) * 2)
 
 
 def of_scaled(n=N, gpu="h100-sxm", signature=None, x=None, factor=3.0, **more):
@@ -83,6 +107,72 @@ def test_the_metadata_says_warps_and_shared_memory():
     assert found.launch.smem_bytes >= 2 * size * size  # at least a tile of f16
     c = np.frombuffer(image(found.kernel, found.launch)["c"], np.float32).reshape(size, size)
     assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("gpu", ["h100-sxm", "rtx-5090", "rtx-4090"])
+def test_descriptors_are_tensor_maps_or_pointers(gpu):
+    """Of a tile of 64 x 128 numbers two boxes are copied, which a swizzle of 128 bytes fits; rows
+    of tiles that reach beyond the array are neither read nor written."""
+    x = np.random.default_rng(3).integers(-9, 9, (100, 256)).astype(np.float16)
+    args = {
+        "x": descriptor(x, (64, 128)),
+        "y": TensorDescriptor(FakeTensor(np.zeros_like(x)), [100, 256], [256, 1], [64, 128]),
+    }
+    found = forecast(doubled_tile, None, {"M": 64, "N": 128}, (2, 2), gpu, args=args, build=BUILD)
+    given = found.case.launch.args
+    y = np.frombuffer(image(found.case.kernel, found.case.launch)["y"], np.float16)
+    assert np.array_equal(y.reshape(x.shape), 2 * x)
+    assert (given["x.shape[0]"], given["x.stride[0]"], given["x.stride[1]"]) == (100, 256, 1)
+    if gpu == "rtx-4090":  # it knows no tensor maps
+        assert isinstance(given["x"], kc.Array)
+        assert given["x.base.shape[1]"] == 256
+    else:
+        assert isinstance(given["x"], TensorMap)
+        assert given["x"] == TensorMap(given["x"].array, (64, 64), (0, 1), swizzle_bytes=128)
+
+
+def test_a_product_of_tiles_that_descriptors_name():
+    rng = np.random.default_rng(4)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((128, 192), (192, 64)))
+    args = {
+        "a": descriptor(a, (64, 64)), "b": descriptor(b, (64, 64)),
+        "c": descriptor(kc.f32(128, 64), (64, 64)), "n": 192,
+    }  # fmt: skip
+    sizes = {"M": 64, "N": 64, "DEPTH": 64}
+    case = forecast(product_of_tiles, None, sizes, 2, "h100-sxm", args=args, build=BUILD).case
+    c = np.frombuffer(image(case.kernel, case.launch)["c"], np.float32).reshape(128, 64)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def of_part(shape, strides, **changes):
+    tensor = FakeTensor(np.zeros((128, 128), np.float32))
+    made = TensorDescriptor(tensor, shape, strides, [64, 32])
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (of_part([64, 128], [128, 1]), r"a part of its tensor, of shape \[64, 128\]"),
+        (of_part([128, 64], [128, 1]), "give one of the whole, in rows without gaps"),
+        (of_part([128, 128], [128, 1], padding="nan"), "pads with NaN"),
+        (of_part([128, 128], [128, 1], round_f32_to_tf32=True), "rounds to TF32"),
+    ],
+)
+def test_descriptors_that_are_not_taken_say_so_in_a_line(x, message):
+    args = {"x": x, "y": descriptor(kc.f32(128, 128), (64, 32))}
+    with pytest.raises(InputError, match=message) as caught:
+        forecast(doubled_tile, None, {"M": 64, "N": 32}, 4, args=args, build=BUILD)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_descriptor_is_of_an_array_and_has_a_length_for_every_dimension():
+    with pytest.raises(InputError, match="a block of 1 dimensions of an array of 2"):
+        descriptor(kc.f32(64, 64), (64,))
+    with pytest.raises(InputError, match="a descriptor of 5; give an array"):
+        descriptor(5, (64,))
 
 
 def test_scratch_parameters_stand_behind_the_arguments():
@@ -166,9 +256,9 @@ def test_a_configuration_that_does_not_fit_takes_for_ever():
         ({"args": {"x": np.zeros(4, complex)}}, InputError, "array of complex128 is no argument"),
         ({"args": {"x": np.zeros((0, 4))}}, InputError, "has no elements"),
         (
-            {"args": {"x": TensorDescriptor(FakeTensor(), [4, 64], [64, 1], [4, 64])}},
-            InputError,
-            "scaled: x: tensor descriptors are not taken as arguments; give its array",
+            {"args": {"x": descriptor(kc.f32(64, 64), (64, 32))}},
+            CompileError,
+            "Triton does not compile it for sm_90",
         ),
         ({"args": {"x": (1, 2)}}, InputError, "scaled: x: tuples are not taken as arguments"),
         ({"args": {"n": 1 << 70}}, InputError, r"argument 2 \(n\) is 11805.*, out of range"),

@@ -13,12 +13,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from kernelcast.adapters.common import Options, extents, forecast_of, package
+from kernelcast.adapters.triton_descriptors import (
+    HostDescriptor,
+    described,
+    descriptor,
+    is_descriptor,
+    taken,
+)
 from kernelcast.adapters.values import argument
 from kernelcast.api import DEFAULT_GPU, Build, Forecast, Launch, machine
 from kernelcast.errors import CompileError, InputError, LaunchError, NotFoundError
 from kernelcast.frontends.loading import load_compiled
 from kernelcast.ir import Argument, Array
 from kernelcast.machines.machine import Machine
+
+__all__ = ["descriptor", "forecast", "perf_model"]
 
 Grid = int | tuple[int, ...] | Callable[[Mapping[str, Any]], Any]
 """Blocks of a launch, or what computes them of the constants, as in `kernel[grid](...)`."""
@@ -51,11 +60,12 @@ def forecast(
 ) -> Forecast:
     """What a launch of a Triton function takes on a GPU.
 
-    `args` holds the value of every parameter that is no constant: numbers, kernelcast's arrays, or
-    tensors. `signature` gives their types in Triton's words, such as `*fp32`; where it is None or
-    leaves one out, it is what a launch with the value would make it. `compile_options` are those of
-    a launch: `num_warps`, `num_stages`, `maxnreg`. As in a launch, pointers and numbers that 16
-    divides are compiled as such, and the number 1 as a constant.
+    `args` holds the value of every parameter that is no constant: numbers, kernelcast's arrays,
+    tensors, or tensor descriptors (`descriptor`, or Triton's own). `signature` gives their types in
+    Triton's words, such as `*fp32`; where it is None or leaves one out, it is what a launch with
+    the value would make it. `compile_options` are those of a launch: `num_warps`, `num_stages`,
+    `maxnreg`. As in a launch, pointers and numbers that 16 divides are compiled as such, and the
+    number 1 as a constant.
 
     Raises InputError for arguments that do not fit the function, CompileError where Triton refuses
     it, ToolError without Triton, and as `kernelcast.case` does.
@@ -70,7 +80,10 @@ def forecast(
     launch = Launch(
         grid=(x * made.num_ctas, y, z),
         block=made.num_warps * _LANES,
-        args={**call.passed, **_scratch(made, x * y * z)},
+        args={
+            **taken(call.passed, made.tensordesc_meta or ()),
+            **_scratch(made, x * y * z),
+        },
         smem_bytes=made.shared,
         kernel=made.name,
     )
@@ -120,13 +133,13 @@ def perf_model(
 class _TritonCall:
     """The arguments of a call as Triton sorts them: types, constants, what is known of the rest.
 
-    `passed` are the arguments that the compiled kernel takes, in order.
+    `passed` are the arguments that are no constants, in order.
     """
 
     types: Mapping[str, str]
     constants: Mapping[str, Any]
     attributes: Mapping[tuple[int, ...], list[list[Any]]]
-    passed: Mapping[str, Argument]
+    passed: Mapping[str, Argument | HostDescriptor]
 
     @classmethod
     def of(
@@ -149,7 +162,7 @@ class _TritonCall:
         types: dict[str, str] = {}
         constants: dict[str, Any] = {}
         attributes: dict[tuple[int, ...], list[list[Any]]] = {}
-        passed: dict[str, Argument] = {}
+        passed: dict[str, Argument | HostDescriptor] = {}
         for at, parameter in enumerate(fn.params):
             name = parameter.name
             value = constexprs.get(name, args.get(name, parameter.default))
@@ -166,8 +179,7 @@ class _TritonCall:
             ):
                 types[name], constants[name] = "constexpr", value
                 continue
-            _refuse_groups(value, f"{fn.__name__}: {name}")
-            given = argument(value, f"{fn.__name__}: {name}")
+            given = _given(value, f"{fn.__name__}: {name}")
             types[name] = signature.get(name) or _type_of(given, value)
             if _is_divisible(given) and not (
                 parameter.do_not_specialize or parameter.do_not_specialize_on_alignment
@@ -177,22 +189,20 @@ class _TritonCall:
         return cls(types, constants, attributes, passed)
 
 
-def _refuse_groups(value: Any, where: str) -> None:
-    """InputError for what becomes several parameters of the compiled kernel."""
-    if hasattr(value, "block_shape"):
-        raise InputError(
-            "tensor descriptors are not taken as arguments",
-            where=where,
-            hint="give its array, and load by pointers in the kernel",
-        )
+def _given(value: Any, where: str) -> Argument | HostDescriptor:
+    if is_descriptor(value):
+        return described(value, where)
     if isinstance(value, tuple):
         raise InputError(
             "tuples are not taken as arguments", where=where, hint="give its elements one by one"
         )
+    return argument(value, where)
 
 
-def _type_of(given: Argument, value: Any) -> str:
+def _type_of(given: Argument | HostDescriptor, value: Any) -> str:
     """The type that a launch gives an argument."""
+    if isinstance(given, HostDescriptor):
+        return f"tensordesc<{_TYPES[given.array.type]}[{', '.join(map(str, given.block))}]>"
     if isinstance(given, Array):
         return f"*{_TYPES[given.type]}"
     if isinstance(value, bool):
@@ -206,7 +216,7 @@ def _type_of(given: Argument, value: Any) -> str:
     return "i64" if given < 1 << 63 else "u64"
 
 
-def _is_divisible(given: Argument) -> bool:
+def _is_divisible(given: Argument | HostDescriptor) -> bool:
     """Whether 16 divides it: arrays lie at such addresses."""
     return isinstance(given, Array) or (isinstance(given, int) and given % _DIVISOR == 0)
 

@@ -51,7 +51,7 @@ def parse_tensor_map(
             of = found["of"]
     rank = len(array.shape)
     map_ = TensorMap(array, lists["box"], lists.get("order", tuple(range(rank))), swizzle_bytes, of)
-    _check(map_, where)
+    check_tensor_map(map_, where)
     return map_
 
 
@@ -65,8 +65,8 @@ def _integers(text: str, names: Mapping[str, Number], where: str) -> tuple[int, 
     return tuple(found)
 
 
-def _check(map_: TensorMap, where: str) -> None:
-    """Refuse what no GPU can copy."""
+def check_tensor_map(map_: TensorMap, where: str) -> None:
+    """InputError for a map by which no GPU can copy."""
     rank = len(map_.array.shape)
     row_bytes = map_.box[-1] * ELEMENT_BYTES[map_.array.type]
     if rank > MAX_RANK:
