@@ -36,6 +36,15 @@ def test_the_busiest_resource_binds(shares: dict[str, float], expected: str) -> 
     assert measured_class(profiled(**shares), CHIP) == expected
 
 
+def test_a_path_of_half_the_width_is_full_at_half_of_its_counters_peak() -> None:
+    """The counter's peak is a wavefront of 128 B in every cycle; Turing moves 64 B."""
+    turing = load_machine("rtx-2080-ti")
+    assert turing.number("shared.bandwidth", "a test") == 64
+    row = profiled(l1tex__data_pipe=45.0, smsp__pipe_fma=70.0)
+    assert measured_class(row, turing) == "shared-memory bandwidth"
+    assert measured_class(row, CHIP) == "fp32 pipe"
+
+
 def test_bytes_alone_tell_of_launches_that_they_bind() -> None:
     streamed = CHIP.number("dram.achieved_bandwidth", "a test")
 

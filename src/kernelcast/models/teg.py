@@ -58,8 +58,9 @@ from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
 
 _BY = "model teg"
-_BUSY = 0.7
-"""Of the cycles: a resource that is busy for longer is what binds."""
+_BUSY = 0.6
+"""Of the cycles: a resource that is busy for longer is what binds (NVIDIA, Nsight Compute, "Kernel
+Profiling Guide", GPU speed of light throughput)."""
 _MOST_WORDS = 1 << 24
 _NOTED = 1 << 16
 """Issued instructions of which a timeline can tell."""
@@ -79,7 +80,6 @@ _INSTEAD = ("latency.shift_next",)
 """Numbers that hold also where they are smaller than that of other instructions."""
 
 _WAITS = {
-    "selected": Bottleneck.ISSUE,
     "long scoreboard": Bottleneck.MEMORY_LATENCY,
     "short scoreboard": Bottleneck.ARITHMETIC_LATENCY,
     "wait": Bottleneck.ARITHMETIC_LATENCY,
@@ -408,13 +408,15 @@ def _bounds(played: Played) -> tuple[Part, ...]:
 
 def _bottleneck(played: Played, stack: Mapping[str, float], start_cycles: float) -> Bottleneck:
     """What takes the largest share: a resource that is busy for most of the time, whatever warps
-    wait for then; else what they wait for the longest."""
+    wait for then; else what they wait for the longest. A warp that is selected waits for nothing.
+    """
     name, used = max(played.use.items(), key=lambda pair: pair[1])
     shares = {Bottleneck.LAUNCH_OVERHEAD: start_cycles}
-    if used > _BUSY:
+    waits = {reason: cycles for reason, cycles in stack.items() if reason in _WAITS and cycles}
+    if used > _BUSY or not waits:
         shares[Bottleneck(name)] = used * played.time.cycles
     else:
-        for reason, cycles in stack.items():
+        for reason, cycles in waits.items():
             shares[_WAITS[reason]] = shares.get(_WAITS[reason], 0.0) + cycles
     return max(shares, key=lambda bottleneck: shares[bottleneck])
 
