@@ -25,11 +25,10 @@ from kernelcast.exploration.dvfs import clock_curve, usual_clocks
 from kernelcast.exploration.occupancy_curve import occupancy_curve as _occupancy_curve
 from kernelcast.forecasting.build import (
     Build,
-    chosen_isa,
-    executable_kernel,
     kernels_of,
     module_of,
     open_module,
+    readable_kernel,
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
 from kernelcast.forecasting.runs import run_of_last, waves_of_launch
@@ -110,7 +109,7 @@ def load(
     """
     build, chip = build or Build(), machine(gpu)
     module = open_module(Path(file), chip, [kernel], build)
-    return executable_kernel(module, kernel, chosen_isa(module, chip, build))
+    return readable_kernel(module, kernel, chip, build)
 
 
 def load_source(
@@ -129,7 +128,7 @@ def load_source(
     build, chip = build or Build(), machine(gpu)
     data = source.encode("utf-8", "surrogateescape")
     module = module_of(data, name, chip, [kernel], build)
-    return executable_kernel(module, kernel, chosen_isa(module, chip, build))
+    return readable_kernel(module, kernel, chip, build)
 
 
 def kernels(

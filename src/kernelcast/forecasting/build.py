@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kernelcast.errors import UnsupportedError
+from kernelcast.forecasting.fitting import warned
 from kernelcast.frontends.containers import embedded_code
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
@@ -126,6 +127,17 @@ def with_fallback(attempt: Callable[[str], _Made], isa: str, build: Build) -> tu
         return attempt("ptx"), unsupported.what
     except UnsupportedError:
         raise unsupported from None
+
+
+def readable_kernel(module: LoadedModule, name: str, chip: Machine, build: Build) -> Kernel:
+    """A kernel in the ISA that is executed on a chip, in PTX where its machine code cannot be read;
+    then its warnings say so."""
+    kernel, reason = with_fallback(
+        lambda isa: executable_kernel(module, name, isa), chosen_isa(module, chip, build), build
+    )
+    if not reason:
+        return kernel
+    return warned(kernel, ptx_because(reason))
 
 
 def ptx_because(reason: str) -> str:

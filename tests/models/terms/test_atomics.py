@@ -37,7 +37,7 @@ def made(tmp_path_factory):
     file = tmp_path_factory.mktemp("atomics") / "add.cu"
     file.write_text(SOURCE)
 
-    def case(gpu, spread, isa="sass", sampling=EXACT, blocks=BLOCKS) -> Case:
+    def case(gpu, spread, isa="auto", sampling=EXACT, blocks=BLOCKS) -> Case:
         build = api.Build(cache=None, isa=isa)
         args = {"table": api.u32(4096), "spread": spread, "times": TIMES}
         launch = api.Launch(grid=blocks, block=THREADS, args=args, kernel="add")
