@@ -251,9 +251,14 @@ class Played:
         found = self.found
         slots = found.cycles * found.sms * found.schedulers
         used = {str(Bottleneck.ISSUE): float(found.issued.sum()) / slots}
-        used |= {str(name): found.busy[pipe] / slots for pipe, name in _PIPES.items()}
-        used[str(Bottleneck.SHARED_BANDWIDTH)] = found.shared_busy / (found.cycles * found.sms)
-        used[str(Bottleneck.L1_BANDWIDTH)] = found.l1_busy / (found.cycles * found.sms)
+        used |= {str(name): float(found.busy[pipe] / slots) for pipe, name in _PIPES.items()}
+        banks = found.cycles * found.sms
+        used[str(Bottleneck.SHARED_BANDWIDTH)] = found.shared_busy / banks
+        used[str(Bottleneck.L1_BANDWIDTH)] = found.l1_busy / banks
+        if not self.given.hardware["memory_apart"][0]:
+            # Both have the same banks, which are taken up by the one that takes them for longer.
+            longer = max(Bottleneck.SHARED_BANDWIDTH, Bottleneck.L1_BANDWIDTH, key=used.__getitem__)
+            used[longer] = (found.shared_busy + found.l1_busy) / banks
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
         used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
         if Removal.ATOMIC_CONFLICTS not in self.removed:
