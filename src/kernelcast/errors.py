@@ -67,9 +67,11 @@ class InputError(KernelcastError):
 
 
 class NotFoundError(InputError):
-    """A name that nobody knows."""
+    """A name that nobody knows; `otherwise` is the hint where many are known and none is near."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, where: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, where: str = "", otherwise: str = ""
+    ) -> None:
         self.kind = kind
         self.name = name
         names = sorted(known)
@@ -81,7 +83,7 @@ class NotFoundError(InputError):
         elif 0 < len(names) <= 12:
             hint = "known: " + ", ".join(names)
         else:
-            hint = ""
+            hint = otherwise
         super().__init__(f"unknown {kind} {name!r}", where=where, hint=hint)
 
 

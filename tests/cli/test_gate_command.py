@@ -97,6 +97,7 @@ def test_a_baseline_tells_what_became_slower_and_why(run, project):
     [
         (("tme < 1 s", "saxpy.cu"), "column 1: unknown name 'tme'; did you mean time?"),
         (("time < 1 sec", "saxpy.cu"), "unknown unit 'sec'"),
+        (("time < 1 parsec", "saxpy.cu"), "unknown unit 'parsec'; times are in s, ms, us or ns"),
         (("time < 1 s",), "is no file, so it is the condition: FILE expected"),
         (("saxpy.cu",), "a condition or --baseline expected"),
         ((), "a condition or --baseline expected"),

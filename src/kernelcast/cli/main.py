@@ -83,7 +83,7 @@ def _usage_message(error: click.ClickException) -> str:
     return f"{message}; see {context.command_path} --help"
 
 
-def _message(error: KernelcastError) -> str:
+def _message(error: KernelcastError, command: str) -> str:
     """What is wrong, where, and what to do; a general step where the error knows none."""
     if error.hint:
         return str(error)
@@ -92,7 +92,7 @@ def _message(error: KernelcastError) -> str:
         (ParseError, "correct the text there"),
         (UnsupportedError, "use a kernel without it"),
         (ToolError, f"see {PROGRAM} doctor"),
-        (KernelcastError, f"see {PROGRAM} COMMAND --help"),
+        (KernelcastError, f"see {PROGRAM} {command} --help"),
     )
     return f"{error}; {next(step for kind, step in steps if isinstance(error, kind))}"
 
@@ -139,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, click.ClickException):
             return _complain(f"error: {_usage_message(error)}")
         if isinstance(error, KernelcastError):
-            return _complain(f"error: {_message(error)}")
+            command = next((a for a in arguments if a in cli.commands), "COMMAND")
+            return _complain(f"error: {_message(error, command)}")
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
             # Python must not try to write the rest when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

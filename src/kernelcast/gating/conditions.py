@@ -47,6 +47,7 @@ UNITS: Mapping[str, tuple[float, Dimension]] = {
     "T": (1e12, _NUMBER),
 }
 """Units that may stand behind a number, in SI units."""
+_SOME_UNITS = "times are in s, ms, us or ns, bytes in B to TB or TiB, rates in GB/s"
 
 _DIMENSIONS = {
     _NUMBER: "a number",
@@ -138,7 +139,7 @@ def _refuse_unknown_units(text: str) -> None:
     for match in _WITH_UNIT.finditer(text):
         if match[2] not in UNITS:
             where = f"{_WHERE}: {text!r}, column {match.start(2) + 1}"
-            raise NotFoundError("unit", match[2], UNITS, where=where)
+            raise NotFoundError("unit", match[2], UNITS, where=where, otherwise=_SOME_UNITS)
 
 
 def _clauses(tree: ast.expr) -> list[ast.expr]:
