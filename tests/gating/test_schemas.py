@@ -2,7 +2,8 @@
 
 The schemas are others' files, which are not kept here: `sarif-2.1.0.json` of OASIS (also at
 json.schemastore.org) and Jenkins' `junit-10.xsd` (in the repositories of its xunit plugin and of
-pytest). Where the environment's KERNELCAST_SCHEMAS names a folder that holds them, they are used.
+pytest). Where the environment's KERNELCAST_SCHEMAS names a folder that holds them, they are used;
+`scripts/schemas` fetches them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SCHEMAS = Path(os.environ.get("KERNELCAST_SCHEMAS", ""))
 def _schema(name: str) -> Path:
     path = _SCHEMAS / name
     if not path.is_file():
-        pytest.skip(f"no {name}; set KERNELCAST_SCHEMAS to the folder that holds it")
+        pytest.skip(f"no {name}; set KERNELCAST_SCHEMAS to what scripts/schemas prints")
     return path
 
 
