@@ -22,6 +22,8 @@ _MAX_BYTES = 1 << 30
 """Size above which the entries used least recently are deleted."""
 _KEPT_SHARE = 0.75
 """Share of `max_bytes` that a pruning leaves, so that it does not happen at every write."""
+_size_bytes: dict[Path, int] = {}
+"""By directory, what this process has found there and added: looking at every entry takes long."""
 
 
 def default_directory() -> Path:
@@ -57,7 +59,6 @@ class Cache:
 
     directory: Path | None = field(default_factory=default_directory)
     max_bytes: int = _MAX_BYTES
-    _size_bytes: int | None = field(default=None, init=False, repr=False)
 
     def get(self, kind: str, key: str | bytes) -> bytes | None:
         """The data stored last under the key; None where there is none or it is damaged."""
@@ -94,11 +95,13 @@ class Cache:
         return Path(self.directory) / kind / name[:2] / name
 
     def _prune(self, added_bytes: int) -> None:
-        if self._size_bytes is None:
-            self._size_bytes = sum(size for _, size, _ in self._entries())
+        assert self.directory is not None
+        place = Path(self.directory)
+        if place in _size_bytes:
+            _size_bytes[place] += added_bytes
         else:
-            self._size_bytes += added_bytes
-        if self._size_bytes <= self.max_bytes:
+            _size_bytes[place] = sum(size for _, size, _ in self._entries())
+        if _size_bytes[place] <= self.max_bytes:
             return
         size = 0
         for _, entry_bytes, path in sorted(self._entries(), reverse=True):
@@ -106,7 +109,7 @@ class Cache:
             if size > _KEPT_SHARE * self.max_bytes:
                 path.unlink(missing_ok=True)
                 size -= entry_bytes
-        self._size_bytes = size
+        _size_bytes[place] = size
 
     def _entries(self) -> Iterator[tuple[int, int, Path]]:
         """Time of last use in ns, size in bytes, and path of every entry."""
