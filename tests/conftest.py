@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from kernelcast.execution.engine import jit
 from kernelcast.ir import (
     BasicBlock,
     Instruction,
@@ -34,6 +36,7 @@ from kernelcast.profiling.profile import (
     Profile,
     WarpPath,
 )
+from kernelcast.toolchain.cache import Cache
 from tests import kept
 
 
@@ -42,15 +45,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden reports anew")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all caches, those of child processes too, lie below the folder of the tests; interrupts
-    interrupt."""
+    """Let all caches, those of child processes too, lie below the folder of the tests, and files of
+    tests at the same place in every run; interrupts interrupt."""
     os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
     # A shell lets what runs in the background ignore interrupts, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         kept.delete_unused()
+        if config.option.basetemp is None:
+            folder = ExitStack()
+            config.option.basetemp = folder.enter_context(kept.folder_of_session())
+            config.add_cleanup(folder.close)
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ settings.register_profile("any speed", deadline=None)
 settings.load_profile("any speed")
 
 MakeCase = Callable[..., Case]
-pytest_plugins = ["tests.selection"]
+pytest_plugins = ["tests.selection", "tests.shared_cases"]
 
 
 @pytest.fixture
@@ -190,6 +198,19 @@ def set_numbers() -> Callable[..., Machine]:
         return replace(machine, quantities=quantities)
 
     return change
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _machine_code_is_kept() -> Iterator[None]:
+    """What LLVM makes is kept, also where a test hands on no cache: it is decided by the IR."""
+    load = jit._load
+
+    def load_kept(ir: str, key: str, cache: Cache | None, *rest: Any) -> jit.HostCode:
+        return load(ir, key, kept.CACHE if cache is None else cache, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit, "_load", load_kept)
+        yield
 
 
 @pytest.fixture(autouse=True)

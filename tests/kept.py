@@ -1,9 +1,18 @@
-"""What compilers and disassemblers made, kept for all processes and later runs of tests."""
+"""What compilers and disassemblers made, kept for all processes and later runs of tests.
+
+The path of a source is part of what is made of it, so files of tests lie at the same place in every
+run.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import kernelcast
@@ -28,3 +37,19 @@ def delete_unused(root: Path = _ROOT, kept: Path = DIRECTORY) -> None:
     for other in root.glob("*"):
         if other != kept and newest - other.stat().st_mtime > _DAY_S:
             shutil.rmtree(other, ignore_errors=True)
+
+
+@contextmanager
+def folder_of_session(root: Path | None = None) -> Iterator[Path]:
+    """A folder for the files of a test session: the first that no other session is using."""
+    checkout = content_key(str(_PACKAGE))[:8]
+    root = root or Path(tempfile.gettempdir()) / f"kernelcast-tests-{os.getuid()}" / checkout
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for number in count():
+        with (root / f"{number}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield root / str(number)
+            return

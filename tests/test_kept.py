@@ -17,3 +17,10 @@ def test_what_another_session_may_be_using_is_left_alone(tmp_path):
     assert ours.is_dir()
     assert (running / "device").is_dir()
     assert not old.exists()
+
+
+def test_a_session_finds_its_folder_again_and_two_have_one_each(tmp_path):
+    with kept.folder_of_session(tmp_path) as first, kept.folder_of_session(tmp_path) as second:
+        assert first != second
+    with kept.folder_of_session(tmp_path) as again:
+        assert again == first

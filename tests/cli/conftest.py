@@ -44,6 +44,11 @@ def as_text(document: msgspec.Struct, *, brief: bool = False) -> str:
 
 
 @pytest.fixture(autouse=True)
+def _share_cases(shared_cases: None) -> None:
+    """Commands with equal workloads share what was executed."""
+
+
+@pytest.fixture(autouse=True)
 def shown(monkeypatch) -> list[msgspec.Struct]:
     """The documents that commands show; the text of each follows from its JSON alone."""
     documents: list[msgspec.Struct] = []

@@ -15,6 +15,7 @@ import pytest
 
 from kernelcast.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("shared_cases")
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "reports"
 COMPILER = FOLDER / "compiler.txt"
