@@ -239,8 +239,8 @@ def test_autotune_keeps_the_configurations_that_are_forecast_fastest():
 def test_a_configuration_that_does_not_fit_takes_for_ever():
     seconds = perf_model(product, 1, "rtx-4090", build=BUILD)
     n = 512
-    args = {"a": kc.f32(n, n), "b": kc.f32(n, n), "c": kc.f32(n, n), "n": n}
-    assert seconds(**args, SIZE=256, num_warps=4) == float("inf")
+    args = {"a": kc.f16(n, n), "b": kc.f16(n, n), "c": kc.f32(n, n), "n": n}
+    assert seconds(**args, SIZE=256, num_warps=16) == float("inf")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def test_json_follows_its_schema_and_says_what_predict_says(run):
 
 
 def test_several_programs_and_all_models(run, shown):
-    done = run("explore", SAXPY, TRANSPOSE, SAXPY, *QUICK, *SWEEPS, "--model", "all", "--top", "1")
+    sweep = ("--sweep", "sm.count=10,40")  # every model, in time too
+    done = run("explore", SAXPY, TRANSPOSE, SAXPY, *QUICK, *sweep, "--model", "all", "--top", "1")
     assert done.status == 0, done.err
     (document,) = shown
     assert isinstance(document, ExploreDocument)

@@ -31,8 +31,10 @@ def space(*sweeps: str) -> DesignSpace:
 
 @pytest.fixture
 def program(make_case) -> Callable[..., Program]:
-    def make(name: str = "program", repeats: tuple[int, ...] = (1,)) -> Program:
-        case = make_case(CHIP, OPS, blocks=1 << 20, footprints=[SHARED])
+    def make(
+        name: str = "program", repeats: tuple[int, ...] = (1,), blocks: int = 1 << 20
+    ) -> Program:
+        case = make_case(CHIP, OPS, blocks=blocks, footprints=[SHARED])
         cases = tuple(
             replace(case, launch=replace(case.launch, repeat=repeat)) for repeat in repeats
         )

@@ -75,16 +75,22 @@ def test_a_chunk_is_the_same_alone_as_in_a_sweep(program):
     assert sweep.chunks[1] == Chunk(0, 256, 512)
 
 
+PLAYED = ("auto", "teg")
+"""Models that play every configuration in time, for which a few of a small launch are enough."""
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_models_say_of_a_configuration_what_they_say_of_the_machine(name, program):
     """Whatever configurations share, and whether they are asked one by one or at once."""
-    sweeps = (
+    sweeps: tuple[str, ...] = (
         "sm.count=6,132",
         "latency.dram=600,900",
         "dram.bandwidth=1e12,3e12",
         "noc.queue=64,256",
     )
     given = program()
+    if name in PLAYED:
+        sweeps, given = sweeps[:2], program(blocks=1 << 11)
     model = load_model(name)
     try:
         model.predict(given.cases[0])
