@@ -103,6 +103,13 @@ def test_a_failed_assertion_is_told(executor):
     assert failed.value.at[1:] == (0, 31)
 
 
+def test_a_failed_assertion_is_told_where_only_the_trace_counts():
+    kernel = loaded("k")
+    launch = check_launch(kernel, api.Launch(1, 32, {"x": api.s32(32), "n": 31}))
+    with pytest.raises(AssertionFailedError, match=r"`threadIdx.x < n` of .* at .*k.cu:4"):
+        api.case(kernel, launch, gpu="a100-sxm-80gb")
+
+
 @pytest.mark.parametrize("executor", ["engine", "reference"])
 def test_where_nobody_gives_memory_malloc_is_refused(executor):
     kernel = loaded("m")

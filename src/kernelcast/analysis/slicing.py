@@ -145,7 +145,8 @@ class _Search:
 
     def add_root(self, instruction: Instruction, *, is_traced: bool) -> None:
         """Note what the trace itself depends on, the address of the instruction if `is_traced`."""
-        if instruction.op_class in _CONTROL or instruction.traits.sleeps:
+        traits = instruction.traits
+        if instruction.op_class in _CONTROL or traits.sleeps or traits.stops:
             self.in_full.add(instruction.index)
             self._pending.append(instruction.index)
         elif is_traced:

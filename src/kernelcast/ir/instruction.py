@@ -193,6 +193,8 @@ class Traits:
     ----------
     exits:
         The lanes that execute it end.
+    stops:
+        It ends the kernel with an error.
     sleeps:
         It suspends its warp for a time.
     reconverges:
@@ -230,6 +232,7 @@ class Traits:
     """
 
     exits: bool = False
+    stops: bool = False
     sleeps: bool = False
     reconverges: bool = False
     member_mask: Register | Immediate | None = None

@@ -19,6 +19,8 @@ from kernelcast.isas.sass.operands import (
 _BRANCHES = frozenset({"BRA", "JMP"})
 _INDIRECT_BRANCHES = frozenset({"BRX", "BRXU", "JMX", "JMXU"})
 CALLS = frozenset({"CALL"})
+FAILED_ASSERTION = "__assertfail"
+"""The function of the system that ends a kernel where an assertion has failed."""
 _LEAVES = frozenset({"EXIT", "RET", "KILL", "RTT"})
 _ENDS = _BRANCHES | _INDIRECT_BRANCHES | CALLS | _LEAVES
 _CONDITIONAL_MODIFIERS = frozenset({"DIV", "CONV", "ANY"})

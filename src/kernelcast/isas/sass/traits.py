@@ -18,6 +18,7 @@ from kernelcast.ir import (
     Traits,
 )
 from kernelcast.isas.sass.early_opcodes import early_opcodes
+from kernelcast.isas.sass.flow import FAILED_ASSERTION
 
 _PRODUCTS = frozenset(("FMUL", "FMUL32", "FMUL32I"))
 _WIDER = frozenset(("WIDE", "HI"))
@@ -78,6 +79,7 @@ def with_traits(instruction: Instruction, steps: Sequence[Instruction] = ()) -> 
 def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
     return Traits(
         exits=i.opcode == "EXIT",
+        stops=FAILED_ASSERTION in i.modifiers,
         reconverges=i.opcode in _RECONVERGES,
         member_mask=_member_mask(steps),
         is_volatile=_is_volatile(i),

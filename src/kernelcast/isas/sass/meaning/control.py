@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
 from kernelcast.isas.sass import operands as sass
-from kernelcast.isas.sass.flow import branch_targets, call_targets
+from kernelcast.isas.sass.flow import FAILED_ASSERTION, branch_targets, call_targets
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
 from kernelcast.isas.sass.meaning.lift import GROUP, SassLift
 
 _BARRIER_COUNT = Register("BARRIER.COUNT", "b32")
 _BARRIER_VERDICT = Register("BARRIER.VERDICT", "pred")
 """Where the result of a reducing barrier waits to be fetched."""
-
-_FAILED_ASSERTION = "__assertfail"
 
 
 def nothing(x: SassLift) -> None:
@@ -101,7 +99,7 @@ def _call(x: SassLift) -> None:
     operand = x.take()
     if isinstance(operand, sass.LabelOperand):
         is_there = operand.name in x.code.function.functions
-        if operand.name == _FAILED_ASSERTION and not is_there:
+        if operand.name == FAILED_ASSERTION and not is_there:
             x.do("trap", guard=x.guard)
         else:
             x.do("bra", _target(x, operand), guard=x.guard)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from kernelcast.ir import Register
 from kernelcast.isas.ptx.steps import SYSTEM
+from kernelcast.isas.sass.flow import FAILED_ASSERTION
 from kernelcast.isas.sass.meaning.lift import SassLift
 
 SYSTEM_CALL = "SYSTEM"
@@ -20,7 +21,7 @@ SYSTEM_FUNCTIONS: Mapping[str, tuple[tuple[int, ...], int]] = {
     "vprintf": ((2, 2), 1),  # format, arguments; how many there were
     "malloc": ((2,), 2),
     "free": ((2,), 0),
-    "__assertfail": ((2, 2, 1, 2), 0),  # message, file, line, function
+    FAILED_ASSERTION: ((2, 2, 1, 2), 0),  # message, file, line, function
 }
 """The words of each argument, and of the result. A 64-bit argument begins at an even register."""
 
