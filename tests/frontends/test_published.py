@@ -119,6 +119,21 @@ def test_what_a_header_that_is_missing_may_have_held_is_said(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("header", "package"),
+    [("cutlass/half.h", "nvidia-cutlass"), ("nvshmem.h", "nvidia-nvshmem-cu13")],
+)
+def test_the_package_of_a_header_of_nvidia_is_named(
+    tmp_path: Path, header: str, package: str
+) -> None:
+    file = tmp_path / "t.cu"
+    file.write_text(f"#include <{header}>\n__global__ void k(Cell* x) {{ x[0] = 1; }}\n")
+    with pytest.raises(CompileError) as raised:
+        loaded(file)
+    assert f"{header} of {file}:1 is not there" in raised.value.hint
+    assert f"pip install {package}, and give its directory with -I" in raised.value.hint
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "x[0] = std::max(x[0], std::numeric_limits<float>::max());",
@@ -235,6 +250,18 @@ def test_cub_beside_code_that_asks_for_the_host_compiler(tmp_path: Path) -> None
         "  __shared__ typename cub::BlockReduce<int, 128>::TempStorage space;\n"
         "  int sum = cub::BlockReduce<int, 128>(space).Sum(x[threadIdx.x]);\n"
         "  if (threadIdx.x == 0) x[0] = sum;\n}\n"
+    )
+    assert load(file, cache=CACHE).kernel_names == ("k",)
+
+
+def test_complex_numbers_of_thrust_beside_its_containers(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "#include <thrust/complex.h>\n#include <thrust/device_vector.h>\n"
+        "#include <thrust/sort.h>\n#include <iostream>\n"
+        "__global__ void k(thrust::complex<float>* x) { x[0] = x[1] * thrust::conj(x[0]); }\n"
+        "int main() {\n  thrust::device_vector<float> v(3);\n"
+        "  thrust::sort(v.begin(), v.end());\n  std::cout << v[0];\n}\n"
     )
     assert load(file, cache=CACHE).kernel_names == ("k",)
 

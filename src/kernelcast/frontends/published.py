@@ -26,6 +26,7 @@ from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import error_places
+from kernelcast.toolchain.header_shims import header_package
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,
     Compilation,
@@ -152,8 +153,8 @@ class _Attempt:
         lines += [f"#define {each.replace('=', ' ')}\n" for each in kept]
         if DEPENDENT_LAUNCH_NAMES & self.device.code.names:
             lines.append(DEPENDENT_LAUNCH)
-        text = FULL_PRELUDE if self.has_library else STANDARD_PRELUDE
-        return "".join([text if "std" in self.device.code.names else PRELUDE, *lines])
+        text = STANDARD_PRELUDE if "std" in self.device.code.names else PRELUDE
+        return "".join([FULL_PRELUDE if self.has_library else text, *lines])
 
     def after(self, error: CompileError) -> _Attempt | None:
         """What to try after the compiler refused this; None where there is nothing."""
@@ -196,7 +197,9 @@ def _with_missing(error: CompileError, device: DeviceSource) -> CompileError:
         return error
     first = device.missing[0]
     more = f" and {len(device.missing) - 1} more" if len(device.missing) > 1 else ""
-    hint = f"{first.name} of {first.place}{more} is not there: give its directory with -I"
+    package = header_package(first.name)
+    bring = f"install it with pip install {package}, and " if package else ""
+    hint = f"{first.name} of {first.place}{more} is not there: {bring}give its directory with -I"
     return CompileError(error.what, where=error.where, hint=hint, log=error.log)
 
 

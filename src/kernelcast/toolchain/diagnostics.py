@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernelcast.errors import CompileError
-from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS
+from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS, header_package
 
 _HOST_CODE = (
     "only device code is compiled: put main() and other host code between "
@@ -74,10 +74,8 @@ def _hint(log: str) -> str:
                 "install NVIDIA's headers: "
                 "pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl"
             )
-        if header.startswith(("cuda/", "cub/", "thrust/", "nv/")):
-            return "install NVIDIA's headers: pip install nvidia-cuda-cccl"
-        if header.startswith("curand"):
-            return "install NVIDIA's headers: pip install nvidia-curand"
+        if package := header_package(header):
+            return f"install NVIDIA's headers: pip install {package}"
         return "give its directory with -I"
     if _NESTED_LAUNCH.search(log):
         return "a kernel that launches kernels is not compiled: leave its launches out"

@@ -225,6 +225,16 @@ HOST_HEADERS = frozenset(
 )
 """Headers of host code, which NVRTC does not compile."""
 
+_HEADER_PACKAGES = {
+    **dict.fromkeys(("cuda/", "cub/", "thrust/", "nv/"), "nvidia-cuda-cccl"),
+    "curand": "nvidia-curand",
+    **dict.fromkeys(("cublasdx", "cufftdx", "curanddx", "cusolverdx"), "nvidia-mathdx"),
+    **dict.fromkeys(("cutlass/", "cute/"), "nvidia-cutlass"),
+    **dict.fromkeys(("nvshmem", "device_host_transport/"), "nvidia-nvshmem-cu13"),
+}
+"""Which package holds the headers for device code whose names begin so."""
+
+
 DEVICE_HEADERS = frozenset(
     {
         *("cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "mma.h"),
@@ -233,3 +243,10 @@ DEVICE_HEADERS = frozenset(
     }
 )
 """NVIDIA's own device headers, which wheels of their own carry."""
+
+
+def header_package(header: str) -> str:
+    """The package that holds a header for device code; empty where nobody knows."""
+    # The longest beginning says most: `curanddx.hpp` is not of `curand`.
+    known = sorted(filter(header.startswith, _HEADER_PACKAGES), key=len)
+    return _HEADER_PACKAGES[known[-1]] if known else ""

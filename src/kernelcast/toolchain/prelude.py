@@ -164,7 +164,13 @@ FULL_PRELUDE = (
 #include <cuda/std/utility>
 #include <cuda/std/tuple>
 #include <cuda/std/array>
-namespace std { using namespace cuda::std; }
+namespace std {
+using namespace cuda::std;
+// What operators that read and write complex numbers name; no kernel calls them.
+struct ios_base { static constexpr int failbit = 4; };
+template <class, class> class basic_istream;
+template <class, class> class basic_ostream;
+}
 """
 )
 """The same with NVIDIA's own library for device code, for sources that include part of it: it

@@ -37,6 +37,13 @@ _NARROW = {
     "cuda_bf16.h": frozenset({"__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"}),
 }
 
+_THRUST = tuple(
+    f"thrust/{name}"
+    for name in ("complex", "functional", "iterator/", "pair", "random", "tuple", "version")
+)
+"""How those of thrust's headers begin that are for device code alone; the others are of containers
+and algorithms, which the host calls."""
+
 _ALL_OF_CUB = "cub/cub.cuh"
 
 _NVIDIA_MARK = "cuda_runtime.h"
@@ -313,7 +320,8 @@ def _is_left_out(include: Include, code: DeviceCode, folders: HeaderFolders) -> 
         return False
     folder = _folder(include)
     if folder in _NAMESPACES:
-        return folder not in code.names
+        is_for_hosts = folder == "thrust" and not header.startswith(_THRUST)
+        return is_for_hosts or folder not in code.names
     if header.startswith("curand_"):
         return not any(name.startswith("curand") for name in code.names)
     return header not in DEVICE_HEADERS and folder not in ("cooperative_groups", "nv", "crt")
