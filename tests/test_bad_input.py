@@ -144,6 +144,21 @@ CASES = [
         place=r"k\.cu:2",
     ),
     Bad(
+        "argument that a workload leaves open",
+        predict(),
+        "n: is open",
+        "write its value there",
+        LAUNCH_BLOCK.format('grid = 1\nblock = 32\nargs = { n = "?" }') + COPY,
+        place=r"k\.cu:2: args",
+    ),
+    Bad(
+        "templates that nothing instantiates",
+        predict(*STRUCT_LAUNCH, "x=f32[32]"),
+        "nothing instantiates its templates tiled<T, N>",
+        "name one with its arguments, such as --kernel 'tiled<T, N>'",
+        "template <class T, int N> __global__ void tiled(T* x) { x[0] = N; }",
+    ),
+    Bad(
         "header of the project that device code needs",
         predict(*STRUCT_LAUNCH, "x=f32[32]"),
         'identifier "helper" is undefined',
@@ -413,7 +428,7 @@ CASES = [
             "--grid", "4", "--block", "256", *COPY_ARGS[:4], "--arg", 'y=f32[4] file("no.npy")'
         ),
         "no such file",
-        "",
+        "save one with numpy.save",
         place="no.npy",
     ),
     Bad(

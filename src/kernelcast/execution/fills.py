@@ -178,7 +178,9 @@ def _file(view: ArrayView, array: Array, base_dir: Path | None) -> None:
             raise ValueError("it is none; nothing pickled is read")
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise LaunchError("there is no such file", where=str(path)) from None
+        raise LaunchError(
+            "there is no such file", where=str(path), hint="save one with numpy.save"
+        ) from None
     except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise LaunchError(

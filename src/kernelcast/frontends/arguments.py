@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kernelcast.errors import InputError, NotFoundError
-from kernelcast.frontends.expressions import Number, evaluate, split_expressions
+from kernelcast.errors import InputError, LaunchError, NotFoundError
+from kernelcast.frontends.expressions import BLANK, Number, evaluate, split_expressions
 from kernelcast.frontends.tensor_maps import BOX, parse_tensor_map
 from kernelcast.frontends.textures import TEXTURE, parse_texture
 from kernelcast.ir import (
@@ -84,6 +84,8 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
             where=where,
             hint="give a number, an expression, an array, a struct or a list",
         )
+    if written.strip() == BLANK:
+        raise LaunchError("is open", where=where, hint="write its value there")
     begin = written.lstrip()[:1]
     if begin == "{":
         return _structure(_split_fields(written, where=where), names, where)

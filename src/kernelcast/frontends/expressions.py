@@ -19,6 +19,9 @@ from dataclasses import dataclass
 
 from kernelcast.errors import InputError, NotFoundError
 
+BLANK = "?"
+"""Stands for a number that is still to be written."""
+
 Number = int | float
 
 _MAX_LENGTH = 1000

@@ -64,7 +64,7 @@ class LoadedModule:
         Empty where the file holds one only. InputError where several fit, NotFoundError where
         none does.
         """
-        return self._finished(self._make(choose_kernel(name, self.labels, where=self.name)))
+        return self._finished(self._make(self._chosen(name)))
 
     @property
     def has_machine_code(self) -> bool:
@@ -79,8 +79,16 @@ class LoadedModule:
                 where=self.name,
                 hint="use --isa ptx, or give the CUDA source",
             )
-        mangled = choose_kernel(name, self.labels, where=self.name)
-        return self._finished(self._make_machine(mangled))
+        return self._finished(self._make_machine(self._chosen(name)))
+
+    def _chosen(self, name: str) -> str:
+        if self.templates and not self.labels:
+            raise InputError(
+                f"nothing instantiates its templates {', '.join(self.templates)}",
+                where=self.name,
+                hint=f"name one with its arguments, such as --kernel '{self.templates[0]}'",
+            )
+        return choose_kernel(name, self.labels, where=self.name)
 
     def _finished(self, kernel: Kernel) -> Kernel:
         kernel = replace(

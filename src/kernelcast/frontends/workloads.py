@@ -26,7 +26,7 @@ from typing import Any
 
 from kernelcast.errors import InputError, LaunchError, NoLaunchError, NotFoundError, ParseError
 from kernelcast.frontends.c.choices import NO_LOOPS, LoopFlags, launches_of_choice
-from kernelcast.frontends.expressions import FUNCTIONS, Number, evaluate
+from kernelcast.frontends.expressions import BLANK, FUNCTIONS, Number, evaluate
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.launches import (
     anchor,
@@ -36,7 +36,7 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
-from kernelcast.frontends.source.skeleton import BLANK, ready_command
+from kernelcast.frontends.source.skeleton import ready_command
 from kernelcast.frontends.source.source_launches import launches_of
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from kernelcast.frontends.expressions import BLANK
 from kernelcast.frontends.source.source_launches import SourceLaunch
-
-BLANK = "?"
-"""What stands for a number that the source does not say."""
 
 _COMMENT_COLUMN = 40
 
