@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "every_architecture: the test's subject is what differs between architectures"
     )
     config.addinivalue_line(
-        "markers", "only_with_all: another test does the same for the architectures that are chosen"
+        "markers", "only_with_all: it takes long, and other tests hold most of what it does"
     )
     config.stash[_LEFT_OUT] = 0
 
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _repetitions(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """Tests that run for another architecture as well."""
+    """Tests that run for another architecture as well, or only with `--all`."""
     groups: dict[str, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
     found = {item for item in items if item.get_closest_marker("only_with_all")}
     for item in items:
@@ -106,4 +106,4 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     if count := config.stash[_LEFT_OUT]:
-        terminalreporter.write_line(f"{count} tests left out, of other architectures (--all)")
+        terminalreporter.write_line(f"{count} tests left out, most of other architectures (--all)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -69,9 +70,18 @@ PLAIN_WORDS = frozenset(("fence", "max", "min", "red", "set", "vote"))
 SASS = frozenset(opcode_table())
 
 
-def constants(text: str) -> Iterator[tuple[int, str]]:
+@cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
+def constants(text: str) -> tuple[tuple[int, str], ...]:
     """Line and value of every string but docstrings and other texts that stand alone."""
-    tree = ast.parse(text)
+    return tuple(_constants(parsed(text)))
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[int, str]]:
     alone = {
         id(statement.value)
         for node in ast.walk(tree)
@@ -103,7 +113,7 @@ def ptx_opcodes(text: str) -> Iterator[tuple[int, str]]:
 
 def generations(text: str) -> Iterator[tuple[int, str]]:
     """Comparisons of compute capabilities, and names of architectures."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Compare):
             names = {
                 getattr(part, "attr", getattr(part, "id", ""))

@@ -54,6 +54,16 @@ def test_a_type_name_is_defined_in_one_module():
     assert not {name: sorted(found) for name, found in places.items() if len(found) > 1}
 
 
+def dotted_name(node: ast.expr) -> str:
+    """`a.b.c` as it is written, nothing of other expressions."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name) if owner := dotted_name(value):
+            return f"{owner}.{name}"
+    return ""
+
+
 def uses(module: str, tree: ast.Module, is_package: bool) -> Iterator[tuple[str, str]]:
     """What a module uses of others, as pairs of module and name: imports and `module.name`."""
     package = module.split(".") if is_package else module.split(".")[:-1]
@@ -70,8 +80,8 @@ def uses(module: str, tree: ast.Module, is_package: bool) -> Iterator[tuple[str,
     for node in ast.walk(tree):
         match node:
             case ast.Attribute():
-                owner = ast.unparse(node.value)
-                yield modules.get(owner, owner), node.attr
+                if owner := dotted_name(node.value):
+                    yield modules.get(owner, owner), node.attr
             case ast.Call(args=[ast.Name() as first, ast.Constant() as second, *_]):
                 # monkeypatch.setattr(module, "NAME", ...)
                 yield modules.get(first.id, ""), str(second.value)

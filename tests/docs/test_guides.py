@@ -15,12 +15,15 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.golden.test_golden_reports import COMPILER
 
 ROOT = Path(__file__).parents[2]
 GUIDES = (ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md")))
+LONG = ("c-to-gpu", "matrix-multiplication", "running-programs", "tuning-triton")
+"""Guides whose commands take ten seconds and more: what these do has tests of its own."""
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: ([\w.-]+) -->\n```\S*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -81,7 +84,13 @@ def run_again(guide: str, folder: Path) -> str:
     return CONSOLE.sub(again, guide)
 
 
-@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.stem)
+def guide(file: Path) -> Any:
+    """A parameter of the test below."""
+    marks = [pytest.mark.only_with_all] if file.stem in LONG else []
+    return pytest.param(file, id=file.stem, marks=marks)
+
+
+@pytest.mark.parametrize("file", map(guide, GUIDES))
 def test_guides_show_what_their_commands_print(file, tmp_path, request):
     guide = file.read_text("utf-8")
     compiler = version("nvidia-cuda-nvrtc")
