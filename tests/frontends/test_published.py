@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from tests.frontends.source.reading import view_of
 from tests.kept import CACHE
 
-from kernelcast.errors import CompileError
+from kernelcast.errors import CompileError, ToolError
 from kernelcast.frontends.loading import LoadedModule, load
 from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source
 from kernelcast.frontends.source.top_level import read_declarations
+from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
 
 PROGRAM = """\
 #include <iostream>
@@ -264,6 +265,42 @@ def test_complex_numbers_of_thrust_beside_its_containers(tmp_path: Path) -> None
         "  thrust::sort(v.begin(), v.end());\n  std::cout << v[0];\n}\n"
     )
     assert load(file, cache=CACHE).kernel_names == ("k",)
+
+
+SORTED = """#include <algorithm>
+#define LESSER(x, y) ({ __typeof__(x) a = (x), b = (y); a < b ? a : b; })
+template <class T> __global__ void lesser(T* x) {
+  x[threadIdx.x] = LESSER(x[threadIdx.x], x[0]);
+}
+int main() { int* x; cudaMalloc(&x, 128); lesser<<<1, 32>>>(x); }
+"""
+
+
+def test_what_the_device_compiler_refuses_is_compiled_with_its_host_code(tmp_path: Path) -> None:
+    for tool in (find_nvcc, find_host_compiler):
+        try:
+            tool()
+        except ToolError as error:
+            pytest.skip(str(error))
+    file = tmp_path / "k.cu"
+    file.write_text(SORTED)
+    module = load(file, cache=CACHE)
+    assert module.kernel_names == ("lesser<int>",)
+    assert module.toolchain.startswith("nvcc ")
+    (note,) = module.notes
+    assert "since NVRTC refuses it: expected an expression" in note
+    assert module.machine_kernel("lesser").parameters[0].label == "x"
+
+
+def test_without_nvcc_the_device_compiler_is_heard(tmp_path: Path, monkeypatch) -> None:
+    def missing() -> Path:
+        raise ToolError("nvcc is not installed")
+
+    monkeypatch.setattr("kernelcast.toolchain.nvcc.find_nvcc", missing)
+    file = tmp_path / "k.cu"
+    file.write_text(SORTED)
+    with pytest.raises(CompileError, match="expected an expression"):
+        load(file, cache=CACHE)
 
 
 def test_a_launch_that_depends_on_another_and_words_of_gcc(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def compile_source(
         cache=cache,
     )
     compilation = found.compilation
-    cubin = read_cubin(compilation.cubin, name=name, maker=f"NVRTC {compilation.nvrtc_version}")
+    cubin = read_cubin(compilation.cubin, name=name, maker=compilation.compiler)
     module = parse_ptx(compilation.ptx, f"PTX of {name}")
     labels = {mangled: source_name(mangled) for mangled in cubin.kernels}
     labels |= {mangled: asked for asked, mangled in compilation.lowered_names.items()}

@@ -328,7 +328,7 @@ def _load_cuda(
         architecture=compiled.compilation.architecture,
         labels=compiled.labels,
         notes=(*([note] if note else []), *compiled.notes),
-        toolchain=f"NVRTC {compiled.compilation.nvrtc_version}",
+        toolchain=compiled.compilation.compiler,
         templates=compiled.templates,
         _make=compiled.kernel,
         _make_machine=lambda mangled: compiled.machine_kernel(mangled, cache),

@@ -2,16 +2,18 @@
 
 Which names device code needs is looked up without regard to scope, so a declaration of host code
 may seem needed. What the compiler refuses is left out, but kernels, and compiled again: where no
-kernel needs it, that is the end of it, else the first refusal is what the user hears.
+kernel needs it, that is the end of it. Else nvcc, where it is installed, compiles the source as it
+is; where that refuses it, too, the first refusal is what the user hears.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from kernelcast.errors import CompileError, NotFoundError
+from kernelcast.errors import CompileError, NotFoundError, ToolError
 from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
 from kernelcast.frontends.source.device_source import (
     DeviceSource,
@@ -27,6 +29,7 @@ from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import error_places
 from kernelcast.toolchain.header_shims import header_package
+from kernelcast.toolchain.nvcc import ProgramOptions, compile_to_ptx
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,
     Compilation,
@@ -44,6 +47,7 @@ from kernelcast.toolchain.prelude import (
     PRELUDE_HEADER,
     STANDARD_PRELUDE,
 )
+from kernelcast.toolchain.ptxas import assemble
 
 _ATTEMPTS = 6
 _PUBLISHED = ("--device-as-default-execution-space", f"--pre-include={PRELUDE_HEADER}")
@@ -94,7 +98,44 @@ def compile_published(
     attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
     notes = tuple(f"{path} was found near the source" for path in dict.fromkeys(device.nearby))
     types = SourceTypes(view.words, declarations)
-    return PublishedSource(_compiled(attempt), declared, launches, types, notes)
+    try:
+        compilation = _compiled(attempt)
+    except CompileError as error:
+        if (whole := _with_host_code(source, attempt)) is None:
+            raise
+        compilation = whole
+        notes = (
+            *notes,
+            f"compiled with its host code by {whole.compiler}, since NVRTC "
+            f"refuses it: {error.what}",
+        )
+    return PublishedSource(compilation, declared, launches, types, notes)
+
+
+def _with_host_code(source: str, attempt: _Attempt) -> Compilation | None:
+    """What nvcc makes of a source with host code; None where it is not installed, or refuses it."""
+    device, options = attempt.device, attempt.options
+    path = Path(attempt.name)
+    is_of_device_alone = device.text == source and not device.view.includes
+    if is_of_device_alone or not path.is_file():
+        return None
+    folders = dict.fromkeys((*options.include_dirs, *_near_folders(device)))
+    given = ProgramOptions(options.defines, tuple(folders), options.std)
+    architecture, cache = attempt.architecture, attempt.cache
+    try:
+        ptx, version = compile_to_ptx(path, source, architecture, options=given, cache=cache)
+        cubin = assemble(ptx, architecture, name=attempt.name, cache=cache)
+    except (CompileError, ToolError):
+        return None
+    return Compilation(ptx, cubin, {}, "", architecture, f"nvcc {version}")
+
+
+def _near_folders(device: DeviceSource) -> Iterator[Path]:
+    """Where the headers lie that were found near the source."""
+    for each in device.view.includes:
+        path = "" if each.target is None else device.view.files[each.target].path
+        if path in device.nearby and path.endswith(each.header):
+            yield Path(path.removesuffix(each.header))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
@@ -66,9 +66,14 @@ def _targets(nvcc: Path) -> tuple[int, ...]:
 @once
 def _runtime_version(nvcc: Path) -> int:
     """The major version of the runtime that programs of an nvcc ask for."""
+    return int(_version(nvcc).partition(".")[0])
+
+
+@once
+def _version(nvcc: Path) -> str:
     for line in _output([str(nvcc), "--version"]).splitlines():
         if "release " in line:
-            return int(line.partition("release ")[2].partition(".")[0])
+            return line.partition("release ")[2].partition(",")[0]
     raise ToolError("nvcc does not say its version", where=str(nvcc), hint=_INSTALL)
 
 
@@ -94,39 +99,83 @@ def compile_program(
             f"cannot read the file: {error.strerror}", where=str(source), hint="check the path"
         ) from error
     nvcc, host = find_nvcc(), find_host_compiler()
-    arguments = _arguments(nvcc, host, capabilities, runtime, options)
-    key = None
-    if cache is not None:
-        fingerprint = include_fingerprint(text, str(source), [*options.include_dirs])
-        if fingerprint is not None:
-            parts = (*map(str, wheel_versions()), *arguments, str(source), fingerprint)
-            key = content_key(text, *parts)
-            if (stored := cache.get("program", key)) is not None:
-                return stored
-    made = _compile(nvcc, source, arguments, runtime)
-    if cache is not None and key is not None:
-        cache.put("program", key, made)
-    return made
+    arguments = _arguments(nvcc, host, capabilities, options)
+    arguments += ["-Xlinker", f"-rpath-link={runtime}"]
+    return _kept(
+        "program",
+        source,
+        text,
+        (options, arguments, cache),
+        lambda: _linked(nvcc, source, arguments, runtime),
+    )
+
+
+def compile_to_ptx(
+    source: Path,
+    text: str,
+    architecture: str,
+    *,
+    options: ProgramOptions,
+    cache: Cache | None = None,
+) -> tuple[str, str]:
+    """The PTX of a source with its host code for an architecture such as `sm_90`, and the version
+    of nvcc that made it.
+
+    `text` is what the file holds. Raises CompileError where nvcc refuses it, ToolError where a
+    compiler is missing.
+    """
+    nvcc, host = find_nvcc(), find_host_compiler()
+    arguments = ["-ptx", "-ccbin", host, "-lineinfo", f"-arch={architecture}"]
+    arguments += _of_options(options)
+
+    def made() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
+            return _run(nvcc, source, Path(folder), arguments)
+
+    data = text.encode("utf-8", "surrogateescape")
+    ptx = _kept("program", source, data, (options, arguments, cache), made)
+    return ptx.decode("utf-8", "replace"), _version(nvcc)
+
+
+def _kept(
+    kind: str,
+    source: Path,
+    text: bytes,
+    how: tuple[ProgramOptions, Sequence[str], Cache | None],
+    make: Callable[[], bytes],
+) -> bytes:
+    """What is made of a source with options and arguments, out of the cache where it holds it."""
+    options, arguments, cache = how
+    fingerprint = include_fingerprint(text, str(source), [*options.include_dirs])
+    if cache is None or fingerprint is None:
+        return make()
+    parts = (*map(str, wheel_versions()), *arguments, str(source), fingerprint)
+    key = content_key(text, *parts)
+    if (stored := cache.get(kind, key)) is None:
+        stored = make()
+        cache.put(kind, key, stored)
+    return stored
 
 
 def _arguments(
-    nvcc: Path,
-    host: str,
-    capabilities: Sequence[tuple[int, int]],
-    runtime: Path,
-    options: ProgramOptions,
+    nvcc: Path, host: str, capabilities: Sequence[tuple[int, int]], options: ProgramOptions
 ) -> list[str]:
-    folders = [*options.include_dirs, *find_in_wheels(*_HEADERS)]
     arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "shared", "--compress-mode=none"]
     if _runtime_version(nvcc) < 13:
         arguments.remove("--compress-mode=none")
     for target in dict.fromkeys(_target(nvcc, capability) for capability in capabilities):
         arguments += ["-gencode", f"arch=compute_{target},code=sm_{target}"]
-    arguments += [f"-I{folder}" for folder in folders]
-    arguments += [f"-D{define}" for define in options.defines]
-    arguments += [f"-std={options.std}"] if options.std else []
-    arguments += options.further
-    return [*arguments, "-Xlinker", f"-rpath-link={runtime}"]
+    return [*arguments, *_of_options(options)]
+
+
+def _of_options(options: ProgramOptions) -> list[str]:
+    folders = [*options.include_dirs, *find_in_wheels(*_HEADERS)]
+    return [
+        *(f"-I{folder}" for folder in folders),
+        *(f"-D{define}" for define in options.defines),
+        *([f"-std={options.std}"] if options.std else []),
+        *options.further,
+    ]
 
 
 def _target(nvcc: Path, capability: tuple[int, int]) -> int:
@@ -142,24 +191,27 @@ def _target(nvcc: Path, capability: tuple[int, int]) -> int:
     return fitting[-1]
 
 
-def _compile(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) -> bytes:
+def _linked(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) -> bytes:
     with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
-        made = Path(folder) / "program"
         # Linkers look for a library by its name without a version.
         for name, version in (("libcudart", _runtime_version(nvcc)), ("libcuda", 1)):
             (Path(folder) / f"{name}.so").symlink_to((runtime / f"{name}.so.{version}").absolute())
-        command = [str(nvcc), str(source), "-o", str(made), f"-L{folder}", *arguments]
-        environment = {**os.environ, "TMPDIR": folder}
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            raise ToolError(
-                f"cannot run nvcc: {error.strerror}", where=str(nvcc), hint=_INSTALL
-            ) from error
-        if done.returncode == 0 and made.is_file():
-            return made.read_bytes()
+        return _run(nvcc, source, Path(folder), [f"-L{folder}", *arguments])
+
+
+def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> bytes:
+    """What nvcc makes of a source; CompileError where it refuses it."""
+    made = folder / "made"
+    command = [str(nvcc), str(source), "-o", str(made), *arguments]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ToolError(
+            f"cannot run nvcc: {error.strerror}", where=str(nvcc), hint=_INSTALL
+        ) from error
+    if done.returncode == 0 and made.is_file():
+        return made.read_bytes()
     log = done.stdout + done.stderr
     lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in _SIGNS)]
     what = lines[0] if lines else f"nvcc ended with status {done.returncode}"

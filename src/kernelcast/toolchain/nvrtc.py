@@ -49,14 +49,15 @@ NO_OPTIONS = CompileOptions()
 
 @dataclass(frozen=True)
 class Compilation:
-    """What one compilation gave. `lowered_names` maps name expressions to mangled names."""
+    """What one compilation gave, and whose it was, such as `NVRTC 13.0`. `lowered_names` maps name
+    expressions to mangled names."""
 
     ptx: str
     cubin: bytes = field(repr=False)
     lowered_names: Mapping[str, str]
     log: str
     architecture: str
-    nvrtc_version: str
+    compiler: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ class Nvrtc:
                 lowered_names={e: self._lowered_name(program, e) for e in name_expressions},
                 log=log,
                 architecture=architecture,
-                nvrtc_version=".".join(map(str, self.version)),
+                compiler=f"NVRTC {'.'.join(map(str, self.version))}",
             )
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
