@@ -149,6 +149,10 @@ def count_passes(mask, group_lanes, state):
     they would be without conflicts."""
     passes = np.int64(0)
     ideal = np.int64(0)
+    if group_lanes == WARP_LANES:
+        for unit in range(state.warp_lanes):
+            passes = max(passes, state.load[unit])
+        return passes, np.int64(mask != 0)
     for first in range(0, WARP_LANES, group_lanes):
         worst = np.int64(0)
         for unit in range(first, first + group_lanes):
