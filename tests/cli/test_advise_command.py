@@ -37,7 +37,7 @@ extern "C" __global__ void fixed(float* x) { x[blockIdx.x * 128 + threadIdx.x] +
 """
 WIDE = """
 /* kernelcast
-n = 65536
+n = 16384
 [[launch]]
 grid = "n // 256"
 block = 256

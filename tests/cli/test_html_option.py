@@ -54,7 +54,7 @@ def test_text_json_and_page_say_the_same(run, tmp_path):
     [
         ("explain", SAXPY, *PTX),
         ("compare", SAXPY, *PTX, "--gpu", "t4,l4"),
-        ("compare", SAXPY, ROOT / "examples/matmul_naive.cu", *PTX),
+        ("compare", SAXPY, ROOT / "examples/transpose.cu", *PTX),
         ("occupancy-curve", SAXPY, *PTX, "--gpu", "gtx-980"),
         ("occupancy-curve", "--cusp", "--gpu", "t4"),
         ("what-if", SAXPY, "--remove", "dram-bandwidth,tail"),
@@ -80,7 +80,7 @@ def test_every_command_has_a_page(run, tmp_path, command):
     "command",
     [
         ("compare", SAXPY, *PTX, "--gpu", "t4,l4"),
-        ("compare", SAXPY, ROOT / "examples/matmul_naive.cu", *PTX),
+        ("compare", SAXPY, ROOT / "examples/transpose.cu", *PTX),
         ("occupancy-curve", SAXPY, *PTX, "--gpu", "gtx-980"),
         ("what-if", SAXPY, "--remove", "dram-bandwidth,tail"),
         ("dvfs", SAXPY, *PTX, "--gpu", "t4"),

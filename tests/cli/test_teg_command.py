@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 
+
+@pytest.mark.only_with_all
 def test_the_paper_is_played(run):
+    """Of the document, `tests/validation/test_teg.py` holds the same."""
     outcome = run("validate", "teg", "--json")
     answer = json.loads(outcome.out)
     assert (answer["schema"], answer["set"]) == ("kernelcast/validate/1", "teg")
