@@ -56,6 +56,14 @@ def test_recursion_runs_in_machine_code(run, tmp_path, isa):
     assert "a function calls itself; a thread has 1024 B of stack" in outcome.out
 
 
+def test_recursion_that_is_too_deep_is_named(run, tmp_path):
+    launch = ("--grid", "1", "--block", "32", "--arg", "out=s32[32]", "--arg", "n=1000")
+    outcome = run("predict", source(tmp_path, RECURSIVE), *launch)
+    assert outcome.status == 2
+    assert "outside the thread's local memory" in outcome.err
+    assert "how deep functions call themselves" in outcome.err
+
+
 @pytest.mark.parametrize("gpu", ["h100-sxm", "a100-sxm-80gb", "rtx-4090"])
 @pytest.mark.parametrize("isa", ["auto", "ptx", "sass"])
 def test_malloc_in_a_kernel_is_called_so(run, tmp_path, isa, gpu):

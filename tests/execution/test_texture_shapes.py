@@ -350,6 +350,7 @@ def test_beyond_the_last_layer_of_a_surface(code):
         ("f32[7, 8, 8] texture(cube, layered)", "a cube of 7 faces"),
         ("f32[8, 8, 8, 8] texture(3d, layered)", "layers of 3d"),
         ("f32[8, 8] texture(levels(2))", "levels without normalized_coordinates"),
+        ("f32[8, 8] texture(mirror)", "mirror without normalized_coordinates"),
         ("f32[8, 8] texture(normalized_coordinates, levels(5))", "below one texel: there are 4"),
         ("f32[8, 8] texture(normalized_coordinates, levels(0))", "0 levels"),
         ("u8[8, 8] texture(normalized_coordinates, linear_between)", "linear interpolation of u8"),

@@ -89,8 +89,12 @@ def _reason(
     if space in limits:
         name, limit = limits[space]
         if address + size > limit:
-            hint = "give the launch more shared memory or " if space is Space.SHARED else ""
-            return f"is outside {name} ({limit} bytes)", f"{hint}check the index"
+            hint = "check the index"
+            if space is Space.SHARED:
+                hint = f"give the launch more shared memory or {hint}"
+            elif space is Space.LOCAL:
+                hint += ", and how deep functions call themselves"
+            return f"is outside {name} ({limit} bytes)", hint
     else:
         region = memory.region_at(address)
         if region is None or address + size > region.end:

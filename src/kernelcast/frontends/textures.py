@@ -96,6 +96,8 @@ def _wrong_reading(texture: Texture, ways: list[str]) -> str:
         return f"linear interpolation of {type_}"
     if texture.levels > 1 and not texture.normalized_coordinates:
         return "levels without normalized_coordinates"
+    if texture.mode in ("wrap", "mirror") and not texture.normalized_coordinates:
+        return f"{texture.mode} without normalized_coordinates"
     if texture.normalized_float and type_ not in ("u8", "s8", "u16", "s16"):
         return f"normalized_float of {type_}"
     return ""
