@@ -200,6 +200,11 @@ def test_a_header_is_found_where_a_build_would_look_for_it(tmp_path: Path) -> No
     module = loaded(file)
     assert module.kernel_names == ("k",)
     assert module.notes == (f"{header} was found near the source",)
+    (tmp_path / "include" / "more.h").write_text("struct More { int y; };\n")
+    file.write_text(
+        '#include "cells.h"\n#include "more.h"\n__global__ void k(Cell* c, More* m) {}\n'
+    )
+    assert loaded(file).notes == (f"{header} and 1 more header were found near the source",)
 
 
 def test_host_code_in_a_branch_that_only_the_compiler_reads_is_left_out(tmp_path: Path) -> None:

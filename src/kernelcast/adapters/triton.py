@@ -81,7 +81,7 @@ def forecast(
         grid=(x * made.num_ctas, y, z),
         block=made.num_warps * _LANES,
         args={
-            **taken(call.passed, made.tensordesc_meta or ()),
+            **taken(call.passed, getattr(made, "tensordesc_meta", None) or ()),
             **_scratch(made, x * y * z),
         },
         smem_bytes=made.shared,

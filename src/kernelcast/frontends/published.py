@@ -96,7 +96,7 @@ def compile_published(
     launched = _launched(launches, kernels)
     device = device_source(view, declarations, folders, _names_in((*asked, *launched)))
     attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
-    notes = tuple(f"{path} was found near the source" for path in dict.fromkeys(device.nearby))
+    notes = tuple(_found_nearby(tuple(dict.fromkeys(device.nearby))))
     types = SourceTypes(view.words, declarations)
     try:
         compilation = _compiled(attempt)
@@ -110,6 +110,14 @@ def compile_published(
             f"refuses it: {error.what}",
         )
     return PublishedSource(compilation, declared, launches, types, notes)
+
+
+def _found_nearby(paths: Sequence[str]) -> Iterator[str]:
+    if len(paths) == 1:
+        yield f"{paths[0]} was found near the source"
+    elif paths:
+        more = f"{len(paths) - 1} more header{'s' * (len(paths) > 2)}"
+        yield f"{paths[0]} and {more} were found near the source"
 
 
 def _with_host_code(source: str, attempt: _Attempt) -> Compilation | None:
