@@ -84,13 +84,13 @@ def run_again(guide: str, folder: Path) -> str:
     return CONSOLE.sub(again, guide)
 
 
-def guide(file: Path) -> Any:
+def one_guide(file: Path) -> Any:
     """A parameter of the test below."""
     marks = [pytest.mark.only_with_all] if file.stem in LONG else []
     return pytest.param(file, id=file.stem, marks=marks)
 
 
-@pytest.mark.parametrize("file", map(guide, GUIDES))
+@pytest.mark.parametrize("file", [one_guide(file) for file in GUIDES])
 def test_guides_show_what_their_commands_print(file, tmp_path, request):
     guide = file.read_text("utf-8")
     compiler = version("nvidia-cuda-nvrtc")
