@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kernelcast.errors import CompileError, InputError, ToolError
@@ -280,3 +281,13 @@ class TestCachedCompilation:
         path.write_bytes(path.read_bytes()[:-5])
         assert compiled(SAXPY, cache=Cache(tmp_path)).cubin == first.cubin
         assert len(compilations) == 2
+
+    def test_an_entry_that_another_version_left_is_compiled_again(
+        self, tmp_path: Path, compilations: list[str]
+    ) -> None:
+        class OfAnotherVersion(Cache):
+            def get(self, kind: str, key: str | bytes) -> bytes | None:
+                return msgspec.msgpack.encode({"ptx": ""})
+
+        assert compiled(SAXPY, cache=OfAnotherVersion(tmp_path)).cubin
+        assert len(compilations) == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -128,7 +129,8 @@ def compile_cuda(
         *(f"header {header} {shim}" for header, shim in shims.items()),
     )
     if (stored := cache.get("compilation", key)) is not None:
-        return msgspec.msgpack.decode(stored, type=Compilation)
+        with suppress(msgspec.ValidationError):  # of a version that kept something else
+            return msgspec.msgpack.decode(stored, type=Compilation)
     result = library.compile(text, name, architecture, arguments, name_expressions, shims)
     cache.put("compilation", key, msgspec.msgpack.encode(result))
     return result
