@@ -153,6 +153,53 @@ def test_a_type_that_stands_for_itself_is_open() -> None:
     assert found.block == ("sizeof_T",)
 
 
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ("y[0] = tex1Dfetch<float>(t, 1);", "f32[t_width] texture(1d)"),
+        ("y[0] = tex3D<float4>(t, 1, 2, 3).x;", "f32[t_depth, t_height, t_width, 4] texture(3d)"),
+        (
+            "unsigned char c; tex2DLayered(&c, t, 1, 2, 3); y[0] = c;",
+            "f32[t_layers, t_height, t_width] texture(2d, layered)",
+        ),
+        (
+            "y[0] = tex2DLod<unsigned char>(other, 1, 2, 3) + tex2D<ushort2>(t, 1, 2).x;",
+            "u16[t_height, t_width, 2] texture(2d)",
+        ),
+        ("y[0] = texCubemap<float>(t, 1, 2, 3);", "f32[6, t_size, t_size] texture(cube)"),
+        (
+            "y[0] = texCubemapLayered<int>(t, 1, 2, 3, 4);",
+            "s32[6 * t_cubes, t_size, t_size] texture(cube, layered)",
+        ),
+        ("helper(t);", "f32[t_height, t_width] texture(2d)"),
+    ],
+)
+def test_textures_are_written_as_the_kernel_reads_them(call: str, written: str) -> None:
+    kernel = f"__global__ void k(cudaTextureObject_t t, float *y) {{ {call} }}\n"
+    found = launch("void go(cudaTextureObject_t a, float *y) { k<<<1, 32>>>(a, y); }", kernel)
+    assert found.arguments["t"] == written
+    numbers = dict.fromkeys(found.opened, 8)
+    assert isinstance(parse_argument(written, numbers, where="t"), Texture)
+
+
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ("surf2Dwrite(y[0], s, 4, 2);", "f32[s_height, s_width] surface(2d)"),
+        ("y[0] = surf1DLayeredread<int>(s, 4, 2);", "s32[s_layers, s_width] surface(1d, layered)"),
+        (
+            "surfCubemapwrite<float>(y[0], s, 4, 2, 1);",
+            "f32[s_layers, s_height, s_width] surface(2d, layered)",
+        ),
+    ],
+)
+def test_surfaces_are_written_as_the_kernel_uses_them(call: str, written: str) -> None:
+    kernel = f"__global__ void k(cudaSurfaceObject_t s, float *y) {{ {call} }}\n"
+    found = launch("void go(cudaSurfaceObject_t a, float *y) { k<<<1, 32>>>(a, y); }", kernel)
+    assert found.arguments["s"] == written
+    assert isinstance(parse_argument(written, dict.fromkeys(found.opened, 8), where="s"), Texture)
+
+
 STRUCTS = """
 struct Inner { float s[4]; double *w; };
 struct P { float *x; int n; Inner in; };

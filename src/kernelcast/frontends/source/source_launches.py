@@ -18,6 +18,7 @@ from kernelcast.frontends.source.folding import (
     product,
     quotient,
 )
+from kernelcast.frontends.source.image_reads import image_read
 from kernelcast.frontends.source.launch_sites import (
     LaunchSite,
     called_kernel,
@@ -33,7 +34,7 @@ from kernelcast.frontends.source.preprocess import SourceView
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import SourceDeclaration, walk
-from kernelcast.frontends.source.value_skeletons import image_skeleton, struct_skeleton
+from kernelcast.frontends.source.value_skeletons import image_skeleton, is_image, struct_skeleton
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 from kernelcast.ir.value_types import StructType
 
@@ -125,12 +126,14 @@ class _SiteReader:
     site: LaunchSite
     setting: Setting
     opened: dict[str, str] = field(default_factory=dict)
+    body: tuple[int, int] = (0, 0)
 
     def read(self) -> SourceLaunch:
         name, template = self._callee()
         given = self._arguments()
         declared = self._declared(name, given)
         parameters = read_parameters(self.view.words, declared) if declared else ()
+        self.body = declared.body if declared is not None and declared.body else (0, 0)
         bound, is_bound = self._template(declared, template, parameters, given)
         name = declared.name if declared is not None else name
         kernel = f"{name}<{', '.join(map(spelled, bound.values()))}>" if bound else name
@@ -280,9 +283,11 @@ class _SiteReader:
 
     def _skeleton(self, label: str, type_: str) -> Folded | None:
         """Of a struct or a texture, whose values are never constants of the source."""
-        image = image_skeleton(label, type_)
-        if image is not None or type_ in ELEMENT_TYPES:
-            return image
+        if is_image(type_):
+            read = image_read(self.view.words, self.body, label)
+            return image_skeleton(label, type_, read)
+        if type_ in ELEMENT_TYPES:
+            return None
         layout = self.types.type_of(type_)
         return struct_skeleton(label, layout) if isinstance(layout, StructType) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.frontends.source.folding import Folded, open_name
+from kernelcast.frontends.source.image_reads import ImageRead
 from kernelcast.ir.value_types import PointerType, ScalarType, SequenceType, StructType, ValueType
 
 _IMAGES = {
@@ -15,16 +16,32 @@ _IMAGES = {
 }
 
 
-def image_skeleton(label: str, type_: str) -> Folded | None:
-    """A texture or a surface of two dimensions with open extents; None for other types."""
-    word = _IMAGES.get(type_)
-    if word is None:
-        return None
-    height, width = (
-        open_name(f"{label}_{extent}", f"{extent} of {word} {label}")
-        for extent in ("height", "width")
-    )
-    return _joined(f"f32[{height.text}, {width.text}] {word}(2d)", (height, width))
+_EXTENTS = {"1d": ("width",), "2d": ("height", "width"), "3d": ("depth", "height", "width")}
+
+
+def is_image(type_: str) -> bool:
+    """Whether a type is that of a texture or surface."""
+    return type_ in _IMAGES
+
+
+def image_skeleton(label: str, type_: str, read: ImageRead) -> Folded:
+    """A texture or a surface that is read so, with open extents."""
+    word = _IMAGES[type_]
+
+    def extent(name: str) -> Folded:
+        return open_name(f"{label}_{name}", f"{name} of {word} {label}")
+
+    if read.shape == "cube":
+        cubes, size = extent("cubes"), extent("size")
+        faces = f"6 * {cubes.text}" if read.is_layered else "6"
+        parts, lengths = [cubes] * read.is_layered + [size], [faces, size.text, size.text]
+    else:
+        names = ("layers",) * read.is_layered + _EXTENTS[read.shape]
+        parts = [extent(name) for name in names]
+        lengths = [part.text for part in parts]
+    lengths += [str(read.channels)] * (read.channels > 1)
+    words = ", ".join([read.shape] + ["layered"] * read.is_layered)
+    return _joined(f"{read.element}[{', '.join(lengths)}] {word}({words})", parts)
 
 
 def struct_skeleton(path: str, type_: StructType) -> Folded:
