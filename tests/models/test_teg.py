@@ -50,3 +50,29 @@ def test_the_interval_holds_the_forecast() -> None:
     found = Teg(instructions=200_000).predict(case_of("spmv_csr"))
     assert found.low_s is not None and found.high_s is not None
     assert found.low_s <= found.time_s <= found.high_s
+
+
+SUMS = """
+extern "C" __global__ void sums(float* x, int times) {
+    float one = threadIdx.x, other = threadIdx.x + 1.0f;
+    for (int i = 0; i < times; i++) {
+        one += 3.0f;
+        other += 4.0f;
+    }
+    x[blockIdx.x * blockDim.x + threadIdx.x] = one + other;
+}
+"""
+
+
+@pytest.mark.parametrize("gpu", ["rtx-2080-ti", "rtx-a4000", "rtx-4090", "h100-sxm"])
+def test_warps_of_a_block_that_only_compute_go_on_together(gpu: str) -> None:
+    """As counted on an RTX 2080 Ti; where the elder ones go first, only half as many are left."""
+    launch = kc.Launch(grid=2000, block=1024, args={"x": kc.f32(2000 * 1024), "times": 1000})
+    case = kc.case(kc.load_source(SUMS, gpu=gpu), launch, gpu)
+    achieved, elder = (
+        float(Teg(policy=policy).predict(case).terms["achieved warps per SM"])
+        for policy in ("machine", "oldest")
+    )
+    resident = case.occupancy.warps_per_sm
+    assert achieved > 0.97 * resident
+    assert elder < achieved
