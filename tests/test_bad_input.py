@@ -68,6 +68,11 @@ LACKING = """
 #include "helper.h"
 __global__ void k(float* x) { x[0] = helper(x[1]); }
 """
+OF_THRUST = """
+#include <thrust/device_vector.h>
+#include <thrust/sort.h>
+int main() { thrust::device_vector<int> x(3); thrust::sort(x.begin(), x.end()); }
+"""
 BROKEN_PTX = ".version 8.0\n.target sm_90\n.entry k( {"
 LAUNCH_BLOCK = """/* kernelcast
 [[launch]]
@@ -167,6 +172,20 @@ CASES = [
     ),
     Bad(
         "source without device code", ("kernels", "FILE"), "no kernel", "give CUDA", "int main() {}"
+    ),
+    Bad(
+        "source of a library's kernels alone",
+        ("kernels", "FILE"),
+        "the file holds no kernel",
+        "run the program, whose kernels are its libraries': kernelcast run k.cu",
+        OF_THRUST,
+    ),
+    Bad(
+        "launches of a library alone",
+        ("launches", "FILE"),
+        "the source launches no kernel",
+        "kernelcast run k.cu",
+        OF_THRUST,
     ),
     Bad(
         "array file that is none",

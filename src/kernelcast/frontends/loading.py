@@ -17,6 +17,7 @@ from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+from kernelcast.frontends.source.words import included_headers
 from kernelcast.ir import Kernel, Variable
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
@@ -215,7 +216,7 @@ def launches_of_file(
         raise InputError(
             "the source launches no kernel",
             where=str(path),
-            hint="give the launch with --grid, --block and --arg",
+            hint=_run_it(str(path)) or "give the launch with --grid, --block and --arg",
         )
     return found
 
@@ -249,12 +250,22 @@ def read_c_file(path: str | Path) -> str:
 
 def no_kernel(where: str) -> InputError:
     """The error of a file without any kernel."""
-    return InputError(
-        "the file holds no kernel",
-        where=where,
-        hint="add a __global__ function; name a template with its arguments, "
-        "for example --kernel 'tiled<16>'",
-    )
+    hint = "add a __global__ function; name a template with its arguments, "
+    hint += "for example --kernel 'tiled<16>'"
+    return InputError("the file holds no kernel", where=where, hint=_run_it(where) or hint)
+
+
+def _run_it(where: str) -> str:
+    """What to do with a source all of whose kernels are those of Thrust's or CUB's algorithms."""
+    try:
+        data = read_file(where)
+        is_source = recognise(data, name=where) is FileKind.CUDA
+    except InputError:
+        return ""
+    headers = included_headers(data.decode("utf-8", "replace")) if is_source else ()
+    if not any(header.startswith(("thrust/", "cub/")) for header in headers):
+        return ""
+    return f"run the program, whose kernels are its libraries': kernelcast run {where}"
 
 
 def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:

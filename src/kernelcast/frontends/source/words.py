@@ -61,6 +61,13 @@ def read_words(text: str, file: int) -> list[Lexeme | Directive]:
     return found
 
 
+def included_headers(text: str) -> tuple[str, ...]:
+    """The headers that a source includes by their names, in any branch."""
+    directives = (item for item in read_words(text, 0) if isinstance(item, Directive))
+    named = ("".join(w.text for w in each.words) for each in directives if each.name == "include")
+    return tuple(header.strip('<>"') for header in named)
+
+
 def _directive(start: Token, stream: Iterator[Token], file: int) -> Directive:
     line = list(_to_line_end(stream))
     spelled = [token for token in line if token.kind not in _SKIPPED]
