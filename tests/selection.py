@@ -44,7 +44,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--all"):
+    if config.getoption("--all") or config.getoption("--update-golden", False):
         return
     left_out = _repetitions(items)
     items[:] = [item for item in items if item not in left_out]

@@ -10,6 +10,7 @@ import re
 import shlex
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,8 @@ ONCE = (
     "schema",
     "demo",
 )
+WITH_ALL = ("matmul_naive", "spmv_csr", "transpose")
+"""Examples that all models on three GPUs are asked for with `--all` only."""
 COMMANDS = (
     *(c.format(f"examples/{name}.cu") for name in EXAMPLES for c in OF_EVERY_EXAMPLE),
     *ONCE,
@@ -100,7 +103,13 @@ def printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return re.sub(r'("kernelcast": )"[^"]+"', r'\1"version"', out)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def one_command(command: str) -> Any:
+    """A parameter of the test below."""
+    is_long = "--model all" in command and any(name in command for name in WITH_ALL)
+    return pytest.param(command, marks=[pytest.mark.only_with_all] if is_long else [])
+
+
+@pytest.mark.parametrize("command", [one_command(command) for command in COMMANDS])
 def test_reports_are_those_that_were_reviewed(
     command: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, monkeypatch
 ) -> None:
