@@ -110,6 +110,18 @@ def test_relocatable_code_is_forecast_as_far_as_it_goes(run, tmp_path):
     assert "the call of _Z5otherf, which the file does not hold" in refused.err
 
 
+@pytest.mark.parametrize("isa", ["auto", "ptx"])
+def test_a_source_that_calls_a_function_of_another_file_is_read_as_far(run, tmp_path, isa):
+    file = source(tmp_path, RELOCATABLE)
+    listed = run("kernels", file)
+    assert "calls(f32* x)" in listed.out and "own(f32* x)" in listed.out
+    launch = ("--grid", "1", "--block", "32", "--arg", "x=f32[32]", "--quiet", "--isa", isa)
+    assert run("predict", file, *launch, "--kernel", "own").status == 0
+    refused = run("predict", file, *launch, "--kernel", "calls")
+    assert refused.status == 2
+    assert "_Z5otherf" in refused.err and refused.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("extent", [("--exact",), ("--sample", "4000"), ()])
 def test_a_time_limit_ends_what_would_take_longer(run, tmp_path, extent):
     file = source(tmp_path, SAXPY)

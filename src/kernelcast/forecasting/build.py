@@ -70,7 +70,17 @@ def module_of(
 def kernels_of(module: LoadedModule, kernel: str = "") -> tuple[Kernel, ...]:
     """All kernels of a module, or the one called `kernel`, with the module's notes."""
     names = [kernel] if kernel else module.kernel_names
-    return tuple(_noted(module.kernel(name), module) for name in names)
+    return tuple(_noted(_listed(module, name), module) for name in names)
+
+
+def _listed(module: LoadedModule, name: str) -> Kernel:
+    """A kernel to tell about, which need not be one that can be executed."""
+    try:
+        return module.kernel(name)
+    except UnsupportedError:
+        if not module.has_machine_code:
+            raise
+        return module.machine_kernel(name)
 
 
 def executable_kernel(module: LoadedModule, name: str, isa: str) -> Kernel:

@@ -55,6 +55,9 @@ _REFUSED = re.compile(r"#pragma nv_mangled_name (.*)")
 """A name that the compiler was asked for and could not find."""
 _OTHER_INTEGER = 'redeclaration of type name "int64_t"'
 """NVIDIA's core libraries, which some of its headers include, have one of their own."""
+_EXTERNAL = "Unresolved extern"
+"""A function of another file, whose callers alone cannot be executed."""
+_RELOCATABLE = "--relocatable-device-code=true"
 _NO_MEMBER = 'namespace "std" has no member'
 
 
@@ -161,6 +164,7 @@ class _Attempt:
     refused: frozenset[int] = frozenset()
     has_library: bool = False
     has_long_long: bool = False
+    is_relocatable: bool = False
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -177,7 +181,8 @@ class _Attempt:
         if "register" in self.device.code.names:  # without meaning since C++17
             macros.append("register=")
         defined = (f"--define-macro={macro}" for macro in macros)
-        extra = (*self.options.extra, *_PUBLISHED, *defined)
+        relocatable = (_RELOCATABLE,) * self.is_relocatable
+        extra = (*self.options.extra, *_PUBLISHED, *defined, *relocatable)
         return compile_cuda(
             self.device.text,
             name=self.name,
@@ -210,6 +215,8 @@ class _Attempt:
         names = set(_REFUSED.findall(error.log)) & set(self.launched)
         if names:
             return replace(self, launched=tuple(x for x in self.launched if x not in names))
+        if _EXTERNAL in error.log and not self.is_relocatable:
+            return replace(self, is_relocatable=True)
         if _OTHER_INTEGER in error.log and not self.has_long_long:
             return replace(self, has_long_long=True)
         version = cuda_version(self.architecture, self.options.nvrtc)
