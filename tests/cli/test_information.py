@@ -62,13 +62,6 @@ def test_doctor_names_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     assert not cache.works
 
 
-def test_demo_needs_nothing(run):
-    outcome = run("demo", "--quiet")
-    assert outcome.status == 0
-    assert "saxpy<<<262144, 256>>> is fastest on" in outcome.out
-    assert "matmul_tiled<16><<<128x128, 16x16>>> is fastest on" in outcome.out
-
-
 def test_it_runs_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "kernelcast.cli.main", "--version"], capture_output=True, text=True
