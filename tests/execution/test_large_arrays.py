@@ -24,7 +24,8 @@ extern "C" __global__ void k(const unsigned* x, unsigned* y, unsigned long long 
   y[i * step] += x[i * step] + 1;
 }
 """
-ELEMENTS = 1 << 26
+ELEMENTS = 1 << 24
+BLOCKS, THREADS = 2, 64
 X = Array("u32", (ELEMENTS,), Fill("random", (1,)))
 Y = Array("u32", (ELEMENTS,), Fill("randint", (5, 90, 2)))
 
@@ -53,29 +54,29 @@ def expected(step: int, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("step", [1, 1 << 9, (1 << 17) + 4])
 def test_only_what_is_touched_is_filled(kernel, step):
-    launch = Launch(4, 64, {"x": X, "y": Y, "step": step})
+    launch = Launch(BLOCKS, THREADS // BLOCKS, {"x": X, "y": Y, "step": step})
     memory = Memory.build(kernel, launch)
     execute(kernel, launch, memory, threads=2)
-    touched = np.unique(np.arange(256) * step * 4 // PIECE_BYTES)
+    touched = np.unique(np.arange(THREADS) * step * 4 // PIECE_BYTES)
     for label in ("x", "y"):
         assert np.array_equal(filled(memory, label), touched)
-    assert np.array_equal(memory.array("y"), expected(step, 256))
+    assert np.array_equal(memory.array("y"), expected(step, THREADS))
 
 
 def test_what_is_put_back_is_what_was_there(kernel):
     """Pieces that are filled while a run is followed stay filled."""
-    launch = Launch(4, 64, {"x": X, "y": Y, "step": 1 << 18})
+    launch = Launch(BLOCKS, THREADS // BLOCKS, {"x": X, "y": Y, "step": 1 << 18})
     memory = Memory.build(kernel, launch)
-    run = Run(kernel, launch, memory, all_blocks(4))
+    run = Run(kernel, launch, memory, all_blocks(BLOCKS))
     run.follow()
     run.execute()
-    assert np.array_equal(memory.array("y"), expected(1 << 18, 256))
+    assert np.array_equal(memory.array("y"), expected(1 << 18, THREADS))
 
 
 def test_an_access_past_the_last_piece_is_a_fault(kernel):
-    launch = Launch(
-        4, 64, {"x": replace(X, shape=(ELEMENTS - 40,)), "y": Y, "step": ELEMENTS // 255}
-    )
+    x = replace(X, shape=(ELEMENTS - 40,))
+    step = ELEMENTS // (THREADS - 1)
+    launch = Launch(BLOCKS, THREADS // BLOCKS, {"x": x, "y": Y, "step": step})
     memory = Memory.build(kernel, launch)
     with pytest.raises(Exception, match="outside every array"):
         execute(kernel, launch, memory)
