@@ -128,7 +128,7 @@ def test_every_field_of_a_kernel_comes_back(tmp_path):
         source="k.cu",
         version="8.5",
         warnings=("careful",),
-        cluster_blocks=2,
+        cluster=(2, 1, 1),
     )
     array = Array("f32", (4, 4), Fill("random", (1.0,)))
     args: dict[str, Argument] = {

@@ -65,6 +65,8 @@ class AccessChecker:
         state["block"] = state["basic_block"] = -1
         state["shared_shift"], state["global_shift"] = code.finest[layout.SHARED], shift
         state["checks_blocks"] = checks_blocks
+        # Of a cluster other blocks may access it, which are looked at one after the other.
+        state["checks_shared"] = kernel.cluster_blocks == 1
         state["first_address"] = GLOBAL_BASE
         state["shared_window"], state["window_bytes"] = SHARED_WINDOW, WINDOW_BYTES
 

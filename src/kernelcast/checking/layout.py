@@ -128,6 +128,7 @@ STATE = np.dtype(
         ("shared_shift", np.int64),
         ("global_shift", np.int64),
         ("checks_blocks", np.int64),
+        ("checks_shared", np.int64),
         ("first_address", np.int64),  # of global memory
         ("shared_window", np.int64),
         ("window_bytes", np.int64),

@@ -558,7 +558,7 @@ def check_records(
                     space = GLOBAL
                 elif 0 <= address - state.shared_window < state.window_bytes:
                     space, address = SHARED, address - state.shared_window
-            if space == SHARED:
+            if space == SHARED and state.checks_shared:
                 _access_shared(address, step, place, shared, clocks, findings, state)
             elif space == GLOBAL:
                 if step.effect & AGREED:

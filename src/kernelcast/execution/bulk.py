@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
-from kernelcast.execution.address_map import PARAM_WINDOW
+from kernelcast.execution.address_map import PARAM_WINDOW, WINDOW_BYTES
 from kernelcast.execution.bursts import consecutive
 from kernelcast.execution.faults import memory_fault, place
 from kernelcast.execution.memory import Memory
@@ -34,11 +34,17 @@ _TILE_ALIGN_BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The thread that starts a copy, its block's index in the grid and its shared memory."""
+    """The thread that starts a copy, its block's index in the grid, and the shared memory of all
+    blocks of its cluster, by rank."""
 
     block: int
     thread: int
-    shared: Bytes
+    shared: Sequence[Bytes]
+
+    def of(self, start: int) -> tuple[Bytes, int] | None:
+        """The memory that an address leads to, and the offset there; None where no block has it."""
+        rank, offset = divmod(start, WINDOW_BYTES)
+        return (self.shared[rank], offset) if rank < len(self.shared) else None
 
 
 @dataclass(frozen=True)
@@ -117,15 +123,19 @@ class _Copy:
 
     def check_shared(self, start: int, end: int, align_bytes: int) -> None:
         """Refuse what is not in the block's shared memory."""
-        limit = self.where.shared.size
+        found = self.where.of(start)
         if start % align_bytes:
             raise self.error(
                 f"a copy of this kind at {start:#x} of shared memory, not at a multiple of "
                 f"{align_bytes} bytes",
                 "align the buffer",
             )
-        if end > limit:
-            raise self.fault(max(start, limit // UNIT_BYTES * UNIT_BYTES))
+        if found is None:
+            raise self.fault(start)
+        shared, offset = found
+        beyond = shared.size // UNIT_BYTES * UNIT_BYTES - offset
+        if offset + end - start > shared.size:
+            raise self.fault(start + max(beyond, 0))
 
     def check_global(self, start: int, end: int, *, writes: bool) -> None:
         """Refuse what does not lie in one array, or may not be written."""
@@ -175,7 +185,10 @@ class _Linear(_Copy):
 
     def _view(self, space: Space, start: int) -> Bytes:
         if space is Space.SHARED:
-            return self.where.shared[start : start + self.size_bytes]
+            found = self.where.of(start)
+            assert found is not None  # as its accesses have been checked
+            shared, offset = found
+            return shared[offset : offset + self.size_bytes]
         return self.memory.bytes_at(start, self.size_bytes)
 
 
@@ -220,9 +233,12 @@ class _Tile(_Copy):
     def move(self) -> None:
         """Copy the box, to or from the order in which it lies in shared memory."""
         layout, box = self.layout, self.box
-        units = swizzled_units(self.shared, layout.box_bytes, layout.swizzle_bytes or UNIT_BYTES)
-        whole = self.where.shared.size // UNIT_BYTES * UNIT_BYTES
-        shared = self.where.shared[:whole].reshape(-1, UNIT_BYTES)
+        found = self.where.of(self.shared)
+        assert found is not None  # as its accesses have been checked
+        own, offset = found
+        units = swizzled_units(offset, layout.box_bytes, layout.swizzle_bytes or UNIT_BYTES)
+        whole = own.size // UNIT_BYTES * UNIT_BYTES
+        shared = own[:whole].reshape(-1, UNIT_BYTES)
         shape = (*reversed(layout.box), layout.element_bytes)
         if self.own is Space.GLOBAL:
             if box is not None:

@@ -51,7 +51,9 @@ def execute(
     Parameters
     ----------
     blocks:
-        Linear indices into the grid; all of it by default. They are begun in ascending order.
+        Linear indices into the grid; all of it by default. They are begun in ascending order; of
+        a cluster all blocks are executed together where one of them is asked for, and consumers
+        see those that are.
     consumers:
         Who follows the run: each is given the stream of the trace. Without any, none is written.
     executor:
@@ -76,7 +78,9 @@ def execute(
     InputError
         If there is no such executor, or no such number of threads.
     UnsupportedError
-        If an instruction cannot be executed, or the kernel asks for clusters of several blocks.
+        If an instruction cannot be executed.
+    LaunchError
+        If the grid is no whole number of clusters.
     ExecutionError
         If the kernel goes wrong: a bad access, a deadlock, or a block runs past the budget.
     """
@@ -84,12 +88,6 @@ def execute(
     most = _DEFAULT_BUDGET if budget is None else budget
     if executor not in ("auto", "engine", "reference"):
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
-    if kernel.cluster_blocks > 1:
-        raise UnsupportedError(
-            f"clusters of {kernel.cluster_blocks} blocks are not supported",
-            where=f"kernel {kernel.label or kernel.name}",
-            hint="ask for clusters of one block: every block is executed on its own",
-        )
     count = _cores() if threads is None else threads
     if count < 1:
         raise InputError(f"{count} threads", where="threads", hint="give 1 or more")

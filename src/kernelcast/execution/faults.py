@@ -41,7 +41,9 @@ def place(kernel: Kernel, launch: Launch, instruction: Instruction, block: int, 
 def split_generic(address: int) -> tuple[Space, int]:
     """The space that a generic address lies in, and the address within that space."""
     for space, window in _WINDOWS.items():
-        if window <= address < window + WINDOW_BYTES:
+        # The shared memory of the blocks of a cluster is side by side, as far as the next window.
+        end = LOCAL_WINDOW if space is Space.SHARED else window + WINDOW_BYTES
+        if window <= address < end:
             return space, address - window
     return Space.GLOBAL, address
 
@@ -64,6 +66,8 @@ def memory_fault(
         space, offset = split_generic(address)
     size = instruction.access_bytes
     access = f"{_NOUNS.get(instruction.op_class, 'access')} of {size} bytes at {address:#x}"
+    if space is Space.SHARED and offset < kernel.cluster_blocks * WINDOW_BYTES:
+        offset %= WINDOW_BYTES
     what, hint = _reason(memory, instruction, space, offset, size)
     whole = kernel.instructions[instruction.index : instruction.index + 1]
     if any(is_by_coordinates(i.opcode) for i in whole):

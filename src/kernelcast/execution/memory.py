@@ -464,6 +464,10 @@ def _parameter_block(
     words: dict[str, tuple[int, int]] = {
         **{f"ntid.{axis}": (4, n) for axis, n in zip("xyz", launch.block, strict=True)},
         **{f"nctaid.{axis}": (4, n) for axis, n in zip("xyz", launch.grid, strict=True)},
+        **{
+            f"nclusterid.{axis}": (4, n // blocks)
+            for axis, n, blocks in zip("xyz", launch.grid, kernel.cluster, strict=True)
+        },
         "shared_window": (8, SHARED_WINDOW),
         "local_window": (8, LOCAL_WINDOW),
         "param_window": (8, PARAM_WINDOW),

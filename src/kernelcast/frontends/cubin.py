@@ -6,6 +6,7 @@ then two bytes of value, or, in format 4, a 16-bit length and as many bytes.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from kernelcast.errors import InputError
 from kernelcast.frontends.cubin_data import CubinData
 from kernelcast.frontends.elf import FUNCTION, ElfFile, section_names
-from kernelcast.ir import Kernel, Parameter, Resources, Space, Variable
+from kernelcast.ir import Dim3, Kernel, Parameter, Resources, Space, Variable
 from kernelcast.isas.sass.launch_state import CodeBanks
 
 _SIZED_FORMAT = 4
@@ -199,7 +200,7 @@ def _kernel(
         resources=resources,
         source=name,
         warnings=(_RECURSIVE,) if is_recursive else (),
-        cluster_blocks=_product(by_kind[_CLUSTER]) if _CLUSTER in by_kind else 1,
+        cluster=_extents(by_kind[_CLUSTER]) if _CLUSTER in by_kind else (1, 1, 1),
     )
 
 
@@ -256,5 +257,9 @@ def _barriers(by_kind: Mapping[int, bytes], text_flags: int) -> int:
 
 
 def _product(dimensions: bytes) -> int:
+    return math.prod(_extents(dimensions))
+
+
+def _extents(dimensions: bytes) -> Dim3:
     x, y, z = struct.unpack_from("<III", dimensions)
-    return int(x * y * z)
+    return x, y, z

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from kernelcast.ir.instruction import Instruction
+from kernelcast.ir.launch import Dim3
 from kernelcast.ir.op_class import Space
 from kernelcast.ir.value_types import ValueType
 
@@ -86,10 +88,10 @@ class Resources:
 class LaunchWord:
     """A word of the parameter block that the driver fills when it launches the kernel.
 
-    `name` is a special register (`ntid.x`, `nctaid.x`) or one of `shared_window`, `local_window`,
-    `param_window` (64 bits each, generic addresses), `stack` (bytes of local memory), and the words
-    `workspace_high` and `workspace_low` of where blocks of a cooperative launch meet; `addend` is
-    added.
+    `name` is a special register (`ntid.x`, `nctaid.x`, `nclusterid.x`) or one of `shared_window`,
+    `local_window`, `param_window` (64 bits each, generic addresses), `stack` (bytes of local
+    memory), and the words `workspace_high` and `workspace_low` of where blocks of a cooperative
+    launch meet; `addend` is added.
     """
 
     offset_bytes: int
@@ -142,8 +144,8 @@ class Kernel:
     with such ones, or of another ISA, `meanings` says of each instruction what it does as PTX
     instructions, its steps, which carry its index. A step of
     opcode `unknown` stands for a result that nobody can compute yet. `constants` is what its
-    parameter block holds besides the parameters, `cluster_blocks` how many blocks a cluster has
-    that the code asks for. `module_variables` are all of its module in global and constant memory,
+    parameter block holds besides the parameters, `cluster` the blocks of a cluster by axis.
+    `module_variables` are all of its module in global and constant memory,
     by name, those that it does not use too.
     """
 
@@ -161,7 +163,7 @@ class Kernel:
     warnings: tuple[str, ...] = ()
     meanings: tuple[tuple[Instruction, ...], ...] = field(default=(), repr=False)
     constants: ConstantBanks | None = field(default=None, repr=False)
-    cluster_blocks: int = 1
+    cluster: Dim3 = (1, 1, 1)
     module_variables: tuple[Variable, ...] = field(default=(), repr=False)
 
     def __hash__(self) -> int:
@@ -173,6 +175,11 @@ class Kernel:
             f"{self.label or self.name} ({self.isa}, {self.target}): "
             f"{len(self.instructions)} instructions in {len(self.blocks)} blocks"
         )
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster, which run at the same time and reach each other's shared memory."""
+        return math.prod(self.cluster)
 
     @property
     def parameter_bytes(self) -> int:

@@ -200,4 +200,6 @@ def generic_windows() -> NDArray[np.int64]:
     windows[layout.GLOBAL] = (max(starts) + WINDOW_BYTES, _LAST_ADDRESS, 0)
     for code, start in zip((layout.SHARED, layout.LOCAL, layout.PARAM), starts, strict=True):
         windows[code] = (start, start + WINDOW_BYTES, start)
+    # Those of the blocks of a cluster stand side by side.
+    windows[layout.SHARED, 1] = LOCAL_WINDOW
     return windows

@@ -114,7 +114,7 @@ class StoredKernel(Struct, omit_defaults=True):
     source: str = ""
     version: str = ""
     warnings: tuple[str, ...] = ()
-    cluster_blocks: int = 1
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
 
 class _Header(Struct):
@@ -177,7 +177,7 @@ def _stored_kernel(kernel: Kernel) -> StoredKernel:
         source=kernel.source,
         version=kernel.version,
         warnings=kernel.warnings,
-        cluster_blocks=kernel.cluster_blocks,
+        cluster=kernel.cluster,
     )
 
 
@@ -221,7 +221,7 @@ def _kernel(stored: StoredKernel) -> Kernel:
         source=stored.source,
         version=stored.version,
         warnings=stored.warnings,
-        cluster_blocks=stored.cluster_blocks,
+        cluster=stored.cluster,
     )
 
 

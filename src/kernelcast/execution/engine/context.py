@@ -7,26 +7,33 @@ from enum import IntEnum, auto
 BARRIERS = 16
 """Named barriers of a block."""
 
+CLUSTER_BARRIER = BARRIERS
+"""The number that stands for the barrier of the cluster."""
+
 
 class Slot(IntEnum):
     """Index of each slot; pointers are host addresses, counts are unsigned."""
 
     GLOBAL_DELTA = auto()  # host address = device address + this
-    SHARED = auto()
+    SHARED_OF_CLUSTER = auto()  # that of all its blocks, `WINDOW_BYTES` apart
     SHARED_BYTES = auto()
-    LOCAL_OF_BLOCK = auto()  # one area per warp
     LOCAL = auto()  # that of the warp that runs
     LOCAL_BYTES = auto()  # per lane
     PARAM = auto()
     PARAM_BYTES = auto()
-    LOG = auto()  # where the next record goes; without a log, instructions since the last drain
-    LOG_LIMIT = auto()  # beyond it, drain
     DRAIN = auto()  # the host's function
     BULK = auto()  # the host's function for bulk copies
     OPERANDS = auto()  # what it is given: per operand 32 lanes
     BLOCKS = auto()  # linear indices of the blocks to run
     BLOCK_COUNT = auto()
     NEXT_BLOCK = auto()  # pointer to the number of blocks claimed, which all threads share
+    CLUSTER_BLOCKS = auto()  # blocks that are claimed and run together
+    CLUSTER_X = auto()
+    CLUSTER_Y = auto()
+    CLUSTER_Z = auto()
+    RANKS = auto()  # per block of a cluster what is its own, while another one runs
+    IS_FOLLOWED = auto()  # whether somebody reads the log
+    CLUSTER_IS_DONE = auto()
     GRID_X = auto()
     GRID_Y = auto()
     GRID_Z = auto()
@@ -36,9 +43,6 @@ class Slot(IntEnum):
     WARPS = auto()  # per block
     THREADS = auto()  # table: per warp 3 x 32 thread indices
     MASKS = auto()  # table: per warp its mask of existing lanes
-    STATE = auto()  # saved registers, one area per warp
-    STATUS = auto()  # per warp a WarpStatus
-    WAITING_AT = auto()  # per warp the number of the barrier it waits at
     TOUCH = auto()  # the host's function for pieces of arrays that are not filled yet
     REGIONS = auto()  # table of (first address, bytes, writable, filled pieces or 0), ascending
     REGION_COUNT = auto()
@@ -47,15 +51,11 @@ class Slot(IntEnum):
     SHARED_DYNAMIC_BYTES = auto()
     WARP_INSTRUCTIONS = auto()
     THREAD_INSTRUCTIONS = auto()
-    BLOCK_INDEX = auto()  # linear index of the block that runs
-    BLOCK_START = auto()  # WARP_INSTRUCTIONS when it started
+    BLOCK_START = auto()  # WARP_INSTRUCTIONS when the block, or its cluster, started
     FIRST_CYCLE = auto()  # what the clock shows at first; and how much more after an instruction
     CYCLES = auto()  # in parts of 2^-16
     FIRST_NS = auto()  # the same of the global timer
     NS = auto()
-    CTA_X = auto()
-    CTA_Y = auto()
-    CTA_Z = auto()
     WARP = auto()  # the warp that runs
     BARRIER_RESUMED = auto()  # number of the barrier the warp waited at before this turn
     BARRIER = auto()  # number and thread count of the barrier a warp has just reached
@@ -64,7 +64,27 @@ class Slot(IntEnum):
     FAULT_LANE = auto()
     FAULT_ADDRESS = auto()
     FAULT = auto()  # a Fault
+    # From here on what a block has of its own.
+    LOG = auto()  # where the next record goes; without a log, instructions since the last drain
+    LOG_LIMIT = auto()  # beyond it, drain
+    SHARED = auto()
+    LOCAL_OF_BLOCK = auto()  # one area per warp
+    STATE = auto()  # saved registers, one area per warp
+    STATUS = auto()  # per warp a WarpStatus
+    WAITING_AT = auto()  # per warp the number of the barrier it waits at
+    ARRIVED_AT_CLUSTER = auto()  # per warp an Arrival
+    LEFT = auto()  # warps that have not exited
+    BLOCK_INDEX = auto()  # linear index of the block that runs
+    CTA_X = auto()
+    CTA_Y = auto()
+    CTA_Z = auto()
+    RANK = auto()  # in the cluster, and the place in it
+    RANK_X = auto()
+    RANK_Y = auto()
+    RANK_Z = auto()
 
+
+FIRST_OF_OWN = Slot.LOG
 
 _ARRAYS = max(Slot) + 1
 
@@ -104,6 +124,14 @@ class WarpResult(IntEnum):
     WAITING = 1
     STOPPED = 2
     PAUSED = 3
+
+
+class RoundResult(IntEnum):
+    """What a round of a block's warps came to: bits."""
+
+    RELEASED = 1
+    PAUSED = 2
+    STOPPED = 4
 
 
 class RunResult(IntEnum):

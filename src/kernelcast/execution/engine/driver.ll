@@ -4,32 +4,141 @@
 ;   slot NAME = %x         by a store to one
 ;   $NAME, $Enum.NAME      by a number
 ; and leaves out lines that end in "; log" where nobody follows the run.
+; Blocks are claimed a cluster at a time: without clusters, one by one. Those of a cluster take
+; turns, a round each. Of the slots from FIRST_OF_OWN on each has its own.
 define i32 @run(ptr %ctx) {
 entry:
-  %blocks = slot ptr BLOCKS
   %block_count = slot i64 BLOCK_COUNT
   %next_block = slot ptr NEXT_BLOCK
+  %cluster = slot i64 CLUSTER_BLOCKS
+  %is_followed = slot i64 IS_FOLLOWED
+  %is_alone = icmp eq i64 %cluster, 1
+  %nobody_follows = icmp eq i64 %is_followed, 0
+  %leaves_log = or i1 %is_alone, %nobody_follows
+  br label %claim
+
+claim:
+  %k = atomicrmw add ptr %next_block, i64 %cluster seq_cst
+  %more = icmp ult i64 %k, %block_count
+  br i1 %more, label %start, label %finished
+
+start:
+  %executed = slot i64 WARP_INSTRUCTIONS
+  slot BLOCK_START = %executed
+  br label %begin_head
+
+begin_head:
+  %r = phi i64 [ 0, %start ], [ %r_next, %begin_head ]
+  call void @turn_to(ptr %ctx, i64 %r)
+  %number = add i64 %k, %r
+  call void @begin_block(ptr %ctx, i64 %number)
+  %r_next = add i64 %r, 1
+  %more_ranks = icmp ult i64 %r_next, %cluster
+  br i1 %more_ranks, label %begin_head, label %pass
+
+pass:
+  br label %rank_head
+
+rank_head:
+  %q = phi i64 [ 0, %pass ], [ %q_next, %rank_next ]
+  %left = phi i64 [ 0, %pass ], [ %left_now, %rank_next ]
+  %moved = phi i32 [ 0, %pass ], [ %moved_now, %rank_next ]
+  call void @turn_to(ptr %ctx, i64 %q)
+  %result = call i32 @round(ptr %ctx)
+  %stop_bit = and i32 %result, $RoundResult.STOPPED
+  %has_stopped = icmp ne i32 %stop_bit, 0
+  br i1 %has_stopped, label %stopped, label %rank_next
+
+rank_next:
+  %left_here = slot i64 LEFT
+  %left_now = add i64 %left, %left_here
+  %moved_now = or i32 %moved, %result
+  %q_next = add i64 %q, 1
+  %more_turns = icmp ult i64 %q_next, %cluster
+  br i1 %more_turns, label %rank_head, label %pass_done
+
+pass_done:
+  %none_left = icmp eq i64 %left_now, 0
+  br i1 %none_left, label %cluster_done, label %again
+
+again:
+  %crossed = call i32 @release_cluster(ptr %ctx)
+  %released = and i32 %moved_now, $RoundResult.RELEASED
+  %released_some = or i32 %released, %crossed
+  %some_go_on = or i32 %moved_now, %crossed
+  %progress = icmp ne i32 %some_go_on, 0
+  br i1 %progress, label %going_on, label %deadlock
+
+; Where all that goes on has paused, it waits for what another thread of the CPU does.
+going_on:
+  %only_paused = icmp eq i32 %released_some, 0
+  br i1 %only_paused, label %give_way, label %pass
+give_way:
+  %yielded = call i32 @sched_yield()
+  br label %pass
+
+cluster_done:
+  br i1 %leaves_log, label %claim, label %hand_over
+; Who follows is given one block after the other.
+hand_over:
+  %one = add i64 0, 1
+  slot CLUSTER_IS_DONE = %one
+  br label %hand_head
+hand_head:
+  %h = phi i64 [ 0, %hand_over ], [ %h_next, %handed ]
+  call void @turn_to(ptr %ctx, i64 %h)
+  %drained = call i32 @drain(ptr %ctx)
+  %bad = icmp ne i32 %drained, 0
+  br i1 %bad, label %stopped, label %handed
+handed:
+  %h_next = add i64 %h, 1
+  %more_to_hand = icmp ult i64 %h_next, %cluster
+  br i1 %more_to_hand, label %hand_head, label %all_handed
+all_handed:
+  %zero = add i64 0, 0
+  slot CLUSTER_IS_DONE = %zero
+  br label %claim
+
+finished:
+  ret i32 $RunResult.DONE
+stopped:
+  ret i32 $RunResult.STOPPED
+deadlock:
+  ret i32 $RunResult.DEADLOCK
+}
+
+; Let another block of the cluster run: what each has of its own changes places.
+define internal void @turn_to(ptr %ctx, i64 %to) {
+entry:
+  %now = slot i64 RANK
+  %is_here = icmp eq i64 %now, %to
+  br i1 %is_here, label %done, label %change
+change:
+  %ranks = slot ptr RANKS
+  %own = getelementptr i64, ptr %ctx, i64 $FIRST_OF_OWN
+  %now_at = mul i64 %now, $OWN_BYTES
+  %now_p = getelementptr i8, ptr %ranks, i64 %now_at
+  call void @llvm.memcpy.p0.p0.i64(ptr %now_p, ptr %own, i64 $OWN_BYTES, i1 false)
+  %to_at = mul i64 %to, $OWN_BYTES
+  %to_p = getelementptr i8, ptr %ranks, i64 %to_at
+  call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %to_p, i64 $OWN_BYTES, i1 false)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @begin_block(ptr %ctx, i64 %k) {
+  %blocks = slot ptr BLOCKS
   %gx = slot i64 GRID_X
   %gy = slot i64 GRID_Y
   %warps = slot i64 WARPS
   %smem = slot ptr SHARED
   %smem_bytes = slot i64 SHARED_BYTES
   %status = slot ptr STATUS
-  %waiting_at = slot ptr WAITING_AT
+  %arrivals = slot ptr ARRIVED_AT_CLUSTER
   %status_bytes = shl i64 %warps, 2
   %arrived_p = getelementptr i64, ptr %ctx, i64 $BarrierArray.ARRIVED
   %gxy = mul i64 %gx, %gy
-  %local_of_block = slot i64 LOCAL_OF_BLOCK
-  %local_bytes = slot i64 LOCAL_BYTES
-  %local_warp_bytes = shl i64 %local_bytes, 5
-  br label %block_head
-
-block_head:
-  %k = atomicrmw add ptr %next_block, i64 1 seq_cst
-  %more = icmp ult i64 %k, %block_count
-  br i1 %more, label %block_start, label %finished
-
-block_start:
   %index_p = getelementptr i64, ptr %blocks, i64 %k
   %index = load i64, ptr %index_p
   slot BLOCK_INDEX = %index
@@ -40,15 +149,35 @@ block_start:
   slot CTA_X = %cx
   slot CTA_Y = %cy
   slot CTA_Z = %cz
-  %executed = slot i64 WARP_INSTRUCTIONS
-  slot BLOCK_START = %executed
+  %clx = slot i64 CLUSTER_X
+  %cly = slot i64 CLUSTER_Y
+  %clz = slot i64 CLUSTER_Z
+  %rx = urem i64 %cx, %clx
+  %ry = urem i64 %cy, %cly
+  %rz = urem i64 %cz, %clz
+  slot RANK_X = %rx
+  slot RANK_Y = %ry
+  slot RANK_Z = %rz
+  slot LEFT = %warps
   call void @llvm.memset.p0.i64(ptr %smem, i8 0, i64 %smem_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %status, i8 $WarpStatus.FRESH, i64 %status_bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr %arrivals, i8 $Arrival.NONE, i64 %status_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %arrived_p, i8 0, i64 $BARRIER_BYTES, i1 false)
-  br label %round
+  ret void
+}
 
+; A turn for each warp of the block that can run; then its complete barriers release theirs.
+define internal i32 @round(ptr %ctx) {
 round:
-  %left = phi i64 [ %warps, %block_start ], [ %left_after, %going_on ], [ %left_after, %give_way ]
+  %warps = slot i64 WARPS
+  %index = slot i64 BLOCK_INDEX
+  %status = slot ptr STATUS
+  %waiting_at = slot ptr WAITING_AT
+  %arrivals = slot ptr ARRIVED_AT_CLUSTER
+  %local_of_block = slot i64 LOCAL_OF_BLOCK
+  %local_bytes = slot i64 LOCAL_BYTES
+  %local_warp_bytes = shl i64 %local_bytes, 5
+  %left = slot i64 LEFT
   br label %warp_head
 
 warp_head:
@@ -110,50 +239,120 @@ warp_waits:
   %barrier = slot i64 BARRIER
   %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
   store i64 %barrier, ptr %waiting_p
+  %at_cluster = icmp eq i64 %barrier, $CLUSTER_BARRIER
+  br i1 %at_cluster, label %waits_for_cluster, label %waits_for_block
+
+waits_for_block:
   %count = slot i64 BARRIER_COUNT
   call void @arrive(ptr %ctx, i64 %barrier, i64 %count)
   br label %warp_next
 
+; The others may have come to the barrier since the arrival of the warp.
+waits_for_cluster:
+  %arrival_p = getelementptr i32, ptr %arrivals, i64 %w
+  %arrival = load i32, ptr %arrival_p
+  %is_complete = icmp eq i32 %arrival, $Arrival.COMPLETE
+  br i1 %is_complete, label %passes, label %warp_next
+
+passes:
+  store i32 $Arrival.NONE, ptr %arrival_p
+  store i32 $WarpStatus.READY, ptr %status_p
+  br label %warp_pauses_there
+
 warp_pauses:
   store i32 $WarpStatus.PAUSED, ptr %status_p
+  br label %warp_pauses_there
+
+warp_pauses_there:
   br label %warp_next
 
 warp_next:
   %left_after = phi i64 [ %left_now, %warp_head ], [ %left_less, %warp_exited ],
-                        [ %left_now, %warp_waits ], [ %left_now, %warp_pauses ]
+                        [ %left_now, %waits_for_block ], [ %left_now, %waits_for_cluster ],
+                        [ %left_now, %warp_pauses_there ]
   %paused_after = phi i32 [ %paused, %warp_head ], [ %paused, %warp_exited ],
-                          [ %paused, %warp_waits ], [ 1, %warp_pauses ]
+                          [ %paused, %waits_for_block ], [ %paused, %waits_for_cluster ],
+                          [ $RoundResult.PAUSED, %warp_pauses_there ]
   %w_next = add i64 %w, 1
   %more_warps = icmp ult i64 %w_next, %warps
   br i1 %more_warps, label %warp_head, label %round_done
 
 round_done:
+  slot LEFT = %left_after
   %none_left = icmp eq i64 %left_after, 0
   br i1 %none_left, label %block_done, label %again
 
 again:
   %released = call i32 @release(ptr %ctx, i64 %left_after)
-  %some_go_on = or i32 %released, %paused_after
-  %progress = icmp ne i32 %some_go_on, 0
-  br i1 %progress, label %going_on, label %deadlock
-
-; Where all that goes on has paused, it waits for what another thread of the CPU does.
-going_on:
-  %only_paused = icmp eq i32 %released, 0
-  br i1 %only_paused, label %give_way, label %round
-give_way:
-  %yielded = call i32 @sched_yield()
-  br label %round
-
+  %moved = or i32 %released, %paused_after
+  ret i32 %moved
 block_done:
-  br label %block_head
-
-finished:
-  ret i32 $RunResult.DONE
+  ret i32 0
 stopped:
-  ret i32 $RunResult.STOPPED
-deadlock:
-  ret i32 $RunResult.DEADLOCK
+  ret i32 $RoundResult.STOPPED
+}
+
+; Where all warps of the cluster that have not exited have come to its barrier, those that wait go
+; on, and those that have only arrived need not wait. Of the first block's warps on those of all
+; blocks stand one behind the other.
+define internal i32 @release_cluster(ptr %ctx) {
+entry:
+  call void @turn_to(ptr %ctx, i64 0)
+  %warps = slot i64 WARPS
+  %cluster = slot i64 CLUSTER_BLOCKS
+  %status = slot ptr STATUS
+  %waiting_at = slot ptr WAITING_AT
+  %arrivals = slot ptr ARRIVED_AT_CLUSTER
+  %all = mul i64 %warps, %cluster
+  br label %look
+look:
+  %w = phi i64 [ 0, %entry ], [ %w_next, %look_next ]
+  %some = phi i1 [ false, %entry ], [ %some_now, %look_next ]
+  %status_p = getelementptr i32, ptr %status, i64 %w
+  %s = load i32, ptr %status_p
+  %waiting_p = getelementptr i64, ptr %waiting_at, i64 %w
+  %at = load i64, ptr %waiting_p
+  %arrival_p = getelementptr i32, ptr %arrivals, i64 %w
+  %arrival = load i32, ptr %arrival_p
+  %is_done = icmp eq i32 %s, $WarpStatus.DONE
+  %is_waiting = icmp eq i32 %s, $WarpStatus.WAITING
+  %is_here = icmp eq i64 %at, $CLUSTER_BARRIER
+  %waits_here = and i1 %is_waiting, %is_here
+  %has_arrived = icmp eq i32 %arrival, $Arrival.ARRIVED
+  %has_come = or i1 %waits_here, %has_arrived
+  %is_ready = or i1 %is_done, %has_come
+  br i1 %is_ready, label %look_next, label %not_yet
+look_next:
+  %some_now = or i1 %some, %waits_here
+  %w_next = add i64 %w, 1
+  %more = icmp ult i64 %w_next, %all
+  br i1 %more, label %look, label %looked
+looked:
+  br i1 %some_now, label %wake, label %not_yet
+not_yet:
+  ret i32 0
+
+wake:
+  %v = phi i64 [ 0, %looked ], [ %v_next, %wake ]
+  %wake_status_p = getelementptr i32, ptr %status, i64 %v
+  %wake_s = load i32, ptr %wake_status_p
+  %wake_waiting_p = getelementptr i64, ptr %waiting_at, i64 %v
+  %wake_at = load i64, ptr %wake_waiting_p
+  %wake_arrival_p = getelementptr i32, ptr %arrivals, i64 %v
+  %waits_somewhere = icmp eq i32 %wake_s, $WarpStatus.WAITING
+  %waits_at_it = icmp eq i64 %wake_at, $CLUSTER_BARRIER
+  %is_asleep = and i1 %waits_somewhere, %waits_at_it
+  %is_over = icmp eq i32 %wake_s, $WarpStatus.DONE
+  %wake_s_new = select i1 %is_asleep, i32 $WarpStatus.READY, i32 %wake_s
+  store i32 %wake_s_new, ptr %wake_status_p
+  %has_no_wait = or i1 %is_asleep, %is_over
+  %wake_arrival = select i1 %has_no_wait, i32 $Arrival.NONE, i32 $Arrival.COMPLETE
+  store i32 %wake_arrival, ptr %wake_arrival_p
+  %v_next = add i64 %v, 1
+  %more_to_wake = icmp ult i64 %v_next, %all
+  br i1 %more_to_wake, label %wake, label %woken
+woken:
+  ret i32 $RoundResult.RELEASED
 }
 
 define void @arrive(ptr %ctx, i64 %barrier, i64 %count) {
@@ -298,16 +497,21 @@ which:
 windows:
   %window = and i64 %address, $WINDOW_MASK
   %within = and i64 %address, $WITHIN_MASK
-  switch i64 %window, label %fault_outside [
-    i64 $SHARED_WINDOW, label %in_shared
+  switch i64 %window, label %in_shared [
     i64 $LOCAL_WINDOW, label %in_local
     i64 $PARAM_WINDOW, label %in_param
   ]
 
+; The blocks of a cluster have windows side by side.
 in_shared:
-  %shared = slot i64 SHARED
+  %shared_of_cluster = slot i64 SHARED_OF_CLUSTER
   %shared_bytes = slot i64 SHARED_BYTES
-  br label %in_window
+  %ranks = slot i64 CLUSTER_BLOCKS
+  %from_first = sub i64 %window, $SHARED_WINDOW
+  %rank = lshr i64 %from_first, $WINDOW_SHIFT
+  %is_rank = icmp ult i64 %rank, %ranks
+  %shared = add i64 %shared_of_cluster, %from_first
+  br i1 %is_rank, label %in_window, label %fault_outside
 in_local:
   %local_bytes = slot i64 LOCAL_BYTES
   %local = slot i64 LOCAL

@@ -15,10 +15,15 @@ from kernelcast.execution.address_map import (
     SHARED_WINDOW,
     WINDOW_BYTES,
 )
+from kernelcast.execution.clusters import Arrival
 from kernelcast.execution.engine.context import (
     BARRIERS,
+    CLUSTER_BARRIER,
+    FIRST_OF_OWN,
+    SLOTS,
     BarrierArray,
     Fault,
+    RoundResult,
     RunResult,
     Slot,
     WarpResult,
@@ -27,18 +32,30 @@ from kernelcast.execution.engine.context import (
 from kernelcast.execution.fills import PIECE_BYTES
 from kernelcast.execution.trace import KIND_SHIFT, RecordKind
 
-_ENUMS: tuple[type[IntEnum], ...] = (BarrierArray, Fault, RunResult, WarpResult, WarpStatus)
+_ENUMS: tuple[type[IntEnum], ...] = (
+    Arrival,
+    BarrierArray,
+    Fault,
+    RoundResult,
+    RunResult,
+    WarpResult,
+    WarpStatus,
+)
 _NUMBERS = {
     "BARRIERS": BARRIERS,
     "BARRIER_BYTES": 8 * BARRIERS * len(BarrierArray),
+    "CLUSTER_BARRIER": CLUSTER_BARRIER,
+    "FIRST_OF_OWN": int(FIRST_OF_OWN),
     "GLOBAL_BASE": GLOBAL_BASE,
     "LOCAL_WINDOW": LOCAL_WINDOW,
+    "OWN_BYTES": 8 * (SLOTS - FIRST_OF_OWN),
     "PIECE_BYTES": PIECE_BYTES,
     "PIECE_SHIFT": PIECE_BYTES.bit_length() - 1,
     "PARAM_WINDOW": PARAM_WINDOW,
     "SHARED_WINDOW": SHARED_WINDOW,
     "WARP_HEADER": RecordKind.WARP << KIND_SHIFT,
     "WINDOW_MASK": (1 << 63) - WINDOW_BYTES,
+    "WINDOW_SHIFT": WINDOW_BYTES.bit_length() - 1,
     "WITHIN_MASK": WINDOW_BYTES - 1,
     **{f"{enum.__name__}.{entry.name}": int(entry) for enum in _ENUMS for entry in enum},
 }
@@ -49,6 +66,7 @@ _STORE = re.compile(r"  slot (\w+) = (%\w+)$")
 _NUMBER = re.compile(r"\$(\w+(?:\.\w+)?)")
 
 DECLARATIONS = (
+    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     "declare i32 @llvm.cttz.i32(i32, i1)",
     "declare i32 @sched_yield()",

@@ -13,6 +13,7 @@ from kernelcast.analysis.liveness import live_in
 from kernelcast.analysis.slicing import Needed
 from kernelcast.analysis.spin_loops import waits_of
 from kernelcast.errors import UnsupportedError
+from kernelcast.execution.address_map import WINDOW_BYTES
 from kernelcast.execution.engine.builder import FunctionBuilder
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.driver import slot_pointer
@@ -29,6 +30,7 @@ from kernelcast.ir import (
     Instruction,
     Kernel,
     Register,
+    Space,
     Symbol,
 )
 
@@ -85,6 +87,8 @@ class Lowering:
         self._block = 0
         self.on_stack = stack_registers(kernel)
         self.waits = waits_of(kernel)
+        self.is_clustered = kernel.cluster_blocks > 1
+        self._shared = frozenset(v.name for v in kernel.variables if v.space is Space.SHARED)
         self.pauses = bool(self.waits.headers) or pauses(kernel)
         self.saved = saved_registers(kernel, self.on_stack, everywhere=self.pauses)
         self._loop_headers = _loop_headers(kernel)
@@ -174,7 +178,13 @@ class Lowering:
         value = self.b.splat(address, "i64")
         if symbol.offset:
             value = self.b.binary("add", value, self.b.constant("i64", symbol.offset))
+        if self.is_clustered and symbol.name in self._shared:
+            value = self.b.binary("or", value, self.b.splat(self.own_window(), "i64"))
         return value
+
+    def own_window(self) -> str:
+        """Where the block's shared memory begins among those of its cluster, as i64."""
+        return self.b.scalar(f"shl i64 {self.slot(Slot.RANK)}, {WINDOW_BYTES.bit_length() - 1}")
 
     def parameter_offset(self, name: str) -> int | None:
         """Byte offset of a kernel parameter, None for other names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kernelcast.execution.address_map import WINDOW_BYTES
 from kernelcast.execution.engine.context import Fault, Slot
 from kernelcast.execution.engine.lowering import Lowering, record_header
 from kernelcast.execution.engine.values import Value, vector
@@ -192,6 +193,8 @@ def _bad_lanes(lw: Lowering, offset: Value, limit: str, size_bytes: int, mask: s
 
 def _check_window(lw: Lowering, address: Value, space: Space, size_bytes: int, mask: str) -> Value:
     b = lw.b
+    if lw.is_clustered and space is Space.SHARED:
+        return _check_cluster(lw, address, size_bytes, mask)
     base_slot, bytes_slot = {
         Space.SHARED: (Slot.SHARED, Slot.SHARED_BYTES),
         Space.LOCAL: (Slot.LOCAL, Slot.LOCAL_BYTES),
@@ -201,19 +204,40 @@ def _check_window(lw: Lowering, address: Value, space: Space, size_bytes: int, m
     too_small = b.scalar(f"icmp ult i64 {available}, {size_bytes}")
     limit = b.scalar(f"sub i64 {available}, {size_bytes}")
     bad = _bad_lanes(lw, address, limit, size_bytes, mask)
-    bad = b.scalar(f"select i1 {too_small}, i32 {mask}, i32 {bad}")
-    is_bad = b.scalar(f"icmp ne i32 {bad}, 0")
-    fault, fine = b.fresh("fault"), b.fresh("go")
-    b.line(f"br i1 {is_bad}, label %{fault}, label %{fine}, !prof !0")
-    b.label(fault)
-    _window_fault(lw, address, bad, size_bytes)
-    b.label(fine)
+    _stop_at(lw, address, b.scalar(f"select i1 {too_small}, i32 {mask}, i32 {bad}"), size_bytes)
     base = b.splat(lw.slot(base_slot), "i64")
     hosts = b.binary("add", address, base)
     if space is Space.LOCAL:
         steps = b.binary("mul", b.splat(available, "i64"), b.lane_numbers("i64"))
         hosts = b.binary("add", hosts, steps)
     return hosts
+
+
+def _check_cluster(lw: Lowering, address: Value, size_bytes: int, mask: str) -> Value:
+    """Shared memory of the block of a cluster whose rank the address names."""
+    b = lw.b
+    available = lw.slot(Slot.SHARED_BYTES)
+    too_small = b.scalar(f"icmp ult i64 {available}, {size_bytes}")
+    limit = b.scalar(f"sub i64 {available}, {size_bytes}")
+    offset = b.binary("and", address, b.constant("i64", WINDOW_BYTES - 1))
+    bad = _bad_lanes(lw, offset, limit, size_bytes, mask)
+    bad = b.scalar(f"select i1 {too_small}, i32 {mask}, i32 {bad}")
+    end = b.splat(b.scalar(f"mul i64 {lw.slot(Slot.CLUSTER_BLOCKS)}, {WINDOW_BYTES}"), "i64")
+    outside = b.mask_of(b.compare("uge", address, end))
+    outside = b.scalar(f"and i32 {outside}, {mask}")
+    _stop_at(lw, address, b.scalar(f"or i32 {bad}, {outside}"), size_bytes)
+    return b.binary("add", address, b.splat(lw.slot(Slot.SHARED_OF_CLUSTER), "i64"))
+
+
+def _stop_at(lw: Lowering, address: Value, bad: str, size_bytes: int) -> None:
+    """Stop where a lane of a mask accesses what it must not."""
+    b = lw.b
+    is_bad = b.scalar(f"icmp ne i32 {bad}, 0")
+    fault, fine = b.fresh("fault"), b.fresh("go")
+    b.line(f"br i1 {is_bad}, label %{fault}, label %{fine}, !prof !0")
+    b.label(fault)
+    _window_fault(lw, address, bad, size_bytes)
+    b.label(fine)
 
 
 def _window_fault(lw: Lowering, address: Value, bad: str, size_bytes: int) -> None:

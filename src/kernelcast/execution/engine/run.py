@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from kernelcast.analysis.slicing import Needed
+from kernelcast.execution.clusters import in_clusters
 from kernelcast.execution.consumers import Consumer, are_splittable
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.jit import machine_code
@@ -53,6 +54,8 @@ def run_engine(
 ) -> EngineRun:
     """Execute blocks of a launch, given in ascending order, and let `consumers` follow.
 
+    With them run those of their clusters, which nobody sees.
+
     `budget` limits the warp instructions of a block. More than one of `threads` takes part only
     where all consumers can be split. Where only the trace counts, `needed` says what has to be
     computed for it. `progress` is told the share of blocks done now and then. `check` says
@@ -72,8 +75,10 @@ def run_engine(
         raise
     code = machine_code(lowered.ir, cache, check)
     ready = time.perf_counter()
-    chosen = np.array(blocks, np.uint64)
-    work = WorkQueue(kernel, launch, memory, lowered, code, budget, chosen, progress)
+    together = in_clusters(blocks, launch.grid, kernel.cluster)
+    unseen = frozenset() if kernel.cluster_blocks == 1 else frozenset(together) - frozenset(blocks)
+    chosen = np.array(together, np.uint64)
+    work = WorkQueue(kernel, launch, memory, lowered, code, budget, chosen, unseen, progress)
     workers = _execute(work, consumers, threads)
     return EngineRun(
         sum(worker.get(Slot.WARP_INSTRUCTIONS) for worker in workers),

@@ -13,9 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ToolError
+from kernelcast.execution.address_map import WINDOW_BYTES
 from kernelcast.execution.bulk import BulkCopies, Where
 from kernelcast.execution.consumers import Consumer
-from kernelcast.execution.engine.context import SLOTS, TIMER_BITS, Fault, RunResult, Slot
+from kernelcast.execution.engine.context import (
+    FIRST_OF_OWN,
+    SLOTS,
+    TIMER_BITS,
+    Fault,
+    RunResult,
+    Slot,
+)
 from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
@@ -47,8 +55,9 @@ _BulkCallback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *(ctypes.c_uin
 class WorkQueue:
     """What all threads of a run share: the launch, its code, and the blocks still to be claimed.
 
-    Threads claim blocks in ascending order, so that a block may wait for what an earlier one does.
-    `last` is the block after which none is to go on.
+    Threads claim blocks in ascending order, so that a block may wait for what an earlier one does,
+    and those of a cluster at once: `blocks` holds them cluster by cluster. What the `unseen` among
+    them do is in nobody's trace. `last` is the block after which none is to go on.
     """
 
     kernel: Kernel
@@ -58,6 +67,7 @@ class WorkQueue:
     code: HostCode
     budget: int
     blocks: NDArray[np.uint64]
+    unseen: frozenset[int] = frozenset()
     progress: Progress | None = None
     next_block: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, np.uint64))
     last: float = math.inf
@@ -78,12 +88,12 @@ class WorkQueue:
         """How many blocks no thread has claimed."""
         return max(len(self.blocks) - int(self.next_block[0]), 0)
 
-    def tell_progress(self, block: int) -> None:
-        """Tell the share of blocks done when one is being executed."""
+    def tell_progress(self) -> None:
+        """Tell the share of blocks that are done, or being executed by now."""
         if self.progress is not None:
             with self._lock:
-                done = np.searchsorted(self.blocks, np.uint64(block))
-                self.progress(float(done) / len(self.blocks))
+                begun = len(self.blocks) - self.unclaimed
+                self.progress(max(begun - self.kernel.cluster_blocks, 0) / len(self.blocks))
 
 
 def _aligned(size_bytes: int) -> NDArray[np.uint8]:
@@ -100,9 +110,10 @@ class Worker:
     def __init__(self, work: WorkQueue, consumers: Sequence[Consumer]) -> None:
         self.work = work
         self.consumers = consumers
+        self.ranks = work.kernel.cluster_blocks
         self.error: BaseException | None = None
         self.slots = np.zeros(SLOTS, np.uint64)
-        self.log = np.zeros(0, np.uint64)
+        self.logs = np.zeros((self.ranks, 0), np.uint64)
         self.bulk_copies = BulkCopies(work.kernel, work.launch, work.memory)
         self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
         self._keep: list[NDArray[np.generic]] = []
@@ -117,6 +128,7 @@ class Worker:
         self._set_warps()
         self._set_log()
         self._set_callbacks()
+        self._set_ranks()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernelcast engine")
 
@@ -168,13 +180,16 @@ class Worker:
     def _set_memory(self) -> None:
         memory, kernel, launch = self.work.memory, self.work.kernel, self.work.launch
         self.set(Slot.GLOBAL_DELTA, memory.host_delta)
-        self.shared = _aligned(max(memory.shared_bytes, 64))
+        apart = WINDOW_BYTES if self.ranks > 1 else max(memory.shared_bytes, 64)
+        self.shared = _aligned(self.ranks * apart).reshape(self.ranks, apart)
         self._pointer(Slot.SHARED, self.shared)
+        self._pointer(Slot.SHARED_OF_CLUSTER, self.shared)
         self.set(Slot.SHARED_BYTES, memory.shared_bytes)
         self.set(Slot.SHARED_DYNAMIC_BYTES, launch.smem_bytes)
         warp_bytes = WARP_LANES * memory.local_bytes
-        local = _aligned(max(launch.warps_per_block * warp_bytes, 64))
-        self._pointer(Slot.LOCAL_OF_BLOCK, local)
+        self._pointer(
+            Slot.LOCAL_OF_BLOCK, _aligned(max(self.ranks * launch.warps_per_block * warp_bytes, 64))
+        )
         self.set(Slot.LOCAL_BYTES, memory.local_bytes)
         parameters = _aligned(max(memory.parameters.size, 64))
         parameters[: memory.parameters.size] = memory.parameters
@@ -205,6 +220,10 @@ class Worker:
         self._pointer(Slot.BLOCKS, work.blocks)
         self.set(Slot.BLOCK_COUNT, len(work.blocks))
         self._pointer(Slot.NEXT_BLOCK, work.next_block)
+        self.set(Slot.CLUSTER_BLOCKS, self.ranks)
+        axes = (Slot.CLUSTER_X, Slot.CLUSTER_Y, Slot.CLUSTER_Z)
+        for slot, value in zip(axes, work.kernel.cluster, strict=True):
+            self.set(slot, value)
         timers = work.memory.timers
         self.set(Slot.FIRST_CYCLE, timers.first_cycle)
         self.set(Slot.CYCLES, round(timers.cycles * (1 << TIMER_BITS)))
@@ -230,9 +249,11 @@ class Worker:
         exists = linear < launch.threads_per_block
         masks = (exists * (1 << np.arange(WARP_LANES, dtype=np.uint64))).sum(axis=1)
         self._pointer(Slot.MASKS, masks.astype(np.uint32))
-        self._pointer(Slot.STATE, _aligned(warps * self.work.lowered.state_bytes))
-        self._pointer(Slot.STATUS, np.zeros(warps, np.int32))
-        self._pointer(Slot.WAITING_AT, np.zeros(warps, np.uint64))
+        every = self.ranks * warps
+        self._pointer(Slot.STATE, _aligned(every * self.work.lowered.state_bytes))
+        self._pointer(Slot.STATUS, np.zeros(every, np.int32))
+        self._pointer(Slot.WAITING_AT, np.zeros(every, np.uint64))
+        self._pointer(Slot.ARRIVED_AT_CLUSTER, np.zeros(every, np.int32))
         self.set(Slot.WARPS, warps)
 
     def _set_log(self) -> None:
@@ -240,9 +261,38 @@ class Worker:
         if not self.consumers:
             self.set(Slot.LOG_LIMIT, _UNLOGGED_INSTRUCTIONS)
             return
-        self.log = np.zeros((_LOG_BYTES + self.work.lowered.headroom_bytes) // 8, np.uint64)
+        words = (_LOG_BYTES + self.work.lowered.headroom_bytes) // 8
+        self.logs = np.zeros((self.ranks, words), np.uint64)
+        self.set(Slot.IS_FOLLOWED, 1)
         self.set(Slot.LOG, self.log.ctypes.data)
         self.set(Slot.LOG_LIMIT, self.log.ctypes.data + _LOG_BYTES)
+
+    def _set_ranks(self) -> None:
+        """What every block of a cluster has of its own when it starts."""
+        launch, memory = self.work.launch, self.work.memory
+        warps = launch.warps_per_block
+        steps = {
+            Slot.SHARED: self.shared.shape[1],
+            Slot.LOCAL_OF_BLOCK: warps * WARP_LANES * memory.local_bytes,
+            Slot.STATE: warps * self.work.lowered.state_bytes,
+            Slot.STATUS: 4 * warps,
+            Slot.WAITING_AT: 8 * warps,
+            Slot.ARRIVED_AT_CLUSTER: 4 * warps,
+            Slot.RANK: 1,
+        }
+        if self.consumers:
+            steps |= dict.fromkeys((Slot.LOG, Slot.LOG_LIMIT), 8 * self.logs.shape[1])
+        own = np.tile(self.slots[FIRST_OF_OWN:], (self.ranks, 1))
+        for slot, step in steps.items():
+            own[:, slot - FIRST_OF_OWN] += np.arange(self.ranks, dtype=np.uint64) * np.uint64(step)
+        self._pointer(Slot.RANKS, own)
+        self._held: list[list[Words]] = [[] for _ in range(self.ranks)]
+
+    @property
+    def log(self) -> Words:
+        """The log of the block that runs."""
+        log: Words = self.logs[self.get(Slot.RANK)]
+        return log
 
     def _set_callbacks(self) -> None:
         slots = (Slot.DRAIN, Slot.BULK, Slot.TOUCH)
@@ -264,9 +314,9 @@ class Worker:
             return False
         self._flush()
         executed = self.get(Slot.WARP_INSTRUCTIONS) - self.get(Slot.BLOCK_START)
-        if executed > work.budget:
-            raise over_budget(work.kernel, block, executed, work.budget)
-        work.tell_progress(block)
+        if executed > self.ranks * work.budget:
+            raise over_budget(work.kernel, block, executed, self.ranks * work.budget)
+        work.tell_progress()
         return True
 
     def _touch(self, _context: int, address: int) -> int:
@@ -296,7 +346,7 @@ class Worker:
         if step.opcode == SYSTEM:
             return self._called(step, mask)
         operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)[: len(step.operands) - 1]
-        shared = self.shared[: self.work.memory.shared_bytes]
+        shared = list(self.shared[:, : self.work.memory.shared_bytes])
         first_thread = self.get(Slot.WARP) * WARP_LANES
         for lane in range(WARP_LANES):
             if mask >> lane & 1:
@@ -345,11 +395,25 @@ class Worker:
             self.set(Slot.LOG, 0)
             return
         used = (self.get(Slot.LOG) - self.log.ctypes.data) // 8
-        if used:
+        if used or self.get(Slot.CLUSTER_IS_DONE):
             self._hand_out(self.log[:used])
         self.set(Slot.LOG, self.log.ctypes.data)
 
     def _hand_out(self, words: Words) -> None:
+        """Let the consumers have words; those of a cluster block by block, when it is over."""
+        if self.ranks == 1:
+            self._consume(words)
+            return
+        if self.block in self.work.unseen:
+            return
+        held = self._held[self.get(Slot.RANK)]
+        held.append(words.copy())
+        if self.get(Slot.CLUSTER_IS_DONE):
+            for part in held:
+                self._consume(part)
+            held.clear()
+
+    def _consume(self, words: Words) -> None:
         for consumer in self.consumers:
             consumer.consume(words)
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelcast.errors import DeadlockError
+from kernelcast.execution.clusters import Arrival
 from kernelcast.execution.faults import place
 from kernelcast.execution.reference.operands import OperandReader, reader, writer
 from kernelcast.execution.reference.semantics import UndefinedFormError, form
-from kernelcast.execution.reference.state import BarrierWait, BlockState, RunState, Warp, lanes_of
+from kernelcast.execution.reference.state import (
+    CLUSTER_BARRIER,
+    BarrierWait,
+    BlockState,
+    RunState,
+    Warp,
+    lanes_of,
+)
 from kernelcast.execution.reference.values import Lanes
 from kernelcast.execution.reference.warp_ops import ballot
 from kernelcast.ir import Instruction
@@ -87,27 +95,69 @@ def barrier(instruction: Instruction, run: RunState) -> Barrier:
 
 
 def release_complete(run: RunState, block: BlockState) -> None:
-    """At the end of a round: let go every barrier that all its threads have reached.
+    """At the end of a round: let go every barrier of the block that all its threads have
+    reached."""
+    for number, warps in sorted(_waiting(run, block).items()):
+        arrived, needed = _progress(block, number, warps)
+        if number != CLUSTER_BARRIER and arrived >= needed:
+            _release(block, number, warps)
+
+
+def release_cluster(run: RunState, cluster: Sequence[BlockState]) -> None:
+    """At the end of a round of all blocks of a cluster: let its barrier go where all have come.
 
     Raises `DeadlockError` where nothing can run any more although threads wait.
     """
+    warps = [warp for block in cluster for warp in block.warps if warp.is_alive]
+    if any(_waits_for_cluster(warp) for warp in warps) and all(
+        _waits_for_cluster(warp) or warp.arrival is Arrival.ARRIVED for warp in warps
+    ):
+        for warp in warps:
+            if _waits_for_cluster(warp):
+                _go_on(warp)
+                warp.arrival = Arrival.NONE
+            else:
+                warp.arrival = Arrival.COMPLETE
+    if warps and not any(warp.pending for warp in warps):
+        waiting = next(filter(None, (_waiting(run, block) for block in cluster)))
+        number, there = min(waiting.items())
+        arrived, needed = _progress(there[0].block, number, there)
+        name = "the barrier of the cluster" if number == CLUSTER_BARRIER else f"barrier {number}"
+        raise DeadlockError(
+            f"threads wait at {name} that can never complete: "
+            f"{arrived} of {needed} threads have arrived",
+            where=_place(run, there[0]),
+            hint="let all threads of the block reach the barrier",
+        )
+
+
+def _waits_for_cluster(warp: Warp) -> bool:
+    """Whether all lanes of a warp wait for the cluster."""
+    waiting = {wait.barrier for wait in warp.waiting}
+    return not warp.pending and waiting == {CLUSTER_BARRIER}
+
+
+def arrive_at_cluster(warp: Warp, mask: int, active: Lanes) -> None:
+    """`barrier.cluster.arrive`: machine code lets all lanes of a warp arrive together."""
+    warp.arrival = Arrival.ARRIVED
+
+
+def wait_for_cluster(instruction: Instruction, warp: Warp, mask: int, resume: int) -> bool:
+    """`barrier.cluster.wait`: whether lanes have to wait."""
+    if warp.arrival is Arrival.COMPLETE:
+        warp.arrival = Arrival.NONE
+        return False
+    warp.waiting.append(BarrierWait(instruction, CLUSTER_BARRIER, None, mask, resume))
+    return True
+
+
+def _waiting(run: RunState, block: BlockState) -> dict[int, list[Warp]]:
+    """The warps that wait, by barrier."""
     by_number: dict[int, list[Warp]] = {}
     for warp in block.warps:
         for number in () if warp.pending else _barrier_numbers(run, warp):
             by_number.setdefault(number, []).append(warp)
-    for number, warps in sorted(by_number.items()):
-        arrived, needed = _progress(block, number, warps)
-        if arrived >= needed:
-            _release(block, number, warps)
-    if not any(warp.pending for warp in block.warps) and by_number:
-        number, warps = min(by_number.items())
-        arrived, needed = _progress(block, number, warps)
-        raise DeadlockError(
-            f"threads wait at barrier {number} that can never complete: "
-            f"{arrived} of {needed} threads have arrived",
-            where=_place(run, warps[0]),
-            hint="let all threads of the block reach the barrier",
-        )
+    return by_number
 
 
 def _barrier_numbers(run: RunState, warp: Warp) -> set[int]:
@@ -138,10 +188,14 @@ def _release(block: BlockState, number: int, warps: list[Warp]) -> None:
         if wait.release is not None:
             wait.release(votes, lanes)
     for warp in warps:
-        for wait in warp.waiting:
-            warp.pending[wait.resume] = warp.pending.get(wait.resume, 0) | wait.mask
-        warp.waiting.clear()
+        _go_on(warp)
     block.arrivals[number] = 0
+
+
+def _go_on(warp: Warp) -> None:
+    for wait in warp.waiting:
+        warp.pending[wait.resume] = warp.pending.get(wait.resume, 0) | wait.mask
+    warp.waiting.clear()
 
 
 def _place(run: RunState, warp: Warp) -> str:

@@ -18,7 +18,7 @@ def bulk_step(instruction: Instruction, run: RunState) -> StepFunction:
 
     def step(warp: Warp, mask: int, active: Lanes) -> None:
         values = [read(warp).tolist() for read in readers]
-        shared = np.frombuffer(warp.block.shared, np.uint8)
+        shared = [np.frombuffer(block.shared, np.uint8) for block in warp.block.cluster]
         for lane in np.flatnonzero(active).tolist():
             where = Where(warp.block.index, warp.first_thread + lane, shared)
             operands = [int(lanes[lane]) for lanes in values]

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import BudgetError, ExecutionError, UnsupportedError
+from kernelcast.execution.clusters import in_clusters
 from kernelcast.execution.faults import place
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import (
@@ -22,7 +23,14 @@ from kernelcast.execution.reference import (
     special_functions,
     warp_ops,
 )
-from kernelcast.execution.reference.barriers import Barrier, barrier, release_complete
+from kernelcast.execution.reference.barriers import (
+    Barrier,
+    arrive_at_cluster,
+    barrier,
+    release_cluster,
+    release_complete,
+    wait_for_cluster,
+)
 from kernelcast.execution.reference.bulk_copies import bulk_step
 from kernelcast.execution.reference.fairness import Fairness
 from kernelcast.execution.reference.memory_ops import StepFunction, memory_step
@@ -58,7 +66,8 @@ _BARRIERS = frozenset(("bar", "barrier"))
 def run_reference(
     kernel: Kernel, launch: Launch, memory: Memory, blocks: Sequence[int], *, budget: int
 ) -> tuple[Words, int, int]:
-    """Execute `blocks` (linear indices) of a launch; `memory` holds the results.
+    """Execute `blocks` of a launch, by linear index, and those of their clusters, which are not
+    traced; `memory` holds the results.
 
     Returns the words of the trace, the warp instructions and the thread instructions. `budget` is
     the greatest number of warp instructions of a block.
@@ -69,10 +78,22 @@ def run_reference(
     run = RunState(kernel, launch, memory)
     program = _Interpreter(run, budget)
     with np.errstate(all="ignore"):
-        for index in sorted(blocks):
-            program.execute(BlockState(run, index))
-    words = np.frombuffer(run.words, np.uint64) if run.words else np.empty(0, np.uint64)
+        together, seen = in_clusters(blocks, launch.grid, kernel.cluster), frozenset(blocks)
+        for at in range(0, len(together), kernel.cluster_blocks):
+            cluster = _cluster(run, together[at : at + kernel.cluster_blocks])
+            program.execute(cluster)
+            for block in cluster:
+                run.trace.extend(block.words if block.index in seen else ())
+    words = np.frombuffer(run.trace, np.uint64) if run.trace else np.empty(0, np.uint64)
     return words, run.warp_instructions, run.thread_instructions
+
+
+def _cluster(run: RunState, blocks: Sequence[int]) -> list[BlockState]:
+    """The blocks of a cluster, given by rank."""
+    cluster: list[BlockState] = []
+    for rank, index in enumerate(blocks):
+        cluster.append(BlockState(run, index, cluster, rank))
+    return cluster
 
 
 def check_defined(
@@ -101,7 +122,12 @@ class _Pause:
     """`pause`, `nanosleep`: the turn of the warp ends; its lanes go on in the next round."""
 
 
-_Action = StepFunction | Barrier | _Branch | _Leave | _Pause
+@dataclass(frozen=True, slots=True)
+class _ClusterWait:
+    """`barrier.cluster.wait`."""
+
+
+_Action = StepFunction | Barrier | _Branch | _Leave | _Pause | _ClusterWait
 
 
 class _Interpreter:
@@ -124,14 +150,18 @@ class _Interpreter:
             return self.run.kernel.steps(index)
         return ()
 
-    def execute(self, block: BlockState) -> None:
-        """Run one block to its end: rounds of warps, each ended by the complete barriers."""
-        self.limit = self.run.warp_instructions + self.budget
-        while any(warp.is_alive for warp in block.warps):
-            for warp in block.warps:
-                if warp.pending:
-                    self._run_warp(warp)
-            release_complete(self.run, block)
+    def execute(self, cluster: Sequence[BlockState]) -> None:
+        """Run the blocks of a cluster to their end: rounds of warps, each ended by the complete
+        barriers."""
+        self.limit = self.run.warp_instructions + len(cluster) * self.budget
+        while any(warp.is_alive for block in cluster for warp in block.warps):
+            for block in cluster:
+                self.run.words = block.words
+                for warp in block.warps:
+                    if warp.pending:
+                        self._run_warp(warp)
+                release_complete(self.run, block)
+            release_cluster(self.run, cluster)
 
     def _run_warp(self, warp: Warp) -> None:
         """Until all lanes wait or have exited, or one pauses."""
@@ -156,7 +186,7 @@ class _Interpreter:
                 if isinstance(action, Barrier) and not action.waits:
                     if taken:
                         action.arrive(warp, taken)
-                elif isinstance(action, Barrier | _Branch | _Leave):
+                elif isinstance(action, Barrier | _Branch | _Leave | _ClusterWait):
                     if taken:
                         self._leave(warp, block, step, action, taken)
                     mask &= ~taken
@@ -173,13 +203,17 @@ class _Interpreter:
         warp: Warp,
         block: BasicBlock,
         instruction: Instruction,
-        action: Barrier | _Branch | _Leave,
+        action: Barrier | _Branch | _Leave | _ClusterWait,
         taken: int,
     ) -> None:
         """The lanes of `taken` leave a basic block at its last instruction."""
         match action:
             case Barrier():
                 action.wait(warp, taken, block.successors[0])
+            case _ClusterWait():
+                if not wait_for_cluster(instruction, warp, taken, block.successors[0]):
+                    _go(warp, block.successors[0], taken)
+                    warp.pauses = True
             case _Branch(targets=(target,), choice=None):
                 _go(warp, target, taken)
             case _Branch(targets=targets, choice=choose) if choose is not None:
@@ -232,7 +266,7 @@ class _Interpreter:
         if opcode == SYSTEM:
             return system_step(instruction, self.run)
         if opcode in _BARRIERS:
-            return barrier(instruction, self.run)
+            return self._barrier(instruction)
         if opcode in ("exit", "ret"):
             return _Leave()
         if opcode == "wgmma":
@@ -246,6 +280,11 @@ class _Interpreter:
         if opcode == "brx":
             return _Branch(_targets(instruction), reader(instruction.operands[0], "u32", self.run))
         return _lanewise(instruction, definition(instruction), self.run)
+
+    def _barrier(self, instruction: Instruction) -> _Action:
+        if "cluster" not in instruction.modifiers:
+            return barrier(instruction, self.run)
+        return _ClusterWait() if "wait" in instruction.modifiers else arrive_at_cluster
 
     def _trap(self, instruction: Instruction) -> StepFunction:
         def step(warp: Warp, mask: int, active: Lanes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kernelcast.execution.address_map import WINDOW_BYTES
 from kernelcast.execution.faults import memory_fault, split_generic
 from kernelcast.execution.reference.operands import OperandReader, flattened, reader, writer
 from kernelcast.execution.reference.semantics import Modifiers, UndefinedFormError, form
@@ -245,7 +246,10 @@ def _find(
         return run.buffer, address - run.global_base
     buffer: memoryview | bytearray
     if space is Space.SHARED:
-        buffer = warp.block.shared
+        rank, address = divmod(address, WINDOW_BYTES)
+        if rank >= len(warp.block.cluster):
+            return None
+        buffer = warp.block.cluster[rank].shared
     elif space is Space.LOCAL:
         buffer = warp.local[lane]
     else:

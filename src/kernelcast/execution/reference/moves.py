@@ -26,7 +26,7 @@ _WINDOWS = {
     "const": 0,
     "shared": SHARED_WINDOW,
     "shared::cta": SHARED_WINDOW,
-    "shared::cluster": SHARED_WINDOW,  # no launch has clusters of several blocks
+    "shared::cluster": SHARED_WINDOW,
     "local": LOCAL_WINDOW,
     "param": PARAM_WINDOW,
     "param::entry": PARAM_WINDOW,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kernelcast.execution.address_map import WINDOW_BYTES
 from kernelcast.execution.reference.semantics import UndefinedFormError
 from kernelcast.execution.reference.state import ALL_LANES, RunState, Warp
 from kernelcast.execution.reference.values import (
@@ -55,6 +56,11 @@ def reader(operand: Operand, type_name: str, run: RunState) -> OperandReader:
             stored = unsigned(bits)
             return lambda warp: decode(
                 type_name, np.broadcast_to(special(run, warp), WARP_LANES).astype(stored)
+            )
+        case Symbol(name=name) if run.kernel.cluster_blocks > 1 and name in run.shared_variables:
+            offset = run.symbols[name] + operand.offset
+            return lambda warp: decode(
+                type_name, np.full(WARP_LANES, offset + warp.block.rank * WINDOW_BYTES, np.uint64)
             )
         case Immediate() | Symbol():
             constant = np.full(WARP_LANES, _constant_bits(operand, type_name, run))
@@ -154,17 +160,21 @@ _BY_AXIS: dict[str, Callable[[int], _Special]] = {
     "ntid": _block,
     "ctaid": _position,
     "nctaid": _grid,
-    # Without clusters in the launch every block is a cluster of its own.
-    "clusterid": _position,
-    "nclusterid": _grid,
-    "cluster_ctaid": lambda axis: _constant(0),
-    "cluster_nctaid": lambda axis: _constant(1),
+    "clusterid": lambda axis: (
+        lambda run, warp: warp.block.position[axis] // run.kernel.cluster[axis]
+    ),
+    "nclusterid": lambda axis: lambda run, warp: run.launch.grid[axis] // run.kernel.cluster[axis],
+    "cluster_ctaid": lambda axis: (
+        lambda run, warp: warp.block.position[axis] % run.kernel.cluster[axis]
+    ),
+    "cluster_nctaid": lambda axis: lambda run, warp: run.kernel.cluster[axis],
 }
 
 _SPECIAL_32: dict[str, _Special] = {
     **{f"{name}.{a}": make(at) for name, make in _BY_AXIS.items() for a, at in _AXES.items()},
-    "cluster_ctarank": _constant(0),
-    "cluster_nctarank": _constant(1),
+    "cluster_ctarank": lambda run, warp: warp.block.rank,
+    "cluster_nctarank": lambda run, warp: run.kernel.cluster_blocks,
+    "is_explicit_cluster": lambda run, warp: int(run.kernel.cluster_blocks > 1),
     "laneid": lambda run, warp: _LANE,
     "warpid": lambda run, warp: warp.index,
     "nwarpid": lambda run, warp: run.launch.warps_per_block,

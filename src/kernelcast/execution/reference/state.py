@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.bulk import BulkCopies
+from kernelcast.execution.clusters import Arrival
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference.values import Lanes, unsigned, width_of
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind
-from kernelcast.ir import Dim3, Instruction, Kernel, Launch, Register
+from kernelcast.ir import Dim3, Instruction, Kernel, Launch, Register, Space
 from kernelcast.ir.sizes import WARP_LANES
+
+CLUSTER_BARRIER = -1
 
 ALL_LANES = (1 << WARP_LANES) - 1
 
@@ -36,7 +39,7 @@ class RunState:
     kernel: Kernel
     launch: Launch
     memory: Memory
-    words: array[int] = field(default_factory=lambda: array("Q"))
+    trace: array[int] = field(default_factory=lambda: array("Q"))
     warp_instructions: int = 0
     thread_instructions: int = 0
 
@@ -44,7 +47,11 @@ class RunState:
         self.parameters = memoryview(self.memory.parameters.tobytes())
         self.symbols = self.memory.symbols
         self.global_base = GLOBAL_BASE
+        self.words: array[int] = self.trace
         self.bulk_copies = BulkCopies(self.kernel, self.launch, self.memory)
+        self.shared_variables = frozenset(
+            v.name for v in self.kernel.variables if v.space is Space.SHARED
+        )
 
     @cached_property
     def buffer(self) -> memoryview:
@@ -53,7 +60,7 @@ class RunState:
         return self.memory.buffer
 
     def record(self, kind: RecordKind, ident: int, mask: int, *words: int) -> None:
-        """Append a record to the trace."""
+        """Append a record to what the block that runs has traced."""
         self.words.append(kind << KIND_SHIFT | ident << ID_SHIFT | mask)
         self.words.extend(words)
 
@@ -62,7 +69,8 @@ class RunState:
 class BarrierWait:
     """Lanes of a warp that wait at a barrier, to go on at the basic block `resume`.
 
-    `threads` is the barrier's thread count, None for all of the block. `votes` are the lanes that
+    `barrier` is `CLUSTER_BARRIER` where they wait for the cluster. `threads` is the barrier's
+    thread count, None for all of the block. `votes` are the lanes that
     hold true in a reduction; when the barrier completes, `release` is called with the number of
     such votes and of all lanes that voted, in all its warps.
     """
@@ -77,11 +85,13 @@ class BarrierWait:
 
 
 class BlockState:
-    """A block of the grid while it runs."""
+    """A block of the grid while it runs; `cluster` are the blocks that run with it, by rank."""
 
-    def __init__(self, run: RunState, index: int) -> None:
+    def __init__(self, run: RunState, index: int, cluster: list[BlockState], rank: int) -> None:
         self.index = index
+        self.cluster, self.rank = cluster, rank
         self.position = _coordinates(index, run.launch.grid)
+        self.words: array[int] = array("Q")
         self.shared = bytearray(run.memory.shared_bytes)
         self.arrivals: Counter[int] = Counter()
         self.warps = [Warp(run, self, w) for w in range(run.launch.warps_per_block)]
@@ -103,6 +113,7 @@ class Warp:
         self.pending: dict[int, int] = {0: (1 << threads) - 1}
         self.waiting: list[BarrierWait] = []
         self.pauses = False
+        self.arrival = Arrival.NONE
         self.spinning = 0
         self.rounds = 0
         self.carry = np.zeros(WARP_LANES, bool)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.ir.tensor_map import BOX_BYTES_AT
+from kernelcast.isas.ptx.clusters import at_rank, each_of
 from kernelcast.isas.ptx.lift import PtxLift
 from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.ptx.steps import Steps
@@ -100,12 +101,16 @@ def _linear(x: PtxLift, words: tuple[str, ...]) -> None:
         _only(x, words[2:], "bulk_group", _CACHE_HINT)
     else:
         _only(x, words[2:], _COMPLETION, _MULTICAST, _CACHE_HINT)
-    barrier = None if spaces == _TO_GLOBAL else x.take_address()
-    _drop_hints(x, words)
     into, out_of = (space.partition("::")[0] for space in spaces)
-    copy(x, (into, out_of), to, source, size_bytes, x.guard)
-    if barrier is not None:
-        bring(x, barrier, size_bytes, x.guard)
+    if spaces == _TO_GLOBAL:
+        _take_hints(x, words)
+        copy(x, (into, out_of), to, source, size_bytes, x.guard)
+        return
+    barrier = x.take_address()
+    ranks = _take_hints(x, words)
+    for rank, guard in each_of(x, x.cluster_blocks, ranks, x.guard):
+        copy(x, (into, out_of), at_rank(x, to, rank), source, size_bytes, guard)
+        bring(x, at_rank(x, barrier, rank), size_bytes, guard)
 
 
 def _tile(x: PtxLift, words: tuple[str, ...]) -> None:
@@ -120,20 +125,22 @@ def _tile(x: PtxLift, words: tuple[str, ...]) -> None:
         _only(x, words[3:], "tile", "bulk_group", _CACHE_HINT)
         tensor, coordinates = _tensor(x, _RANKS[words[0]])
         shared = x.take_address()
-        _drop_hints(x, words)
+        _take_hints(x, words)
         copy_tile(x, ("global", "shared"), tensor, shared, coordinates, x.guard)
         return
     _only(x, words[3:], "tile", _COMPLETION, _MULTICAST, _CACHE_HINT)
     shared = x.take_address()
     tensor, coordinates = _tensor(x, _RANKS[words[0]])
     barrier = x.take_address()
-    _drop_hints(x, words)
-    copy_tile(x, ("shared", "global"), tensor, shared, coordinates, x.guard)
-    bring(x, barrier, tile_bytes(x, tensor, x.guard), x.guard)
+    ranks = _take_hints(x, words)
+    for rank, guard in each_of(x, x.cluster_blocks, ranks, x.guard):
+        there = at_rank(x, shared, rank)
+        copy_tile(x, ("shared", "global"), tensor, there, coordinates, guard)
+        bring(x, at_rank(x, barrier, rank), tile_bytes(x, tensor, guard), guard)
 
 
 def _spaces(x: PtxLift, words: tuple[str, ...]) -> tuple[str, str]:
-    """Where a copy goes and where it comes from; the block is the whole of its cluster."""
+    """Where a copy goes and where it comes from."""
     spaces = (words[0].replace("shared::cta", "shared::cluster"), words[1])
     if spaces not in (_TO_SHARED, _WITHIN_SHARED, _TO_GLOBAL):
         raise x.refuse()
@@ -154,8 +161,12 @@ def _only(x: PtxLift, words: tuple[str, ...], *known: str) -> None:
         raise x.refuse()
 
 
-def _drop_hints(x: PtxLift, words: tuple[str, ...]) -> None:
-    """Drop the blocks that a multicast goes to, of which there is one, and the cache policy."""
-    for hint in (_MULTICAST, _CACHE_HINT):
-        if hint in words:
-            x.take()
+def _take_hints(x: PtxLift, words: tuple[str, ...]) -> Operand | None:
+    """The blocks that a multicast goes to, as bits; the cache policy is dropped."""
+    ranks = None
+    if _MULTICAST in words:
+        mask = x.take()
+        ranks = x.let("cvt.u32.u16", mask) if isinstance(mask, Register) else mask
+    if _CACHE_HINT in words:
+        x.take()
+    return ranks

@@ -22,7 +22,7 @@ class LaidOutCode:
     meanings: tuple[tuple[Instruction, ...], ...]
 
 
-def lay_out(stream: DraftStream, source: str) -> LaidOutCode:
+def lay_out(stream: DraftStream, source: str, cluster_blocks: int = 1) -> LaidOutCode:
     """Cut a stream into basic blocks, order them and number the instructions.
 
     Raises ParseError, located in `source`, at a branch to a label that does not exist.
@@ -44,7 +44,8 @@ def lay_out(stream: DraftStream, source: str) -> LaidOutCode:
                 for o in draft.operands
             ]
             form, _, guard, line, location = draft
-            for own, steps in lifted(len(instructions), form, operands, guard, line, location):
+            made = lifted(len(instructions), form, operands, guard, line, location, cluster_blocks)
+            for own, steps in made:
                 instructions.append(own)
                 meanings.append(steps)
         blocks.append(

@@ -22,6 +22,8 @@ class PtxLift(Steps):
         Its modifiers.
     operands:
         Its operands that have not been taken yet.
+    cluster_blocks:
+        How many blocks a cluster has.
     """
 
     def __init__(
@@ -32,8 +34,10 @@ class PtxLift(Steps):
         guard: Guard | None,
         line: int,
         location: Location | None,
+        cluster_blocks: int = 1,
     ) -> None:
         super().__init__(index, guard, line, location)
+        self.cluster_blocks = cluster_blocks
         self.modifiers = form.modifiers
         self.operands = list(operands)
 

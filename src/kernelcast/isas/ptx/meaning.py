@@ -29,16 +29,20 @@ def lifted(
     guard: Guard | None,
     line: int,
     location: Location | None,
+    cluster_blocks: int = 1,
 ) -> list[tuple[Instruction, tuple[Instruction, ...]]]:
     """The instructions of a kernel, from `index` on, that one of the text makes, and their steps.
+
+    `cluster_blocks` is how many blocks a cluster of the kernel has.
 
     One that executors know, or nobody does, is its own only step.
     """
     whole = instruction(index, form, operands, guard, line, location)
-    meaning = _MEANINGS.get(form.opcode)
+    meaning = _MEANINGS.get(".".join((form.opcode, *form.modifiers[:1])))
+    meaning = meaning or _MEANINGS.get(form.opcode)
     if meaning is None:
         return [(whole, (whole,))]
-    lift = PtxLift(index, form, operands, guard, line, location)
+    lift = PtxLift(index, form, operands, guard, line, location, cluster_blocks)
     try:
         meaning(lift)
         lift.done()

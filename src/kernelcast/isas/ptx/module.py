@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernelcast.errors import ParseError
+from kernelcast.ir import Dim3
 from kernelcast.isas.ptx.declarations import Declaration, parse_variables
 from kernelcast.isas.ptx.lexer import PtxStatement, scan, split_arguments
 from kernelcast.isas.ptx.locations import parse_file
@@ -41,7 +42,7 @@ class PtxFunction:
     formals: tuple[Declaration, ...]
     body: tuple[PtxStatement, ...] | None
     max_threads: int | None = None
-    cluster_blocks: int = 1
+    cluster: Dim3 = (1, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _read_function(builder: _ModuleBuilder, statements: list[PtxStatement], at: 
         formals=_formals(found["formals"], header.line, where),
         body=body,
         max_threads=_product(_THREADS, found["directives"]),
-        cluster_blocks=_product(_CLUSTER, found["directives"]) or 1,
+        cluster=_extents(_CLUSTER, found["directives"]) or (1, 1, 1),
     )
     # A prototype may stand before or after its definition.
     known = builder.functions.get(function.name)
@@ -184,12 +185,18 @@ def _formals(text: str | None, line: int, where: str) -> tuple[Declaration, ...]
     return tuple(d for piece in pieces for d in parse_variables(piece, line, where))
 
 
-def _product(directive: re.Pattern[str], directives: str) -> int | None:
-    """The product of the extents that a directive gives; None where it is not there."""
+def _extents(directive: re.Pattern[str], directives: str) -> Dim3 | None:
+    """The extents that a directive gives, those left out being 1; None where it is not there."""
     found = directive.search(directives)
     if found is None:
         return None
-    return math.prod(int(extent) for extent in re.findall(r"\d+", found[1]))
+    x, y, z, *_ = (*map(int, re.findall(r"\d+", found[1])), 1, 1, 1)
+    return x, y, z
+
+
+def _product(directive: re.Pattern[str], directives: str) -> int | None:
+    extents = _extents(directive, directives)
+    return None if extents is None else math.prod(extents)
 
 
 def _integer(text: str, where: str) -> int:

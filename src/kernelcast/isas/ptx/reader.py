@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kernelcast.analysis.spin_loops import cut_at_reconvergence
@@ -103,7 +104,7 @@ def _kernel(module: Module, function: PtxFunction, source: str) -> Kernel:
     # Calls are inlined, frames become registers, and what is left is cut into basic blocks.
     flat = flatten(module, function)
     stream, copies = lower_frames(flat.stream, flat.frames)
-    code = lay_out(stream, module.source)
+    code = lay_out(stream, module.source, math.prod(function.cluster))
     variables = (*_reached_variables(module, flat.symbols), *flat.variables, *copies)
     kernel = Kernel(
         name=function.name,
@@ -129,7 +130,7 @@ def _kernel(module: Module, function: PtxFunction, source: str) -> Kernel:
         source=source,
         version=module.version,
         warnings=flat.warnings,
-        cluster_blocks=function.cluster_blocks,
+        cluster=function.cluster,
     )
     return cut_at_reconvergence(kernel)
 

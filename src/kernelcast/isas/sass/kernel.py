@@ -50,7 +50,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     offsets from 0 on, variables, and resources.
     """
     architecture = int(function.target.removeprefix("sm_").rstrip("af"))
-    block = parameter_block(architecture, shell.parameters, banks)
+    block = parameter_block(architecture, shell.parameters, banks, shell.cluster)
     # Basic blocks as the machine code has them, then in the order in which lanes reconverge.
     graph = flow_graph(function, cut_after=_waits)
     returns = _return_addresses(function, graph)
@@ -64,6 +64,7 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
         banks=block.offsets,
         block_at={a: place[b] for a, b in starts.items() if b in place},
         returns=tuple(a for a in returns if starts[a] in place),
+        cluster_blocks=shell.cluster_blocks,
     )
     instructions: list[Instruction] = []
     meanings: list[tuple[Instruction, ...]] = []

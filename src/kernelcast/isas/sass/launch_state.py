@@ -5,29 +5,33 @@ The layout follows from what the compiler reads in its own code; it differs by a
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from kernelcast.ir import (
     AddressWord,
     BankVariable,
     ConstantBanks,
+    Dim3,
     LaunchWord,
     Parameter,
     Variable,
 )
 
 _BANK_ALIGN_BYTES = 256
-_ONE = (1).to_bytes(4, "little")
-_ONE_AS_FLOAT = bytes.fromhex("0000803f")
 
 
 @dataclass(frozen=True, slots=True)
 class _LaunchLayout:
     """Offsets in bank 0, in bytes; three consecutive words for `block` and `grid`.
 
-    Of clusters: `cluster` blocks of one, and `cluster_inverses`, the same as reciprocals, which are
-    floats; `clusters` in the grid, and `cluster_size`, all blocks of one. `workspace` is where
+    Of clusters: `is_clustered` whether there are some, `cluster` blocks of one, and
+    `cluster_inverses`, the same as reciprocals, which are floats; `clusters` in the grid, and
+    `cluster_size`, all blocks of one. `workspace` is where
     the address stands at which blocks of a cooperative launch meet, its high word first.
     """
 
@@ -43,6 +47,7 @@ class _LaunchLayout:
     cluster_inverses: int = 0
     clusters: int = 0
     cluster_size: int = 0
+    is_clustered: int = 0
 
 
 _UP_TO_89 = _LaunchLayout(
@@ -66,6 +71,7 @@ _SM_90 = _LaunchLayout(
     cluster_inverses=0x150,
     clusters=0x15C,
     cluster_size=0x188,
+    is_clustered=0x140,
 )
 _FROM_100 = _LaunchLayout(
     block=0x360,
@@ -79,6 +85,7 @@ _FROM_100 = _LaunchLayout(
     cluster_inverses=0x2B0,
     clusters=0x2C0,
     cluster_size=0x2CC,
+    is_clustered=0x36C,
 )
 
 
@@ -118,7 +125,10 @@ class ParameterBlock:
 
 
 def parameter_block(
-    architecture: int, parameters: tuple[Parameter, ...], banks: CodeBanks
+    architecture: int,
+    parameters: tuple[Parameter, ...],
+    banks: CodeBanks,
+    cluster: Dim3 = (1, 1, 1),
 ) -> ParameterBlock:
     """Lay out the banks of a kernel, whose parameters have offsets from 0 on."""
     layout = _launch_layout(architecture)
@@ -126,7 +136,7 @@ def parameter_block(
     end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
     # Bank 0 holds the parameters; the other banks follow them, each aligned.
     offsets = {0: 0}
-    data = _cluster_words(layout)
+    data = _cluster_words(layout, cluster)
     for bank, content in sorted(banks.data.items()):
         end = -(-end // _BANK_ALIGN_BYTES) * _BANK_ALIGN_BYTES
         offsets[bank] = end
@@ -135,7 +145,7 @@ def parameter_block(
     # Words that only the launch knows: its extents, its stack, and where windows begin.
     vectors = [("ntid", layout.block), ("nctaid", layout.grid)]
     if layout.cluster is not None:
-        vectors.append(("nctaid", layout.clusters))
+        vectors.append(("nclusterid", layout.clusters))
     axes = [
         LaunchWord(start + 4 * at, f"{name}.{axis}")
         for name, start in vectors
@@ -170,12 +180,21 @@ def parameter_block(
     )
 
 
-def _cluster_words(layout: _LaunchLayout) -> list[tuple[int, bytes]]:
-    """Every block is a cluster of its own."""
+def _cluster_words(layout: _LaunchLayout, cluster: Dim3) -> list[tuple[int, bytes]]:
+    """The blocks of a cluster; without clusters every block is one of its own."""
     if layout.cluster is None:
         return []
-    return [
-        (layout.cluster, 3 * _ONE),
-        (layout.cluster_inverses, 3 * _ONE_AS_FLOAT),
-        (layout.cluster_size, _ONE),
+    size = math.prod(cluster)
+    words = [
+        (layout.cluster, struct.pack("<3I", *cluster)),
+        (layout.cluster_inverses, struct.pack("<3f", *map(_inverse, cluster))),
+        (layout.cluster_size, struct.pack("<I", size)),
     ]
+    return [*words, (layout.is_clustered, struct.pack("<I", 1))] if size > 1 else words
+
+
+def _inverse(extent: int) -> float:
+    """The reciprocal as a float that is not too small: code multiplies by it and rounds down."""
+    nearest = np.float32(1) / np.float32(extent)
+    is_small = float(nearest) * extent < 1
+    return float(np.nextafter(nearest, np.float32(2))) if is_small else float(nearest)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kernelcast.execution.engine.context import BARRIERS, BarrierArray, Slot
+from kernelcast.execution.clusters import Arrival
+from kernelcast.execution.engine.context import (
+    BARRIERS,
+    CLUSTER_BARRIER,
+    BarrierArray,
+    Slot,
+)
 from kernelcast.execution.engine.driver import slot_pointer
 from kernelcast.execution.engine.lowering import Lowering
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, resize
@@ -49,6 +55,8 @@ def _number_and_count(lw: Lowering, i: Instruction, mask: str) -> tuple[str, str
 def arrive_and_wait(lw: Lowering, i: Instruction) -> tuple[str, str]:
     """Number and count of the barrier; a reducing form adds its lanes' predicates."""
     b = lw.b
+    if "cluster" in i.modifiers:
+        return str(CLUSTER_BARRIER), "0"
     mask = _taken(lw, i)
     number, count = _number_and_count(lw, i, mask)
     if "red" in i.modifiers:
@@ -98,6 +106,9 @@ def _bar(lw: Lowering, i: Instruction) -> None:
         return
     b = lw.b
     mask = _taken(lw, i)
+    if "cluster" in i.modifiers:
+        _arrive_at_cluster(lw, mask)
+        return
     number, count = _number_and_count(lw, i, mask)
     arrive, go_on = b.fresh("arrive"), b.fresh("go")
     some = b.scalar(f"icmp ne i32 {mask}, 0")
@@ -106,6 +117,17 @@ def _bar(lw: Lowering, i: Instruction) -> None:
     b.line(f"call void @arrive(ptr %ctx, i64 {number}, i64 {count})")
     b.line(f"br label %{go_on}")
     b.label(go_on)
+
+
+def _arrive_at_cluster(lw: Lowering, mask: str) -> None:
+    """A warp has arrived when some of its lanes have: machine code lets all of them together."""
+    b = lw.b
+    arrivals = lw.slot(Slot.ARRIVED_AT_CLUSTER, "ptr")
+    own = b.scalar(f"getelementptr i32, ptr {arrivals}, i64 %w")
+    some = b.scalar(f"icmp ne i32 {mask}, 0")
+    old = b.scalar(f"load i32, ptr {own}")
+    new = b.scalar(f"select i1 {some}, i32 {int(Arrival.ARRIVED)}, i32 {old}")
+    b.line(f"store i32 {new}, ptr {own}")
 
 
 OPCODES = {"bar": _bar, "barrier": _bar}

@@ -17,7 +17,7 @@ from kernelcast.ir import Instruction
 _WINDOWS = {
     "shared": SHARED_WINDOW,
     "shared::cta": SHARED_WINDOW,
-    "shared::cluster": SHARED_WINDOW,  # no launch has clusters of several blocks
+    "shared::cluster": SHARED_WINDOW,
     "local": LOCAL_WINDOW,
     "param": PARAM_WINDOW,
     "param::entry": PARAM_WINDOW,
@@ -46,14 +46,27 @@ def _isspacep(lw: Lowering, i: Instruction) -> None:
     b = lw.b
     address = read(lw, i.operands[1], ptx_type("u64"))
     (space,) = i.modifiers
-    if space in _WINDOWS:
+    if space == "shared::cluster":
+        inside = _within_cluster(lw, address)
+    elif space in ("shared", "shared::cta") and lw.is_clustered:
+        offset = b.binary("sub", address, b.splat(lw.own_window(), "i64"))
+        inside = _within(b, offset, SHARED_WINDOW)
+    elif space in _WINDOWS:
         inside = _within(b, address, _WINDOWS[space])
     elif space != "global":
         raise lw.unsupported("this space")
     else:
-        windows = (_within(b, address, window) for window in (SHARED_WINDOW, LOCAL_WINDOW))
+        windows = (_within_cluster(lw, address), _within(b, address, LOCAL_WINDOW))
         inside = b.invert(b.binary("or", *windows))
     write(lw, i, i.operands[0], inside)
+
+
+def _within_cluster(lw: Lowering, address: Value) -> Value:
+    """Whether a generic address lies in the shared memory of a block of the cluster."""
+    b = lw.b
+    offset = b.binary("sub", address, b.constant("i64", SHARED_WINDOW))
+    end = lw.kernel.cluster_blocks * WINDOW_BYTES
+    return b.compare("ult", offset, b.constant("i64", end))
 
 
 def _within(b: FunctionBuilder, address: Value, window: int) -> Value:

@@ -151,10 +151,16 @@ def write(
 def _special(lw: Lowering, name: str) -> Value:
     """A special register."""
     b = lw.b
-    stem, dot, dimension = name.partition(".")
+    stem, _, dimension = name.partition(".")
     if stem == "tid":
         return _thread_index(lw, dimension)
-    slot = _UNIFORM.get(f"{_LIKE.get(stem, stem)}{dot}{dimension}")
+    if lw.is_clustered and stem in ("clusterid", "nclusterid"):
+        axis = dimension.upper()
+        whole = Slot[f"{'GRID' if stem == 'nclusterid' else 'CTA'}_{axis}"]
+        number = b.scalar(f"udiv i64 {lw.slot(whole)}, {lw.slot(Slot[f'CLUSTER_{axis}'])}")
+        return b.splat(b.scalar(f"trunc i64 {number} to i32"), "i32")
+    known = _UNIFORM_OF_CLUSTER if lw.is_clustered else _UNIFORM_ALONE
+    slot = known.get(name)
     if slot is not None:
         return b.splat(b.scalar(f"trunc i64 {lw.slot(slot)} to i32"), "i32")
     if stem in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
@@ -163,6 +169,8 @@ def _special(lw: Lowering, name: str) -> Value:
         return b.lane_numbers()
     if stem.startswith("lanemask_"):
         return _lane_mask(b, stem.removeprefix("lanemask_"))
+    if name == "is_explicit_cluster":
+        return b.constant("i1", int(lw.is_clustered))
     if name in _CONSTANT:
         return b.constant("i32", _CONSTANT[name])
     raise lw.unsupported(f"special register %{name}")
@@ -201,8 +209,20 @@ _UNIFORM = {
     "dynamic_smem_size": Slot.SHARED_DYNAMIC_BYTES,
     "total_smem_size": Slot.SHARED_BYTES,
 }
-_LIKE = {"clusterid": "ctaid", "nclusterid": "nctaid"}
+_UNIFORM_OF_CLUSTER = {
+    **_UNIFORM,
+    "cluster_ctarank": Slot.RANK,
+    "cluster_nctarank": Slot.CLUSTER_BLOCKS,
+    **{f"cluster_ctaid.{axis}": Slot[f"RANK_{axis.upper()}"] for axis in "xyz"},
+    **{f"cluster_nctaid.{axis}": Slot[f"CLUSTER_{axis.upper()}"] for axis in "xyz"},
+}
+_UNIFORM_ALONE = {
+    **_UNIFORM,
+    **{f"clusterid.{axis}": _UNIFORM[f"ctaid.{axis}"] for axis in "xyz"},
+    **{f"nclusterid.{axis}": _UNIFORM[f"nctaid.{axis}"] for axis in "xyz"},
+}
 """Without clusters in the launch every block is a cluster of its own."""
+
 _CONSTANT = {
     "smid": 0,
     "nsmid": 1,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from kernelcast.ir import Address, Guard, Immediate, Register, Vector
 from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.bulk import UNIT_BYTES, copy, copy_tile, tile_bytes
+from kernelcast.isas.ptx.clusters import at_rank, each_of
 from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import SassLift
@@ -32,13 +33,18 @@ def _copy_bytes(x: SassLift) -> None:
     brings = ends[0] == "S"
     to, source, size = _address(x), _address(x), x.take()
     _policy(x)
-    guard = _first_lane(x)
+    lane = _first_lane(x)
     units = x.let("and.b32", x.b32(size), _UNITS)
     size_bytes = x.let("mul.lo.u32", units, Immediate(UNIT_BYTES))
     into, out_of = (_SPACES[end] for end in ends)
-    copy(x, (into, out_of), _place(x, to, into), _place(x, source, out_of), size_bytes, guard)
-    if brings:
-        bring(x, Address(_words(x, to, 2)[1]), size_bytes, guard)
+    ranks = None
+    if x.has("MULTICAST"):
+        ranks = x.let("shr.u32", x.b32(size), Immediate(_UNITS.value.bit_length()))
+    for rank, guard in each_of(x, x.code.cluster_blocks, ranks, lane):
+        there = at_rank(x, _place(x, to, into), rank)
+        copy(x, (into, out_of), there, _place(x, source, out_of), size_bytes, guard)
+        if brings:
+            bring(x, at_rank(x, Address(_words(x, to, 2)[1]), rank), size_bytes, guard)
 
 
 def _load_tile(x: SassLift) -> None:
@@ -46,16 +52,18 @@ def _load_tile(x: SassLift) -> None:
     x.only("MULTICAST", *_RANKS)
     rank = _rank(x)
     block, tensor = _address(x), _address(x)
-    if x.has("MULTICAST"):
-        x.take()
+    ranks = x.b32(x.take()) if x.has("MULTICAST") else None
     _policy(x)
-    guard = _first_lane(x)
+    lane = _first_lane(x)
     to, barrier, *coordinates = _words(x, block, 2 + rank)
-    place = Address(x.pack(_words(x, tensor, 2)))
-    copy_tile(x, ("shared", "global"), place, Address(to), coordinates, guard)
-    # The place of the map once more, for a part of its own.
-    place = Address(x.pack(_words(x, tensor, 2)))
-    bring(x, Address(barrier), tile_bytes(x, place, guard), guard)
+    for block_rank, guard in each_of(x, x.code.cluster_blocks, ranks, lane):
+        place = Address(x.pack(_words(x, tensor, 2)))
+        there = at_rank(x, Address(to), block_rank)
+        copy_tile(x, ("shared", "global"), place, there, coordinates, guard)
+        # The place of the map once more, for a part of its own.
+        place = Address(x.pack(_words(x, tensor, 2)))
+        arrives_at = at_rank(x, Address(barrier), block_rank)
+        bring(x, arrives_at, tile_bytes(x, place, guard), guard)
 
 
 def _store_tile(x: SassLift) -> None:

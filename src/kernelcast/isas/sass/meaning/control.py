@@ -234,9 +234,14 @@ def _barrier_result(x: SassLift) -> None:
         x.write(target, _BARRIER_COUNT)
 
 
-def _cluster_barrier(x: SassLift) -> None:
-    """`UCGABAR_WAIT`: every block is a cluster of its own; the arrival before says nothing more."""
-    x.do("bar.sync", Immediate(0), guard=x.guard)
+def _arrive_at_cluster(x: SassLift) -> None:
+    """`UCGABAR_ARV`: the warp arrives at the barrier of the cluster."""
+    x.do("barrier.cluster.arrive", guard=x.guard)
+
+
+def _wait_for_cluster(x: SassLift) -> None:
+    """`UCGABAR_WAIT`: the warp waits there."""
+    x.do("barrier.cluster.wait", guard=x.guard)
 
 
 MEANINGS = {
@@ -244,7 +249,7 @@ MEANINGS = {
         (
             *("NOP", "BSSY", "BSYNC", "BREAK", "ENDCOLLECTIVE"),
             *("DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "FENCE"),
-            *("PREEXIT", "ACQBULK", "UCGABAR_ARV"),
+            *("PREEXIT", "ACQBULK"),
         ),
         nothing,
     ),
@@ -258,7 +263,8 @@ MEANINGS = {
     "RET": _leave_function,
     **dict.fromkeys(("BRX", "BRXU"), _indexed_branch),
     "BAR": _barrier,
-    "UCGABAR_WAIT": _cluster_barrier,
+    "UCGABAR_ARV": _arrive_at_cluster,
+    "UCGABAR_WAIT": _wait_for_cluster,
     "B2R": _barrier_result,
     "BMOV": _save_convergence,
 }

@@ -38,7 +38,8 @@ class LiftContext:
     """What the instructions of a kernel share.
 
     `banks` says where each constant bank begins in the parameter block, `block_at` which basic
-    block begins at an address, and `returns` to which addresses functions return.
+    block begins at an address, `returns` to which addresses functions return, and `cluster_blocks`
+    how many blocks a cluster has.
     """
 
     function: SassFunction
@@ -46,6 +47,7 @@ class LiftContext:
     banks: Mapping[int, int]
     block_at: Mapping[int, int]
     returns: tuple[int, ...]
+    cluster_blocks: int = 1
 
 
 class SassLift(Steps):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
+from kernelcast.isas.ptx.mbarriers import bring
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.bits import immediate
 from kernelcast.isas.sass.meaning.lift import SassLift, consecutive, ir_register
@@ -17,6 +18,8 @@ _SPACES = {
 
 _NARROW = {"U8": "u8", "S8": "s8", "U16": "u16", "S16": "s16"}
 _WORDS = {"64": 2, "128": 4}
+_WORD_BYTES = 4
+_REDUCTIONS = frozenset({"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"})
 _WORDS_OF_256, _ALL_OF_256 = 8, 0xFF
 
 
@@ -162,18 +165,54 @@ def store_words(
     x.do(f"{name}{'.v2' if words == 4 else ''}.b64", where, value, guard=guard)
 
 
+def _store_and_arrive(x: SassLift) -> None:
+    """`STAS [Rn.64], a`: a store to the place in shared memory that Rn names, and its bytes come to
+    the barrier that the register behind names."""
+    place, barrier = _place_and_barrier(x)
+    source = x.take()
+    words = next((n for m, n in _WORDS.items() if x.has(m)), 1)
+    store_words(x, "st.shared", place, source, x.guard)
+    bring(x, barrier, Immediate(_WORD_BYTES * words), x.guard)
+
+
+def _reduce_and_arrive(x: SassLift) -> None:
+    """`REDAS.op [Rn.64], a`: the same with an atomic operation."""
+    place, barrier = _place_and_barrier(x)
+    (operation,) = (m.lower() for m in x.native.modifiers if m in _REDUCTIONS)
+    is_wide = x.has("64", "U64")
+    sign = "s32" if x.has("S32") else "u32"
+    kind = "u64" if is_wide else "b32" if operation in ("and", "or", "xor") else sign
+    value = x.u64(x.take()) if is_wide else x.b32(x.take())
+    x.do(f"red.shared.{operation}.{kind}", place, value, guard=x.guard)
+    bring(x, barrier, Immediate(8 if is_wide else _WORD_BYTES), x.guard)
+
+
+def _place_and_barrier(x: SassLift) -> tuple[Address, Address]:
+    operand = x.take()
+    if not isinstance(operand, sass.AddressOperand) or len(operand.registers) != 1:
+        raise x.refuse(f"operand {operand}")
+    words = consecutive(operand.registers[0].register, 2)
+    if words is None or operand.offset:
+        raise x.refuse(f"operand {operand}")
+    return Address(words[0]), Address(words[1])
+
+
 def _query_space(x: SassLift) -> None:
     """`QSPC.G P, d, [address]`: whether a generic address lies in global (G), shared (S) or local
-    (L) memory; D is the shared memory of other blocks, of which no launch has any."""
+    (L) memory; D is the shared memory of other blocks of the cluster."""
     spaces = {"G": "global", "S": "shared", "L": "local", "D": "other"}
     (space,) = (name for m, name in spaces.items() if x.has(m))
     (verdict,) = x.take_predicates()
     if x.destination(x.take()) is not None:
         raise x.refuse("a result in a register")
-    if space == "other":
+    if space == "other" and x.code.cluster_blocks == 1:
         x.write(verdict, Immediate(0))
         return
     where = address(x, x.take())
+    if space == "other":
+        is_own = x.let("not.pred", lies_in(x, where, "shared"))
+        x.write(verdict, x.let("and.pred", lies_in(x, where, "shared::cluster"), is_own))
+        return
     x.write(verdict, lies_in(x, where, space))
 
 
@@ -187,6 +226,8 @@ def lies_in(x: SassLift, where: Address, space: str) -> Operand:
 
 MEANINGS = {
     "QSPC": _query_space,
+    "STAS": _store_and_arrive,
+    "REDAS": _reduce_and_arrive,
     **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), _load),
     **dict.fromkeys(("STG", "STS", "STL", "ST"), _store),
 }

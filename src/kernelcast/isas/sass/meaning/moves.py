@@ -31,9 +31,10 @@ _SPECIAL = {
 _WIDE = {"SR_CLOCKLO": "clock64", "SR_GLOBALTIMERLO": "globaltimer"}
 """Those that a move of 64 bits reads together with their high word."""
 
-_ZERO = frozenset({"SRZ", "SR_CgaCtaId", "SR_CTAID_IN_CGA", "SR_CgaSize"})
-"""Without clusters in the launch every block is the first of its own cluster, and the words about
-clusters stand where `SR_CgaSize` is 0 (`launch_state.py`)."""
+_ZERO = frozenset({"SRZ", "SR_CgaSize"})
+"""The words about clusters stand where `SR_CgaSize` is 0 (`launch_state.py`)."""
+
+_RANK = frozenset({"SR_CgaCtaId", "SR_CTAID_IN_CGA"})
 
 _RETURN_ADDRESS = {f"Rpc.{part}": Register(f"RPC.{part}", "b32") for part in ("LO", "HI")}
 
@@ -144,6 +145,10 @@ def _special(x: SassLift, operand: sass.SassOperand) -> Operand:
     name = _name(x, operand)
     if name in _ZERO:
         return Immediate(0)
+    if name in _RANK:
+        # Without clusters every block is the first of its own.
+        is_alone = x.code.cluster_blocks == 1
+        return Immediate(0) if is_alone else SpecialRegister("cluster_ctarank")
     if name in _SHARED_WINDOW:
         # The words of generic addresses of shared memory: of offset 0 of it, made generic.
         window = x.halves(x.let("cvta.shared.u64", Immediate(0), type="b64"))
