@@ -191,6 +191,17 @@ def test_blocks_of_a_cooperative_launch_wait_for_each_other(ended, built, gpu):
     assert 6 * 300e-9 < kernel["times"][0]["total_s"] - overhead_s < 6 * 3e-6
 
 
+def test_blocks_of_a_cluster_reach_each_others_shared_memory(ended, built):
+    done = ended("--gpu", "h100-sxm", built("clusters", (9, 0)))
+    values = "10 0 30 20 50 40"
+    assert done.printed == f"{values} cudaErrorNotSupported cudaErrorInvalidConfiguration\n"
+    unsupported, refused = done.said.splitlines()
+    assert "a cluster of several blocks" in unsupported
+    assert "a grid of 5x1x1 blocks is no whole number of clusters of 2x1x1" in refused
+    assert [kernel["kernel"] for kernel in done.profile["kernels"]] == ["swap"]
+    assert done.profile["kernels"][0]["launches"] == 1
+
+
 def test_functions_may_call_themselves_and_processes_share_no_memory(ended, built):
     done = ended(*A100, built("recursion"))
     assert done.printed == "55 13 cudaErrorNotSupported\n"
