@@ -206,13 +206,12 @@ WORKINGS = {
     "sm.replays": (0, 0, 1, 1, 0, 0, 0),
     "sm.scheduler_pipes": (0, 0, 0, 1, 1, 1, 1),
     "sm.integer_pipe": (0, 0, 0, 0, 0, 0, 1),
-    "sm.policy": (0, 0, 0, 0, 0, 0, 2),
+    "sm.policy": (0, 0, 0, 0, 0, 0, 3),
     "sm.profiler_counters": (0, 0, 0, 0, 0, 0, 1),
 }
 """How a Tesla 1.0, Tesla 1.3, Fermi, Kepler, Maxwell, Pascal and Turing work."""
-OTHERWISE = {"l2.fills_partial_sectors": (0,), "sm.policy": (3,)}
-"""What single chips do: a TITAN V writes parts of sectors without reading the rest, and an H100
-lets its warps wait in line."""
+OTHERWISE = {"l2.fills_partial_sectors": (0,)}
+"""What single chips do: a TITAN V writes parts of sectors without reading the rest."""
 GENERATIONS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980", "gtx-1080", "t4")
 
 

@@ -141,7 +141,6 @@ STANDS_FOR: Mapping[str, set[Bottleneck]] = {
     "dependence": {Bottleneck.MEMORY_LATENCY, Bottleneck.ARITHMETIC_LATENCY},
     "memory latency": {Bottleneck.MEMORY_LATENCY, Bottleneck.DRAM_BANDWIDTH},
     "contention": {Bottleneck.DRAM_BANDWIDTH},
-    "selected": {Bottleneck.ISSUE},
     "long scoreboard": {Bottleneck.MEMORY_LATENCY},
     "short scoreboard": {Bottleneck.ARITHMETIC_LATENCY},
     "wait": {Bottleneck.ARITHMETIC_LATENCY},
@@ -160,7 +159,7 @@ def test_the_headline_names_the_largest_share(model, build):
     for machine in map(load_machine, MACHINES):
         case = build(machine)
         p = model.predict(case)
-        if (used := p.terms.get(f"use of {p.bottleneck}")) and float(used) > 0.7:
+        if (used := p.terms.get(f"use of {p.bottleneck}")) and float(used) > 0.6:
             # Schedulers wait because this resource is busy.
             start = next(part.cycles for part in p.breakdown if part.name == "launch overhead")
             assert float(used) * (p.cycles - start) >= start
@@ -168,6 +167,7 @@ def test_the_headline_names_the_largest_share(model, build):
         meant = [
             (part.cycles, STANDS_FOR.get(name) or {Bottleneck(name)})
             for part in p.breakdown
+            if part.name != "selected"  # Who is selected waits for nothing.
             for name in [part.name.removeprefix("exposed ")]
         ]
         named = sum(cycles for cycles, each in meant if p.bottleneck in each)
