@@ -55,6 +55,26 @@ extern "C" __global__ void wide(int n, const float* x, float* y) {
 }
 """
 
+ROWS = """
+/* kernelcast
+[[launch]]
+grid = 8192
+block = 128
+args = { x = "f32[8192, 1024] random(1)", y = "f32[8192]" }
+*/
+extern "C" __global__ void rows(const float* x, float* y) {
+    __shared__ float of_warp[32];
+    float own = 0;
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) own += x[blockIdx.x * 1024 + i];
+    for (int apart = 16; apart; apart /= 2) own += __shfl_xor_sync(~0u, own, apart);
+    of_warp[threadIdx.x / 32] = own;
+    __syncthreads();
+    float sum = 0;
+    for (int w = 0; w < blockDim.x / 32; w++) sum += of_warp[w];
+    y[blockIdx.x] = sum;
+}
+"""
+
 
 @pytest.fixture
 def advise(run, tmp_path):
@@ -112,6 +132,15 @@ def test_another_block_that_computes_something_else_is_not_advised(run):
     wrong = [c["results"] == "leaves something else in memory" for c in result["candidates"]]
     assert any(wrong) and wrong == sorted(wrong), "what may be used stands first"
     assert any("outside every array" in c["refused"] for c in result["candidates"])
+
+
+def test_every_launch_that_would_be_faster_is_compared(advise):
+    """A block takes a row: larger blocks are fewer, and leave rows out, all of them."""
+    result = advise(ROWS)
+    faster = [c for c in result["candidates"] if not c["refused"] and c["gain"] > 0.02]
+    assert len(faster) > 4
+    assert {c["results"] for c in faster} == {"leaves something else in memory"}
+    assert result["best"] is None
 
 
 def test_blocks_that_the_code_fixes_are_not_tried(advise):

@@ -231,26 +231,29 @@ def _with_finalists(
 def _chosen(
     search: LaunchSearch, current: Prediction, ranked: Sequence[Candidate]
 ) -> tuple[list[Candidate], Candidate | None, tuple[float, float] | None]:
-    """Of the fastest the one that the default model likes best and that computes the same."""
+    """Of the fastest the one that the default model likes best and that computes the same; of the
+    next ones where all of those compute something else."""
     candidates = list(ranked)
-    finalists = [
+    faster = [
         (place, one.case)
-        for place, one in enumerate(candidates[:_FINALISTS])
+        for place, one in enumerate(candidates)
         if one.case is not None and one.is_executed and _is_faster(one.time_s, current.time_s)
     ]
-    if not finalists:
+    if not faster:
         return candidates, None, None
     judge = load_model("auto")
     before = judge.predict(current.case).time_s
-    judged = sorted(((judge.predict(case).time_s, place) for place, case in finalists))
-    cases = dict(finalists)
-    for after, place in judged:
-        if not _is_faster(after, before):
-            break
-        verdict = _compared(search, current.case, cases[place])
-        candidates[place] = checked = replace(candidates[place], verdict=verdict)
-        if verdict is not CodeVerdict.OTHER:
-            return candidates, checked, (before, after)
+    cases = dict(faster)
+    for start in range(0, len(faster), _FINALISTS):
+        finalists = faster[start : start + _FINALISTS]
+        judged = sorted((judge.predict(case).time_s, place) for place, case in finalists)
+        for after, place in judged:
+            if not _is_faster(after, before):
+                return candidates, None, None
+            verdict = _compared(search, current.case, cases[place])
+            candidates[place] = checked = replace(candidates[place], verdict=verdict)
+            if verdict is not CodeVerdict.OTHER:
+                return candidates, checked, (before, after)
     return candidates, None, None
 
 
