@@ -90,6 +90,13 @@ _SM = {
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
     "registers.read_cycles": _count("cycles", "in which an instruction reads its registers", 1, 64),
+    "dispatch.int_mul_wide": _count(
+        "cycles",
+        "in which a scheduler dispatches nothing behind an integer product whose upper half is "
+        "wanted",
+        0,
+        64,
+    ),
     "lsu.queue": _count("1", "memory instructions of a scheduler that wait to be sent", 1, 1024),
     "lsu.address_cycles": _real(_CYCLES, "addresses of a scheduler's memory instruction", 0.1, 64),
     "lsu.shared_address_cycles": _real(_CYCLES, "the same in shared memory", 0.1, 64),

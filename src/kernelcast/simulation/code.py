@@ -50,7 +50,8 @@ class ClassTiming:
 
     `pipe` is the one of `simulation.layout` that they go to, `interval` the cycles for which it is
     busy, and `latency` those from issue to the use of the result. Of a load that computes,
-    `computing` are those from what it loads to its result. `slots` of its scheduler go to it.
+    `computing` are those from what it loads to its result. `slots` of its scheduler go to it, which
+    dispatches nothing else for `holds` cycles more.
     """
 
     pipe: int
@@ -58,6 +59,7 @@ class ClassTiming:
     latency: float
     computing: float = 0.0
     slots: int = 1
+    holds: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def issue_tables(
         row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
         row["interval"], row["latency"] = timing.interval, timing.latency
         row["computing"] = timing.computing
-        row["slots"] = timing.slots
+        row["slots"], row["holds"] = timing.slots, timing.holds
         row["jumps"] = instruction.op_class is OpClass.BRANCH
         is_first, is_last = _ends_of_parts(kernel.instructions, instruction.index)
         row["pairs"] = instruction.index in first_of_pairs or not is_last

@@ -80,6 +80,7 @@ class SmTimings:
             self._latency(op_class),
             self._computing(instruction),
             self._slots(instruction),
+            self._holds(instruction),
         )
 
     def _takes_both_halves(self, instruction: Instruction) -> bool:
@@ -92,6 +93,12 @@ class SmTimings:
         if instruction.op_class.is_memory and instruction.space in (Space.GLOBAL, Space.LOCAL):
             return int(self.machine.get("issue.memory") or 1)
         return 1
+
+    def _holds(self, instruction: Instruction) -> int:
+        """Cycles for which an instruction holds up those behind it, while it is dispatched."""
+        if instruction.op_class is not OpClass.INT_MUL or not instruction.traits.widens:
+            return 0
+        return int(self.machine.get("dispatch.int_mul_wide") or 0)
 
     def _is_wide(self, op_class: OpClass, instruction: Instruction) -> bool:
         """Whether the double-precision units convert."""

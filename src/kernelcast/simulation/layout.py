@@ -92,6 +92,7 @@ CODE = np.dtype(
         ("computing", np.float64),  # from what a load loads to its result
         ("stall", np.int64),  # from issue to the next instruction of the warp, at the least
         ("slots", np.int64),  # issue slots it takes
+        ("holds", np.int64),  # cycles for which its scheduler dispatches nothing behind it
         ("pairs", np.int64),  # whether the next one issues with it
         ("reason", np.int64),  # why those stall that wait for its result
         ("throttle", np.int64),  # why it does itself while its pipe is busy

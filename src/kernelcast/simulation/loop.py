@@ -117,6 +117,8 @@ class _Residents(NamedTuple):
     blocks: Any
     order: Any  # by SM: which blocks of the stream it gets
     taken: Any  # by SM: how many it has begun, and how many there are
+    places: Any  # by SM, slot and warp: the place of the warp, -1 for none
+    held: Any  # by place: whether a warp of a resident block has it
     times: Any  # by block of the stream: when it began and ended
 
 
@@ -330,8 +332,9 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
     for mbarrier in range(MBARRIERS):
         block.arrivals[mbarrier], block.completed[mbarrier] = 0, 0.0
     residents.times[number, 0] = cycle
+    _give_places(sm, slot, residents, hardware)
     for w in range(hardware.warps):
-        scheduler, place = _place_of(sm, slot, w, hardware)
+        scheduler, place = _place_of(sm, slot, w, residents, hardware)
         warp = schedulers.warps[place]
         warp.at = program.starts[number * hardware.warps + w]
         warp.end = program.starts[number * hardware.warps + w + 1]
@@ -367,12 +370,39 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
 
 
 @inlined
-def _place_of(sm, slot, number, hardware):
+def _give_places(sm, slot, residents, hardware):
+    """Give the warps of an SM's next block the places of the slot's last one, and free others.
+
+    Each goes to the scheduler with the fewest warps; of several, to the first from one on that is
+    another for every block of the SM.
+    """
+    first = sm * hardware.schedulers * hardware.places
+    turn = residents.taken[sm, 0]
+    for w in range(hardware.warps):
+        place = residents.places[sm, slot, w]
+        if place >= 0:
+            residents.held[place] = 0
+    for w in range(hardware.warps):
+        chosen, fewest = np.int64(0), hardware.places
+        for k in range(hardware.schedulers):
+            scheduler = (turn + k) % hardware.schedulers
+            count = np.int64(0)
+            for place in range(hardware.places):
+                count += residents.held[first + scheduler * hardware.places + place]
+            if count < fewest:
+                chosen, fewest = scheduler, count
+        place = first + chosen * hardware.places
+        while residents.held[place]:
+            place += 1
+        residents.held[place] = 1
+        residents.places[sm, slot, w] = place
+
+
+@inlined
+def _place_of(sm, slot, number, residents, hardware):
     """The scheduler of a warp of a block, and its place there."""
-    lane = slot * hardware.warps + number
-    scheduler = lane % hardware.schedulers
-    place = (sm * hardware.schedulers + scheduler) * hardware.places
-    return scheduler, place + lane // hardware.schedulers
+    place = residents.places[sm, slot, number]
+    return place // hardware.places % hardware.schedulers, np.uint64(place)
 
 
 @inlined
@@ -386,10 +416,10 @@ def _go_on(warp, place, sm, scheduler, cycle, reason, program, schedulers, hardw
 
 
 @inner
-def _release(sm, slot, barrier, cycle, program, schedulers, hardware):
+def _release(sm, slot, barrier, cycle, program, schedulers, residents, hardware):
     """Let all warps of a block go that wait at a barrier."""
     for w in range(hardware.warps):
-        scheduler, place = _place_of(sm, slot, w, hardware)
+        scheduler, place = _place_of(sm, slot, w, residents, hardware)
         warp = schedulers.warps[place]
         if warp.reason == BARRIER and schedulers.ready[place] == FAR_OFF:
             code = program.code[np.uint64(warp.waits_at)]
@@ -412,7 +442,7 @@ def _arrive(sm, warp, code, now, program, schedulers, residents, hardware):
         return False
     block.arrived[code.barrier] = 0
     cycle = now + np.int64(np.ceil(hardware.sync_cycles))
-    _release(sm, warp.block, code.barrier, cycle, program, schedulers, hardware)
+    _release(sm, warp.block, code.barrier, cycle, program, schedulers, residents, hardware)
     return True
 
 
@@ -430,7 +460,7 @@ def _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware):
             if 0 < block.left <= block.arrived[barrier]:
                 block.arrived[barrier] = 0
                 cycle = now + np.int64(np.ceil(hardware.sync_cycles))
-                _release(sm, slot, barrier, cycle, program, schedulers, hardware)
+                _release(sm, slot, barrier, cycle, program, schedulers, residents, hardware)
         return
     residents.times[block.number, 1] = max(now + 1, np.int64(np.ceil(block.done)))
     handed_out = max(np.float64(now), clock.handed_out)
@@ -465,7 +495,7 @@ def _signal(sm, warp, done, reason, program, schedulers, residents, hardware):
     cycle = np.int64(np.ceil(block.completed[warp.mbarrier]))
     reason = block.last_reason[warp.mbarrier]
     for w in range(hardware.warps):
-        scheduler, place = _place_of(sm, warp.block, w, hardware)
+        scheduler, place = _place_of(sm, warp.block, w, residents, hardware)
         other = schedulers.warps[place]
         if schedulers.ready[place] < FAR_OFF or other.reason != BARRIER:
             continue
@@ -701,6 +731,7 @@ def _issue(
             there, reason = max(done, warp.copies_done), np.int64(LONG_SCOREBOARD)
         _signal(sm, warp, there, reason, program, schedulers, residents, hardware)
     warp.last, warp.waits_at = now, warp.pc
+    held += code.holds
     busy = code.slots * hardware.issue_interval + held
     after = now + (0 if code.pairs else code.stall) + held
     if held:
@@ -855,6 +886,8 @@ def _broken(schedulers, clock):
     array(BLOCK, 2),
     array(np.int64, 2),
     array(np.int64, 2),
+    array(np.int64, 3),
+    array(np.int64),
     array(np.int64, 2),
     array(np.int64),
     array(np.int64, 2),
@@ -905,6 +938,8 @@ def run_sms(
     blocks,
     order,
     taken,
+    places,
+    places_held,
     times,
     issued,
     stalls,
@@ -942,7 +977,7 @@ def run_sms(
     """
     program = _WarpCode(words, starts, code, bounds, registers)
     schedulers = _Schedulers(warps, ready, pipe, ages, wake, free, last, results, why, ports, held)
-    residents = _Residents(blocks, order, taken, times)
+    residents = _Residents(blocks, order, taken, places, places_held, times)
     told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]
     stages = MemoryStages(

@@ -92,6 +92,8 @@ def simulate(
         blocks,
         order,
         taken,
+        np.full((*blocks.shape, int(one["warps"])), -1, np.int64),
+        np.zeros(warps, np.int64),
         times,
         issued,
         stalls,
