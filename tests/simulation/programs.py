@@ -154,8 +154,8 @@ def streams(blocks: Sequence[Sequence[Sequence[int]]]) -> WarpStreams:
 class Setting:
     """On what a program is played; `changed` are fields of the record of hardware.
 
-    Where it `is_plain`, pipes and register files are as wide as anybody asks, all instructions are
-    there, and latencies are whole cycles.
+    Where it `is_plain`, pipes and register files are as wide as anybody asks, nothing holds up a
+    scheduler, all instructions are there, and latencies are whole cycles.
     """
 
     machine: Machine
@@ -176,7 +176,7 @@ class Setting:
             obeys_control=control,
         )
         if self.is_plain:
-            code.table["interval"] = 0.0
+            code.table["interval"], code.table["holds"] = 0.0, 0
             for name in ("latency", "sources_cycles"):
                 code.table[name] = np.ceil(code.table[name])
         return code
@@ -192,7 +192,7 @@ class Setting:
             registers=code.registers,
             has_l1=False,
         )
-        plain = {"l0_lines": 0, "read_cycles": 0.0} if self.is_plain else {}
+        plain = {"l0_lines": 0, "read_cycles": 0.0, "jump_holds": 0} if self.is_plain else {}
         for name, value in {**plain, **self.changed}.items():
             made[name] = value
         return made

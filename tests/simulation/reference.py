@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from math import ceil, inf
 
 import numpy as np
@@ -47,6 +48,7 @@ class ReferenceSm:
         self.last = [-1] * self.schedulers
         self.pipes: defaultdict[tuple[int, int], float] = defaultdict(float)
         self.slots: dict[int, int] = {}  # the block in every slot
+        self.taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # places, by slot
         self.arrived: defaultdict[tuple[int, int], int] = defaultdict(int)
         self.ages = 0
         self.issues: list[Issue] = []
@@ -69,13 +71,23 @@ class ReferenceSm:
             return
         number, warps = self.waiting.pop(0)
         self.slots[slot] = number
+        self.taken[slot] = []
         for w, todo in enumerate(warps):
-            lane = slot * len(warps) + w
+            scheduler, place = self._free_place(number)
+            self.taken[slot].append((scheduler, place))
             self.ages += 1
             age = -self.ages if self.hardware["policy"] == _IN_LINE else self.ages
             warp = _Warp(number, w, age, list(todo))
-            self.places[lane % self.schedulers][lane // self.schedulers] = warp
+            self.places[scheduler][place] = warp
             self._make_ready(warp, cycle)
+
+    def _free_place(self, block: int) -> tuple[int, int]:
+        """The first free place of the scheduler with the fewest warps, in turn by block."""
+        held = [place for places in self.taken.values() for place in places]
+        counts = [sum(s == scheduler for s, _ in held) for scheduler in range(self.schedulers)]
+        in_turn = [(block + k) % self.schedulers for k in range(self.schedulers)]
+        scheduler = min(in_turn, key=counts.__getitem__)
+        return scheduler, next(p for p in count() if (scheduler, p) not in held)
 
     def _make_ready(self, warp: _Warp, cycle: float) -> None:
         row = self.code.table[warp.todo[0]]

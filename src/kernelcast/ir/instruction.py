@@ -199,6 +199,8 @@ class Traits:
         It suspends its warp for a time.
     reconverges:
         Lanes that have diverged wait at it for each other.
+    is_indirect:
+        It is a branch that goes where a register says.
     member_mask:
         The lanes of a warp that execute it together; None where each may on its own.
     is_volatile:
@@ -235,6 +237,7 @@ class Traits:
     stops: bool = False
     sleeps: bool = False
     reconverges: bool = False
+    is_indirect: bool = False
     member_mask: Register | Immediate | None = None
     is_volatile: bool | None = False
     is_read_only: bool = False

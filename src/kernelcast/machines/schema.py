@@ -70,6 +70,8 @@ def _latency(meaning: str) -> QuantityRule:
     return _real(_CYCLES, meaning, 0.1, 1e6)
 
 
+_BEHIND_BRANCH = "in which a scheduler issues nothing behind a branch that {}"
+
 _SM = {
     "sm.count": _count("1", "streaming multiprocessors (SMs) in use", 1, 10_000),
     "sm.schedulers": _count("1", "warp schedulers of an SM", 1, 64),
@@ -90,6 +92,8 @@ _SM = {
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
     "registers.read_cycles": _count("cycles", "in which an instruction reads its registers", 1, 64),
+    "dispatch.branch": _count("cycles", _BEHIND_BRANCH.format("is taken"), 0, 64),
+    "dispatch.branch_indirect": _count("cycles", _BEHIND_BRANCH.format("a register leads"), 0, 64),
     "dispatch.int_mul_wide": _count(
         "cycles",
         "in which a scheduler dispatches nothing behind an integer product whose upper half is "
@@ -232,6 +236,8 @@ _LATENCY = {
     "latency.dram_contention": _latency("b in: a load takes b u/(1 - u) longer at DRAM load u"),
     "latency.branch": _latency("from a conditional branch to the next instruction of its warp"),
     "latency.branch_taken": _latency("from a branch that is taken to what it leads to"),
+    "latency.branch_indirect": _latency("from one that goes where a register says"),
+    "latency.reconvergence": _latency("from where lanes meet to the next instruction"),
     "latency.divergence": _latency("each further path of a branch, beyond its instructions"),
     "latency.sfu_to_alu": _latency("from a special function to arithmetic that needs its result"),
     "latency.shared_to_alu": _latency("from a load from shared memory to such arithmetic"),

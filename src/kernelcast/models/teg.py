@@ -319,6 +319,8 @@ def _next_of(instruction: Instruction) -> str:
     """The machine's number for the cycles from an instruction to the next one of its warp."""
     if instruction.op_class is OpClass.BRANCH and instruction.guard is not None:
         return "latency.branch"
+    if instruction.traits.reconverges:
+        return "latency.reconvergence"
     if instruction.op_class.is_memory and instruction.space in _CACHED:
         return "latency.memory_next"
     return _NEXT.get(instruction.op_class, "")

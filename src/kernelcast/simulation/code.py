@@ -117,7 +117,7 @@ def issue_tables(
         row["interval"], row["latency"] = timing.interval, timing.latency
         row["computing"] = timing.computing
         row["slots"], row["holds"] = timing.slots, timing.holds
-        row["jumps"] = instruction.op_class is OpClass.BRANCH
+        row["jumps"] = _jumps(instruction)
         is_first, is_last = _ends_of_parts(kernel.instructions, instruction.index)
         row["pairs"] = instruction.index in first_of_pairs or not is_last
         least = same_warp_cycles(instruction)
@@ -172,6 +172,13 @@ def _first_rows(kernel: Kernel) -> dict[int, int]:
     for number, row in enumerate(access_rows(kernel)):
         found.setdefault(row.instruction.index, number)
     return found
+
+
+def _jumps(instruction: Instruction) -> int:
+    """Whether an instruction may lead elsewhere, and how."""
+    if instruction.op_class is not OpClass.BRANCH:
+        return 0
+    return layout.INDIRECT if instruction.traits.is_indirect else layout.DIRECT
 
 
 def _kind(instruction: Instruction, kernel: Kernel) -> int:

@@ -214,7 +214,9 @@ def hardware_record(
     issues = machine.number("sm.issue_per_cycle", _NEEDED_BY)
     one["issue_interval"] = max(1, round(schedulers / issues))
     one["read_cycles"] = get("registers.read_cycles") or 0.0
-    one["jump_cycles"] = round(get("latency.branch_taken") or 0.0)
+    taken = get("latency.branch_taken") or 0.0
+    one["jump_cycles"] = [round(taken), round(get("latency.branch_indirect") or taken)]
+    one["jump_holds"] = [get(f"dispatch.{name}") or 0 for name in ("branch", "branch_indirect")]
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
     one["fp64_of_sm"] = shares_fp64(machine)

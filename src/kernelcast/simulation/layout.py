@@ -103,7 +103,7 @@ CODE = np.dtype(
         ("waits_most", np.int64),  # a counter of which some releases may be missing, or -1
         ("outstanding", np.int64),  # how many
         ("yields", np.int64),  # whether another warp comes next, if one can
-        ("jumps", np.int64),  # whether it may go on elsewhere
+        ("jumps", np.int64),  # whether it may go on elsewhere, and how: as in `DIRECT`
         ("first_read", np.int64),  # its registers in the table of registers
         ("end_read", np.int64),
         ("end_written", np.int64),
@@ -118,6 +118,9 @@ CODE = np.dtype(
         ("reads_after_others", np.float64, BANKS),  # behind another warp's
     ]
 )
+
+DIRECT, INDIRECT = 1, 2
+"""Of instructions that may go on elsewhere: where the code says, or where a register does."""
 
 # A static access in one space, as the chip beyond the SM treats it.
 ROW = np.dtype(
@@ -145,7 +148,8 @@ HARDWARE = np.dtype(
         ("issue_interval", np.int64),  # of a scheduler
         ("registers", np.int64),  # of a warp, in the scoreboard; 0 where counters are obeyed
         ("same_warp", np.int64),
-        ("jump_cycles", np.float64),  # from a branch that is taken to where it leads
+        ("jump_cycles", np.float64, 2),  # from a branch to where it leads: direct, indirect
+        ("jump_holds", np.int64, 2),  # for which its scheduler issues nothing
         ("loads_per_warp", np.int64),  # that may be in flight; 0 for any
         ("store_next", np.float64),  # from a store to memory to the next of its warp
         ("fp64_of_sm", np.int64),  # whether its schedulers share one such pipe

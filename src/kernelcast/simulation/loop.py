@@ -43,6 +43,7 @@ from kernelcast.simulation.layout import (
     FP64_PIPE,
     GROUP_COPIES,
     HARDWARE,
+    INDIRECT,
     LG_THROTTLE,
     LOAD,
     LONG_SCOREBOARD,
@@ -377,7 +378,7 @@ def _give_places(sm, slot, residents, hardware):
     another for every block of the SM.
     """
     first = sm * hardware.schedulers * hardware.places
-    turn = residents.taken[sm, 0]
+    turn = residents.taken[sm, 0] - 1
     for w in range(hardware.warps):
         place = residents.places[sm, slot, w]
         if place >= 0:
@@ -753,8 +754,9 @@ def _issue(
         warp.reason = DRAIN
         _end_warp(sm, warp, now, program, schedulers, residents, clock, hardware)
         return busy
-    if code.jumps and warp.pc != issued_at + 1:
-        after = max(after, now + np.int64(np.ceil(hardware.jump_cycles)))
+    if code.jumps == INDIRECT or (code.jumps and warp.pc != issued_at + 1):
+        after = max(after, now + np.int64(np.ceil(hardware.jump_cycles[code.jumps - 1])))
+        busy += hardware.jump_holds[code.jumps - 1]
     _fetch_next(warp, sm, scheduler, now, program, stages, clock, hardware)
     if code.kind == SYNCHRONISE:
         schedulers.ready[np.uint64(place)] = FAR_OFF

@@ -103,6 +103,10 @@ def _without_barriers(table: NDArray[np.void]) -> None:
     table["kind"][np.isin(table["kind"], (layout.SYNCHRONISE, layout.ARRIVE))] = layout.ARITHMETIC
 
 
+def _without_holds(table: NDArray[np.void]) -> None:
+    table["holds"] = 0
+
+
 def _without_arithmetic_latency(table: NDArray[np.void]) -> None:
     table["latency"][np.isin(table["kind"], (layout.ARITHMETIC, layout.SHUFFLE))] = 0.0
     table["stall"] = np.minimum(table["stall"], 1)
@@ -218,7 +222,9 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.L2_MISSES: _change_rows("dram", "dram_noted"),
     Removal.MISS_REGISTERS: _change_hardware(miss_registers=_AMPLE),
     Removal.INSTRUCTION_FETCH: _change_hardware(l0_lines=0),
-    Removal.ISSUE_RATE: _change_hardware(issue_interval=0),
+    Removal.ISSUE_RATE: lambda g: _change_table(
+        _change_hardware(issue_interval=0, jump_holds=0)(g), _without_holds
+    ),
     Removal.REGISTER_BANKS: _change_hardware(read_cycles=0.0),
     Removal.FP32_PIPE: _without_pipe(*layout.FP32_PIPES),
     Removal.INT_PIPE: _without_pipe(layout.INT_PIPE),

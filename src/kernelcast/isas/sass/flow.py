@@ -22,6 +22,9 @@ CALLS = frozenset({"CALL"})
 FAILED_ASSERTION = "__assertfail"
 """The function of the system that ends a kernel where an assertion has failed."""
 _LEAVES = frozenset({"EXIT", "RET", "KILL", "RTT"})
+INDIRECT = _INDIRECT_BRANCHES | {"RET"}
+"""They go where a register says."""
+
 _ENDS = _BRANCHES | _INDIRECT_BRANCHES | CALLS | _LEAVES
 _CONDITIONAL_MODIFIERS = frozenset({"DIV", "CONV", "ANY"})
 _BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS\s+(.*)")

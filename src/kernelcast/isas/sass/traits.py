@@ -18,7 +18,7 @@ from kernelcast.ir import (
     Traits,
 )
 from kernelcast.isas.sass.early_opcodes import early_opcodes
-from kernelcast.isas.sass.flow import FAILED_ASSERTION
+from kernelcast.isas.sass.flow import FAILED_ASSERTION, INDIRECT
 
 _PRODUCTS = frozenset(("FMUL", "FMUL32", "FMUL32I"))
 _WIDER = frozenset(("WIDE", "HI"))
@@ -81,6 +81,7 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         exits=i.opcode == "EXIT",
         stops=FAILED_ASSERTION in i.modifiers,
         reconverges=i.opcode in _RECONVERGES,
+        is_indirect=i.opcode in INDIRECT,
         member_mask=_member_mask(steps),
         is_volatile=_is_volatile(i),
         is_read_only="CONSTANT" in i.modifiers,
