@@ -92,7 +92,8 @@ def measure_here(out: Path, wanted: Wanted, *, quiet: bool, cache: Cache) -> dic
             command,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE if quiet else None,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
     if done.returncode == EXIT_FAILED or not out.exists():

@@ -24,6 +24,7 @@ from kernelcast.frontends.c.launching import FunctionLaunches
 from kernelcast.frontends.c.plan import FunctionPlan
 from kernelcast.frontends.expressions import Number
 from kernelcast.ir import Array
+from kernelcast.processes import captured
 
 _DEFAULT_FLAGS = ("-O3", "-march=native")
 """How a program is compiled that is to be fast."""
@@ -143,7 +144,7 @@ def _compiled(place: Path, text: str, code: NativeCode, source: Path) -> Path:
     command += [f"-D{each}" for each in code.defines]
     command += [f"-I{folder.resolve()}" for folder in code.include_dirs]
     command += ["-o", str(program), str(place / "driver.c"), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = captured(command)
     if done.returncode:
         lines = done.stderr.splitlines()
         first = next((line for line in lines if "error" in line), lines[0] if lines else "")
@@ -158,9 +159,7 @@ def _compiled(place: Path, text: str, code: NativeCode, source: Path) -> Path:
 def _called(program: Path, place: Path, enough_s: float, function: str) -> list[str]:
     command = [str(program), str(place / "in"), str(place / "out"), str(enough_s)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S
-        )
+        done = captured(command, timeout=_TIME_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise ExecutionError(
             f"takes longer than {_TIME_LIMIT_S:g} s on the CPU",

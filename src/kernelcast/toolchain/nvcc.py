@@ -12,6 +12,7 @@ from functools import cache as once
 from pathlib import Path
 
 from kernelcast.errors import CompileError, InputError, ToolError
+from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
@@ -205,7 +206,7 @@ def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> by
     command = [str(nvcc), str(source), "-o", str(made), *arguments]
     environment = {**os.environ, "TMPDIR": str(folder)}
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = captured(command, env=environment)
     except OSError as error:
         raise ToolError(
             f"cannot run nvcc: {error.strerror}", where=str(nvcc), hint=_INSTALL
@@ -220,6 +221,6 @@ def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> by
 
 def _output(command: list[str]) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return captured(command, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise ToolError("nvcc does not run", where=command[0], hint=_INSTALL) from error

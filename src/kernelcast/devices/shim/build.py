@@ -37,7 +37,7 @@ def build_libraries(folder: Path, compiler: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as scratch:
             # Programs ask for symbols of the version that the library is named after.
             script = Path(scratch) / "versions"
-            script.write_text(f"{name} {{ global: cuda*; __cuda*; local: *; }};\n")
+            script.write_text(f"{name} {{ global: cuda*; __cuda*; local: *; }};\n", "utf-8")
             further = (f"-DRUNTIME={version}", f"-Wl,--version-script,{script}", str(driver))
             _compile(compiler, ("runtime.c",), folder / name, *further, "-Wl,-rpath,$ORIGIN")
 
@@ -46,7 +46,9 @@ def _compile(compiler: Sequence[str], sources: Sequence[str], made: Path, *furth
     files = [str(SOURCES / name) for name in sources]
     call = [*compiler, *_FLAGS, *files, "-o", str(made), f"-Wl,-soname,{made.name}", *further]
     try:
-        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            call, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError as error:
         raise CompilerError(f"cannot run {compiler[0]}: {error.strerror}") from error
     if done.returncode:
