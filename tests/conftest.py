@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -47,9 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all caches, those of child processes too, lie below the folder of the tests, and files of
-    tests at the same place in every run; interrupts interrupt."""
-    os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
+    """Let files of tests lie at the same place in every run; interrupts interrupt."""
     # A shell lets what runs in the background ignore interrupts, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

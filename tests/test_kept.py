@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 from tests import kept
 
@@ -24,3 +27,20 @@ def test_a_session_finds_its_folder_again_and_two_have_one_each(tmp_path):
         assert first != second
     with kept.folder_of_session(tmp_path) as again:
         assert again == first
+
+
+def test_nothing_is_kept_for_the_user(tmp_path):
+    """Loops that are compiled when their module is imported are no exception."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "user")}
+    del environment["KERNELCAST_CACHE"]
+    collect = ("-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", __file__)
+    done = subprocess.run(
+        [sys.executable, *collect],
+        env=environment,
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (tmp_path / "user").exists()
