@@ -71,6 +71,33 @@ def test_derived_times_are_those_of_executed_ones_within_10_percent(work, model)
     assert all(ratio == pytest.approx(1, rel=0.1) for ratio in ratios.values()), ratios
 
 
+STRIDED = """
+/* kernelcast
+[[launch]]
+kernel = "rows"
+grid = 512
+block = 128
+args = { x = "f32[512, 1024] random(1)", y = "f32[512 * 1024]" }
+*/
+extern "C" __global__ void rows(const float* x, float* y) {
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) {
+        int at = blockIdx.x % 512 * 1024 + i;
+        y[at] = x[at] + 1;
+    }
+}
+"""
+
+
+def test_where_a_warp_does_less_in_larger_blocks_all_are_executed(tmp_path):
+    file = tmp_path / "rows.cu"
+    file.write_text(STRIDED)
+    search = search_of(api.workload(file))
+    case = search.case(search.work.launches[-1])
+    assert same_warps(case.launch.block, (256, 1, 1))
+    ranked = search.ranked(case, proposed(case, None, why_fixed(case)))
+    assert len(ranked) > 5 and all(one.is_executed for one in ranked)
+
+
 SQUARE = """
 /* kernelcast
 n = 512

@@ -27,7 +27,9 @@ from kernelcast.execution.trace import Progress
 from kernelcast.exploration.candidates import (
     Candidate,
     CodeVerdict,
+    do_the_same,
     follow_from_each_other,
+    has_loops,
     proposed,
     same_warps,
     why_fixed,
@@ -113,21 +115,26 @@ class LaunchSearch:
     ) -> list[Candidate]:
         """The candidates with their times, the fastest first.
 
-        One of each kind of warp is executed, beside the launch's own `case`; all are where they do
-        not follow from each other, or the model plays a launch.
+        One of each kind of warp is executed, beside the launch's own `case`, and of a kernel that
+        loops one more: all are where that shows that a warp's work depends on its block, where they
+        do not follow from each other, or the model plays a launch.
         """
         plays = isinstance(self.model, (Teg, Auto))
         known = [case] if follow_from_each_other(case) and not plays else []
+        is_checked = not has_loops(case)
         tried = []
         for done, one in enumerate(candidates, 1):
             alike = [c for c in known if one.cap is None and same_warps(c.launch.block, one.block)]
-            if alike:
+            if alike and is_checked:
                 make = partial(alike[0].in_blocks, one.grid, one.block)
             else:
                 make = partial(self.case, one.of(case.launch), one.cap)
             tried.append(found := self._timed(one, make))
             if found.case is not None and found.is_executed and known and one.cap is None:
                 known.append(found.case)
+                if alike:
+                    is_checked = True
+                    known = known if do_the_same(alike[0], found.case) else []
             if progress:
                 progress(done / len(candidates))
         return sorted(tried, key=_time)

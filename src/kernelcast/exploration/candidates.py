@@ -23,6 +23,8 @@ _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _LEAST_WIDTH, _LEAST_SHAPE = 8, 64
 _ALONE = 1.01
 """Reads, and writes, of every sector of an array up to which nothing is shared."""
+_AS_MANY = 0.02
+"""Of instructions, how far two launches may differ whose blocks were sampled."""
 _CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
 
 
@@ -99,6 +101,20 @@ def follow_from_each_other(case: Case) -> bool:
         array.requested_sectors <= _ALONE * array.distinct_sectors * (array.read + array.written)
         for array in case.profile.footprints
     )
+
+
+def has_loops(case: Case) -> bool:
+    """Whether warps come to an instruction more than once."""
+    return float(case.profile.instruction_warps.max()) > case.profile.warps
+
+
+def do_the_same(one: Case, other: Case) -> bool:
+    """Whether two launches of the same warps execute as many instructions.
+
+    They do not where a warp's share of the work is counted in threads of its block.
+    """
+    counts = [case.profile.total.warp for case in (one, other)]
+    return math.isclose(*counts, rel_tol=_AS_MANY)
 
 
 def _is_flat(launch: Launch) -> bool:
