@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,12 @@ class DaskWorkers:
         InputError where no scheduler answers.
         """
         with closing(self._client()) as client:
-            yield from _run(client, sweep, iter(chunks))
+            try:
+                yield from _run(client, sweep, iter(chunks))
+            except ToolError:
+                if not self.address:
+                    _wait_for_all(client, self.workers)
+                raise
 
     def _client(self) -> Client:
         try:
@@ -73,16 +78,28 @@ def _run(client: Client, sweep: DesignSweep, chunks: Iterator[Chunk]) -> Iterato
 
     plugin = _plugin(sweep)
     client.register_plugin(plugin, name=plugin.name)
+    done = as_completed()
     try:
         at_once = AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        done = as_completed(_submitted(client, plugin.name, islice(chunks, at_once)))
+        done.update(_submitted(client, plugin.name, islice(chunks, at_once)))
         for future in done:
             yield future.result()
             done.update(_submitted(client, plugin.name, islice(chunks, 1)))
     except KilledWorker as error:
         raise lost_workers(error.allowed_failures + 1) from None
     finally:
+        # The scheduler hands out no chunk that nobody waits for.
+        done.clear()
         client.unregister_worker_plugin(plugin.name)
+
+
+def _wait_for_all(client: Client, workers: int) -> None:
+    """Until the workers that were killed are there again.
+
+    Closing a cluster fails in Dask while one of them is just being started.
+    """
+    with suppress(TimeoutError):
+        client.wait_for_workers(workers, timeout=_PATIENCE_S)
 
 
 def _submitted(client: Client, name: str, chunks: Iterable[Chunk]) -> list[Any]:
