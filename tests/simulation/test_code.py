@@ -26,6 +26,8 @@ def rows(*ops: Op, control: bool = True):
         (Op(OpClass.BIT_COUNT), layout.ARITHMETIC, layout.SFU_PIPE),
         (Op(OpClass.FP64), layout.ARITHMETIC, layout.FP64_PIPE),
         (Op(OpClass.SFU), layout.ARITHMETIC, layout.SFU_PIPE),
+        (Op(OpClass.REDUCE), layout.ARITHMETIC, layout.ADU_PIPE),
+        (Op(OpClass.MATCH), layout.ARITHMETIC, layout.ADU_PIPE),
         (LOAD, layout.LOAD, layout.MEMORY_QUEUE),
         (Op(OpClass.STORE, space=Space.SHARED), layout.STORE, layout.MEMORY_QUEUE),
         (Op(OpClass.ATOMIC, space=Space.GLOBAL), layout.ATOMIC, layout.MEMORY_QUEUE),
@@ -64,6 +66,8 @@ def test_else_registers_are_waited_for():
         ("h100-sxm", OpClass.FP32, 2.0),  # 128 lanes of four schedulers, in halves
         ("h100-sxm", OpClass.INT, 2.0),
         ("h100-sxm", OpClass.SFU, 8.0),
+        ("h100-sxm", OpClass.REDUCE, 8.0),
+        ("h100-sxm", OpClass.MATCH, 256.0),
         ("rtx-2080-ti", OpClass.FP32, 2.0),
         ("rtx-2080-ti", OpClass.FP64, 16.0),  # two lanes, which all schedulers share
         ("gtx-280", OpClass.FP32, 4.0),

@@ -26,7 +26,9 @@ class OpClass(StrEnum):
     STORE = "store"
     ATOMIC = "atomic"  # atom and red, by the space they act on
     SHUFFLE = "shuffle"
-    VOTE = "vote"  # vote, match, activemask, elect, redux
+    VOTE = "vote"  # vote, activemask, elect
+    REDUCE = "reduce"  # redux: an integer of all lanes
+    MATCH = "match"  # which lanes hold the same value
     BARRIER = "barrier"
     FENCE = "fence"
     BRANCH = "branch"

@@ -173,6 +173,8 @@ _THROUGHPUT = {
         OpClass.STORE: "addresses that the load/store units take",
         OpClass.SHUFFLE: "warp shuffle",
         OpClass.VOTE: "warp vote",
+        OpClass.REDUCE: "sums and the like of a warp's integers",
+        OpClass.MATCH: "which lanes hold the same value, where all differ",
         OpClass.UNIFORM: "what a warp does once for all its lanes",
     }.items()
 } | {

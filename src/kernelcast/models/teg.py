@@ -96,6 +96,7 @@ _PIPES = {
     layout.INT_PIPE: Bottleneck.INT,
     layout.FP64_PIPE: Bottleneck.FP64,
     layout.SFU_PIPE: Bottleneck.SFU,
+    layout.ADU_PIPE: Bottleneck.ADU,
     layout.TENSOR_PIPE: Bottleneck.TENSOR,
 }
 

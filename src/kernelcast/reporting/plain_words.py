@@ -15,6 +15,7 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.FP64: "the double-precision units are always busy",
     Bottleneck.INT: "the integer units are always busy",
     Bottleneck.SFU: "the special-function units (roots, exponents, sines) are always busy",
+    Bottleneck.ADU: "the unit that compares and adds up the lanes of a warp is always busy",
     Bottleneck.TENSOR: "the tensor cores are always busy",
     Bottleneck.LSU: "the load/store units are always busy",
     Bottleneck.ISSUE: "the schedulers issue an instruction in every cycle they can",

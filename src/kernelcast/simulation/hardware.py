@@ -46,6 +46,8 @@ _PIPES: Mapping[OpClass, int] = {
     OpClass.FP64: layout.FP64_PIPE,
     OpClass.SFU: layout.SFU_PIPE,
     OpClass.CONVERT: layout.SFU_PIPE,
+    OpClass.REDUCE: layout.ADU_PIPE,
+    OpClass.MATCH: layout.ADU_PIPE,
     OpClass.TENSOR: layout.TENSOR_PIPE,
     OpClass.UNIFORM: layout.UNIFORM_PIPE,
 }

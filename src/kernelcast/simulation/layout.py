@@ -50,6 +50,7 @@ the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assemb
     INT_PIPE,
     FP64_PIPE,
     SFU_PIPE,
+    ADU_PIPE,
     TENSOR_PIPE,
     UNIFORM_PIPE,
     MULTIPLIERS,
@@ -57,11 +58,11 @@ the warp have arrived. `CONSTANT` loads a constant. `NOTHING` is what the assemb
     BOTH_HALVES,
     NO_PIPE,
     MEMORY_QUEUE,
-) = range(11)
+) = range(12)
 """Of an FP32 pipe in halves, `MULTIPLIERS` also multiplies integers and `FLOAT_HALF` does not; what
 either can do goes to `FP32_PIPE`, which is free where one of them is, and what needs both to
 `BOTH_HALVES`."""
-PIPES = 11
+PIPES = 12
 FP32_PIPES = (FP32_PIPE, MULTIPLIERS, BOTH_HALVES)
 """Where instructions of the FP32 pipe may go."""
 

@@ -17,6 +17,7 @@ _PIPES: Mapping[int, str] = {
     layout.INT_PIPE: "alu",
     layout.FP64_PIPE: "fp64",
     layout.SFU_PIPE: "xu",
+    layout.ADU_PIPE: "adu",
     layout.TENSOR_PIPE: "tensor",
     layout.UNIFORM_PIPE: "uniform",
 }

@@ -34,6 +34,7 @@ class Removal(StrEnum):
     INT_PIPE = "int-pipe"
     FP64_PIPE = "fp64-pipe"
     SFU_PIPE = "sfu-pipe"
+    ADU_PIPE = "adu-pipe"
     TENSOR_PIPE = "tensor-pipe"
     UNIFORM_PIPE = "uniform-pipe"
     LSU_RATE = "lsu-rate"
@@ -73,6 +74,7 @@ MEANINGS: Mapping[Removal, str] = {
     Removal.INT_PIPE: "the integer pipe is never busy",
     Removal.FP64_PIPE: "the fp64 pipe is never busy",
     Removal.SFU_PIPE: "the special-function unit is never busy",
+    Removal.ADU_PIPE: "the unit that compares and adds up lanes is never busy",
     Removal.TENSOR_PIPE: "the tensor pipe is never busy",
     Removal.UNIFORM_PIPE: "the uniform pipe is never busy",
     Removal.LSU_RATE: "the load/store unit and its queues are never busy",

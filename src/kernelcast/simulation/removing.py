@@ -230,6 +230,7 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.INT_PIPE: _without_pipe(layout.INT_PIPE),
     Removal.FP64_PIPE: _without_pipe(layout.FP64_PIPE),
     Removal.SFU_PIPE: _without_pipe(layout.SFU_PIPE),
+    Removal.ADU_PIPE: _without_pipe(layout.ADU_PIPE),
     Removal.TENSOR_PIPE: _without_pipe(layout.TENSOR_PIPE),
     Removal.UNIFORM_PIPE: _without_pipe(layout.UNIFORM_PIPE),
     Removal.LSU_RATE: _change_hardware(

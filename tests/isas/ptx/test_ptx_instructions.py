@@ -200,7 +200,9 @@ def test_space_and_width(name: str, space: Space | None, access_bytes: int) -> N
         ("st.shared.u8 stmatrix.sync.aligned.m8n8.x4.shared.b16", OpClass.STORE),
         ("atom.shared.cas.b64 red.global.add.f32", OpClass.ATOMIC),
         ("shfl.sync.idx.b32 shfl.up.b32", OpClass.SHUFFLE),
-        ("vote.sync.ballot.b32 match.any.sync.b64 activemask.b32 redux.sync.add.s32", OpClass.VOTE),
+        ("vote.sync.ballot.b32 activemask.b32", OpClass.VOTE),
+        ("redux.sync.add.s32", OpClass.REDUCE),
+        ("match.any.sync.b64", OpClass.MATCH),
         (
             "bar.sync bar.red.popc.u32 bar.arrive barrier.sync.aligned barrier.cta.red.and.pred",
             OpClass.BARRIER,

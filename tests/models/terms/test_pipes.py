@@ -33,6 +33,13 @@ def test_counts_of_bits_without_a_rate_are_integer_arithmetic(make_case, set_num
     assert Bottleneck.SFU not in cycles
 
 
+def test_reductions_and_matches_of_a_warp_have_a_pipe_of_their_own(make_case):
+    """On an H100 REDUX takes 8 cycles of a scheduler, MATCH.ANY of 32 values 256."""
+    code = [{"op_class": c, "times": 10} for c in (OpClass.REDUCE, OpClass.MATCH)]
+    cycles = rows(make_case(load_machine("h100-sxm"), code))
+    assert cycles[Bottleneck.ADU] == pytest.approx(10 * (8 + 256) / 4)
+
+
 FLOATS, PRODUCTS = OpClass.FP32, OpClass.INT_MUL
 
 

@@ -51,6 +51,7 @@ class Bottleneck(StrEnum):
     FP64 = "fp64 pipe"
     INT = "int pipe"
     SFU = "sfu pipe"
+    ADU = "adu pipe"
     TENSOR = "tensor pipe"
     LSU = "lsu pipe"
     ISSUE = "issue slots"

@@ -4,7 +4,8 @@ Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the p
 Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
 and integer multiplication, with a pipe of its own for the remaining integer arithmetic
 (`sm.integer_pipe`). Conversions share the special-function units, and so do counts of bits where
-they have a rate of their own (`throughput.bit_count`).
+they have a rate of their own (`throughput.bit_count`). The address divergence unit compares and adds
+up the lanes of a warp.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
 _OWN_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
     Bottleneck.FP64: (OpClass.FP64,),
     Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
+    Bottleneck.ADU: (OpClass.REDUCE, OpClass.MATCH),
     Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
 }
 _SHARED_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {

@@ -57,6 +57,7 @@ _PIPES: Mapping[OpClass, Bottleneck] = {
     OpClass.FP64: Bottleneck.FP64,
     OpClass.SFU: Bottleneck.SFU,
     OpClass.CONVERT: Bottleneck.SFU,
+    **dict.fromkeys((OpClass.REDUCE, OpClass.MATCH), Bottleneck.ADU),
     OpClass.TENSOR: Bottleneck.TENSOR,
     OpClass.INT_MUL: Bottleneck.FP32,
     **dict.fromkeys(

@@ -32,7 +32,13 @@ _ATOMICS_NOTE = (
 )
 _INSTRUCTION_BYTES = 16
 """Of machine code that can be executed here."""
-_SCHEDULER_PIPES = (Bottleneck.FP32, Bottleneck.INT, Bottleneck.SFU, Bottleneck.TENSOR)
+_SCHEDULER_PIPES = (
+    Bottleneck.FP32,
+    Bottleneck.INT,
+    Bottleneck.SFU,
+    Bottleneck.ADU,
+    Bottleneck.TENSOR,
+)
 
 
 @dataclass(frozen=True, slots=True)

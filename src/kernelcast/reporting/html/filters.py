@@ -48,6 +48,7 @@ PROFILER_NAMES: Mapping[str, tuple[str, str]] = {
     ),
     "int pipe": ("ALU Pipe", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"),
     "sfu pipe": ("XU Pipe", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active"),
+    "adu pipe": ("ADU Pipe", "sm__inst_executed_pipe_adu.avg.pct_of_peak_sustained_active"),
     "tensor pipe": (
         "Tensor Pipe",
         "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
