@@ -94,11 +94,11 @@ def test_code_of_another_gpu_is_refused(run, tmp_path: Path) -> None:
     assert run("predict", cubin, *launch, "--gpu", "rtx-3090").status == 0
 
 
-def test_a_macro_that_the_launch_names_too_is_remarked(run, tmp_path: Path) -> None:
+def test_a_macro_that_the_launch_names_too_holds_in_both(run, tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(
-        '/* kernelcast\nn = 64\n[[launch]]\ngrid = 1\nblock = 32\nargs = { x = "f32[n]" }\n*/\n'
+        '/* kernelcast\nn = 1\n[[launch]]\ngrid = "n"\nblock = 32\nargs = { x = "f32[32]" }\n*/\n'
         f"{SOURCE}"
     )
-    done = run("predict", tmp_path / "k.cu", "-D", "n=128", "--isa", "ptx")
-    assert done.status == 0
-    assert "-D n changes the source, not the launch: --arg n=VALUE changes that" in done.err
+    defined = ("predict", tmp_path / "k.cu", "--isa", "ptx", "-D", "n=8")
+    assert "k<<<8, 32>>>" in run(*defined).out
+    assert "k<<<4, 32>>>" in run(*defined, "--arg", "n=4").out

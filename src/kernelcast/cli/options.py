@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -293,7 +294,13 @@ source_options = gathered(
         show_default=True,
         help="The instructions to execute: machine code (sass) where there is some for the GPU.",
     ),
-    click.option("-D", "defines", metavar="NAME[=VALUE]", multiple=True, help="Define a macro."),
+    click.option(
+        "-D",
+        "defines",
+        metavar="NAME[=VALUE]",
+        multiple=True,
+        help="Define a macro; the launch takes a number for a name of its own, too.",
+    ),
     click.option(
         "-I", "include_dirs", metavar="DIR", multiple=True, help="Search DIR for included files."
     ),
@@ -341,9 +348,26 @@ class LaunchOptions:
             self.block,
             self.smem,
             self.args,
+            self._macros(source),
             symbols=self.symbols,
             loops=loops,
         )
+
+    def _macros(self, source: SourceFlags) -> dict[str, int | float]:
+        """Macros that are numbers, which the launch takes, too, where `--arg` says nothing else."""
+        given = {one.partition("=")[0].strip() for one in self.args}
+        named = (define.partition("=") for define in source.defines)
+        numbers = {name: _number(value or "1") for name, _, value in named if name not in given}
+        return {name: value for name, value in numbers.items() if value is not None}
+
+
+def _number(text: str) -> int | float | None:
+    """What a macro stands for where that is a number."""
+    with suppress(ValueError):
+        return int(text, 0)
+    with suppress(ValueError):
+        return float(text)
+    return None
 
 
 caches_option = click.option(

@@ -52,10 +52,6 @@ def study(
     work = api.workload(file, launch.flags(source))
     for remark in work.remarks:
         output.remark(remark)
-    for name in _macros(source) & set(work.names):
-        output.remark(
-            f"-D {name} changes the source, not the launch: --arg {name}=VALUE changes that"
-        )
     with progress_bar("executing", output.quiet) as progress:
         return api.cases(
             work,
@@ -80,10 +76,6 @@ def copy_plan(
     if transfers is None:
         return plan
     return replace(plan or CopyPlan(), memory=HostMemory(transfers))
-
-
-def _macros(source: SourceFlags) -> set[str]:
-    return {define.partition("=")[0] for define in source.defines}
 
 
 def refuse_execution_options(file: str, *others: str) -> None:
