@@ -110,6 +110,18 @@ def test_a_set_whose_kernels_all_fail_says_why(folders: dict[str, Any]) -> None:
     assert "FACTOR" in row.missing[0]
 
 
+def test_sources_named_like_a_folder_of_workloads_are_for_these_alone(
+    folders: dict[str, Any],
+) -> None:
+    others = folders["sources"] / "another_set"
+    others.mkdir()
+    (others / "factor.h").write_text("#define OTHER\n")
+    one = PublicSet("scaling", "h100-sxm", "cache.json", "scale.cu")
+    assert accuracy_of_set(one, **folders, launches=3)[0].missing
+    (folders["workloads"] / others.name).mkdir()
+    assert not accuracy_of_set(one, **folders, launches=3)[0].missing
+
+
 def test_a_set_without_its_file_says_so(folders: dict[str, Any]) -> None:
     (row,) = accuracy_of_set(
         PublicSet("scaling", "h100-sxm", "other.json", "scale.cu"), **folders, launches=3

@@ -431,9 +431,13 @@ def _fits(one: PublicSet, row: Observation) -> bool:
 
 
 def _build_of(one: PublicSet, folders: Folders) -> Build:
-    """How the kernels of a set are compiled: with all folders of sources."""
+    """How the kernels of a set are compiled: with all folders of sources.
+
+    One that is named as a folder of workloads is for these alone.
+    """
     inner = (folder for folder in sorted(folders.sources.iterdir()) if folder.is_dir())
-    every = (folders.sources, *inner, folders.workloads / "host")
+    own = (f for f in inner if f.name == one.folder or not (folders.workloads / f.name).is_dir())
+    every = (folders.sources, *own, folders.workloads / "host")
     return Build(CompileOptions(include_dirs=every, nvrtc=one.nvrtc))
 
 
