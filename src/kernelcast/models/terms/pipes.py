@@ -4,8 +4,8 @@ Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the p
 Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
 and integer multiplication, with a pipe of its own for the remaining integer arithmetic
 (`sm.integer_pipe`). Conversions share the special-function units, and so do counts of bits where
-they have a rate of their own (`throughput.bit_count`). The address divergence unit compares and adds
-up the lanes of a warp.
+they have a rate of their own (`throughput.bit_count`). The address divergence unit compares
+lanes of a warp and adds them up.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ USUAL: Mapping[str, str] = {
     "int pipe": "take address arithmetic out of the innermost loop: unroll it, step pointers, and "
     "divide by powers of two",
     "sfu pipe": "replace roots, exponents and divisions, or compute them once",
-    "adu pipe": "compare or add up the lanes of a warp less often: each thread its own values first",
+    "adu pipe": "let each thread add up its own values before a warp compares or adds its lanes",
     "tensor pipe": "a narrower format or structured sparsity: the tensor cores are full",
     "lsu pipe": "fewer and wider accesses: vectors of two or four elements in one instruction",
     "issue slots": "fewer instructions for the same work: unroll, use wider accesses, and let each "
