@@ -198,13 +198,16 @@ def _driver(source: Path, plan: FunctionPlan, launches: FunctionLaunches) -> str
     for name in plan.globals:
         if name in launches.values and not plan.types[name].is_const:
             restored.append(f"{name} = {_literal(launches.values[name])};")
+    parameters = plan.node.decl.type.args.params if plan.node.decl.type.args else []
     arguments = [
-        f"(void *) {names[name]}_now"
-        if plan.types[name].is_array
-        else _literal(launches.values[name])
-        for name in plan.parameters
+        f"(void *) {names[each.name]}_now"
+        if each.name in names
+        else _literal(launches.values.get(each.name, 0))
+        for each in parameters
+        if getattr(each, "name", None)
     ]
-    call = f"{plan.name}({', '.join(arguments)})"
+    function = _MAIN if plan.name == "main" else plan.name
+    call = f"{function}({', '.join(arguments)})"
     returns = _returns(plan)
     return _DRIVER.format(
         source=str(source.resolve()).replace("\\", "\\\\").replace('"', '\\"'),
@@ -227,6 +230,9 @@ def _returns(plan: FunctionPlan) -> bool:
 def _literal(value: Number) -> str:
     return str(value) if isinstance(value, int) else value.hex()
 
+
+_MAIN = "kc_program_main"
+"""What the program's own `main` is called in the driver."""
 
 _DRIVER = """\
 #define main kc_program_main

@@ -74,6 +74,9 @@ NESTS_OF_ALL = [
     Nest("others.c", "red_black", {"n": 300}, more=ns(0, 1)),
     Nest("others.c", "halves", {"n": 300}, more=ns(1)),
     Nest("others.c", "butterfly", {"n": 300}, more=ns(1)),
+    Nest("others.c", "downwards", {"n": 300}, more=ns(0, 5)),
+    Nest("others.c", "narrow", {"n": 32760}, more=ns(0)),
+    Nest("others.c", "sum_downwards", {"n": 1000}, "s", 1e-6, ns(0, 1)),
 ]
 
 

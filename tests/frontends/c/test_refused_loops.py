@@ -9,6 +9,7 @@ from tests.frontends.c.running import NESTS, program
 
 from kernelcast.errors import InputError, LaunchError, NotFoundError, ToolError
 from kernelcast.frontends.c.program import CProgram, LoopChoice, read_program
+from kernelcast.ir import Array, Fill
 
 REASONS = {
     4: "the header not_there.h is not there",
@@ -82,6 +83,8 @@ def test_sizes_that_cannot_be_used(sizes, reason):
         ("float a[8]; for (int i = 0; i < n; i++) { a[i] = x[i]; }", "a of 8 elements reaches 9"),
         ("for (int i = 0; i < n * 1000000000; i++) x[i] = 0;", "leaves the range of int"),
         ("for (int i = 0; i < n / k; i++) x[i] = 0;", "division by zero"),
+        ("for (short i = 0; i < 4000 * n; i++) x[i] = 0;", "its type ends at 32767"),
+        ("for (unsigned i = n; i >= 0; i--) x[i] = 0;", "its type ends at 0"),
     ],
 )
 def test_launches_never_leave_their_arrays(body, reason):
@@ -93,8 +96,9 @@ def test_launches_never_leave_their_arrays(body, reason):
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("struct p { float x; };\nvoid f(int n, struct p *a) {\nfor(;;);\n}", 2, "structure"),
-        ("void f(int n, float **a) {\nfor (int i = 0; i < n; i++)\na[i][i] = 0;\n}", 1, "pointers"),
+        ("struct p { float x; };\nvoid f(int n, struct p *a) {\nfor (int i = 0; i < n; i++)\n"
+         "a[i].x = 0;\n}", 4, "structure"),
+        ("void f(int n, float **a) {\nfor (int i = 0; i < n; i++)\na[i][i] = 0;\n}", 3, "pointers"),
         ("void f(int n, float *a) {\nfor (int i = 1; i < n; i *= 2)\na[i] = 0;\n}", 2, "steps"),
         ("void f(int n, float *a) {\nfor (int i = 0; i > -n; i++)\na[i] = 0;\n}", 2, "away from"),
         ("void f(int n, float *a) {\nfor (int i = 0; i < n; i++) {\na[i] = 0; i++;\n}}", 2, "own"),
@@ -115,6 +119,31 @@ def test_loops_that_no_grid_can_run(text, line, reason):
     (refusal,) = read(text).refusals
     assert refusal.where.line == line
     assert reason in refusal.reason
+
+
+def test_what_no_loop_uses_may_be_anything():
+    text = (
+        "int main(int argc, char **argv) {\nfloat a[9];\nfor (int i = 0; i < 9; i++)\na[i] = 0;\n}"
+    )
+    (found,), _ = read(text).launches()
+    assert found.function == "main"
+    assert not read(text).refusals
+
+
+def test_an_array_that_is_given_is_as_long_as_its_use():
+    choice = LoopChoice(("saxpy",), sizes={"n": 100}, arrays={"x": Array("f32", (99,), Fill())})
+    with pytest.raises(LaunchError, match="x has 396 bytes, of which loops use 400"):
+        program("others.c").launches(choice)
+
+
+@pytest.mark.parametrize(
+    ("block", "wanted"), [((64,), (64, 1)), ((16, 8), (16, 8)), (None, (32, 8))]
+)
+def test_two_loops_take_a_block_of_one_or_two_dimensions(block, wanted):
+    (found,), _ = program("others.c").launches(
+        LoopChoice(("transpose",), sizes={"n": 9, "m": 9}, block=block)
+    )
+    assert found.launches[0].block[:2] == wanted
 
 
 def test_a_file_without_loops_says_so():

@@ -318,10 +318,13 @@ def _guarded(kernel: LoopKernel, types: Mapping[str, CType]) -> Iterator[str]:
     """The iteration of a thread, behind the bounds of the loops that became the grid."""
     in_order = [loop for loop in kernel.loops if loop in kernel.grid]
     for loop in in_order:
-        declared = f"{_type(loop, types)} {loop.variable} = {_normalised(kernel, loop, types)};"
+        type_, name = _counter(loop, types)
+        declared = f"{type_} {name} = {_normalised(kernel, loop, types)};"
         yield _Placed.at(loop.node, f"{_INDENT}{declared}")
+        if name != loop.variable:
+            yield f"{_INDENT}{_type(loop, types)} {loop.variable} = {name};"
     conditions = " && ".join(
-        f"{loop.variable} {loop.comparison} {_bound(loop, types)}" for loop in in_order
+        f"{_counter(loop, types)[1]} {loop.comparison} {_bound(loop, types)}" for loop in in_order
     )
     yield _Placed.at(in_order[-1].node, f"{_INDENT}if ({conditions}) {{")
     yield from _inner(kernel, types, 2)
@@ -344,15 +347,17 @@ def _strided(kernel: LoopKernel, types: Mapping[str, CType]) -> Iterator[str]:
     in_order = [loop for loop in kernel.loops if loop in kernel.grid]
     for depth, loop in enumerate(in_order, 1):
         axis = _axis(kernel, loop)
-        type_ = _type(loop, types)
+        type_, name = _counter(loop, types)
         stride = f"({type_}) (gridDim.{axis} * blockDim.{axis})"
         if abs(loop.step) != 1:
             stride = f"{abs(loop.step)} * {stride}"
-        start = f"{type_} {loop.variable} = {_normalised(kernel, loop, types)}"
-        condition = f"{loop.variable} {loop.comparison} {_bound(loop, types)}"
+        start = f"{type_} {name} = {_normalised(kernel, loop, types)}"
+        condition = f"{name} {loop.comparison} {_bound(loop, types)}"
         sign = "+" if loop.step > 0 else "-"
-        head = f"for ({start}; {condition}; {loop.variable} {sign}= {stride}) {{"
+        head = f"for ({start}; {condition}; {name} {sign}= {stride}) {{"
         yield _Placed.at(loop.node, f"{_INDENT * depth}{head}")
+        if name != loop.variable:
+            yield f"{_INDENT * (depth + 1)}{_type(loop, types)} {loop.variable} = {name};"
     yield from _inner(kernel, types, len(in_order) + 1)
     for depth in range(len(in_order), 0, -1):
         yield f"{_INDENT * depth}}}"
@@ -405,13 +410,23 @@ def _axis(kernel: LoopKernel, loop: ForLoop) -> str:
 
 def _normalised(kernel: LoopKernel, loop: ForLoop, types: Mapping[str, CType]) -> str:
     """The variable of a loop from the thread's place in the grid, which begins at 0."""
-    number = f"({_type(loop, types)}) ({_STEP_OF_GRID[_axis(kernel, loop)]})"
+    number = f"({_counter(loop, types)[0]}) ({_STEP_OF_GRID[_axis(kernel, loop)]})"
     if abs(loop.step) != 1:
         number = f"{abs(loop.step)} * {number}"
     start = expression(loop.start, types)
     if start == "0" and loop.step > 0:
         return number
     return f"{start} {'+' if loop.step > 0 else '-'} {number}"
+
+
+def _counter(loop: ForLoop, types: Mapping[str, CType]) -> tuple[str, str]:
+    """The type and the name of what is held to a loop's bound: its variable, or a wider one where
+    that would wrap in threads beyond the last iteration."""
+    type_ = _type(loop, types)
+    wraps = type_.startswith("unsigned") and loop.step < 0
+    if wraps or "char" in type_ or "short" in type_:
+        return "long long", f"{loop.variable}_wide"
+    return type_, loop.variable
 
 
 def _bound(loop: ForLoop, types: Mapping[str, CType]) -> str:

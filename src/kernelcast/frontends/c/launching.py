@@ -108,9 +108,24 @@ def launch_function(
     host.run(plan.steps)
     regions = host.regions()
     made = {region.name: _array(region, at) for at, region in enumerate(regions, 1)}
-    made |= {each: array for each, array in (arrays or {}).items() if each in made}
+    replaced = {each: array for each, array in (arrays or {}).items() if each in made}
+    _check_lengths(regions, replaced)
+    made |= replaced
     launches = tuple(_launch(call, made) for call in host.calls)
     return FunctionLaunches(plan.name, launches, regions, made, values, assumed)
+
+
+def _check_lengths(regions: Sequence[ArrayRegion], given: Mapping[str, Array]) -> None:
+    """LaunchError where an array that is given is shorter than what loops use of it."""
+    for region in regions:
+        used = max(region.read.stop, region.written.stop) * _bytes_of(region.type)
+        array = given.get(region.name)
+        if array is not None and array.size_bytes < used:
+            raise LaunchError(
+                f"{region.name} has {array.size_bytes} bytes, of which loops use {used}",
+                where="--arg",
+                hint="give a longer array, or smaller sizes",
+            )
 
 
 def _given(
@@ -269,18 +284,21 @@ class _Host:
 
     def _block(self, kernel: LoopKernel) -> tuple[int, ...]:
         wanted = len(kernel.grid)
-        if self.block is not None and len(self.block) == wanted:
-            return tuple(self.block)
-        if self.block is not None and wanted == 1:
+        if self.block is None:
+            return _DEFAULT_BLOCKS[wanted]
+        if wanted == 1:
             return (_product(self.block),)
-        return _DEFAULT_BLOCKS[wanted]
+        x, y = (*self.block, 1)[:2]
+        return x, y
 
     def _iterations(self, kernel: LoopKernel, loop: ForLoop) -> int:
         """How often a loop runs, at most where that depends on another one."""
         variables = {each.variable for each in kernel.loops}
         if not (names_in(loop.start) | names_in(loop.stop)) & variables:
             start, stop = self._integer(loop.start), self._integer(loop.stop)
-            count = len(range(start, stop + _past(loop), loop.step))
+            run = range(start, stop + _past(loop), loop.step)
+            self._check_counter(loop, run)
+            count = len(run)
         else:
             count = self._dependent_iterations(kernel.accesses, loop)
         if count > _MOST_ELEMENTS:
@@ -290,6 +308,20 @@ class _Host:
                 hint="give smaller sizes",
             )
         return count
+
+    def _check_counter(self, loop: ForLoop, run: range) -> None:
+        """LaunchError where a loop never ends, as its variable is too narrow for its bound."""
+        counter = self.plan.types.get(loop.variable)
+        if counter is None or not run:
+            return
+        least, most = counter.limits
+        if not least <= run[-1] + loop.step <= most:
+            raise LaunchError(
+                f"{loop.variable} is to pass {run[-1]}, and its type ends at "
+                f"{most if loop.step > 0 else least}",
+                where=str(place(loop.node)),
+                hint=f"give {loop.variable} a wider type",
+            )
 
     def _dependent_iterations(self, nest: NestAccesses, loop: ForLoop) -> int:
         numbers = self._numbers()

@@ -143,10 +143,7 @@ def plan_function(file: CFile, name: str) -> FunctionPlan | None:
     node = file.functions[name]
     if not loops_in(node):
         return None
-    try:
-        variables = _variables(file, node)
-    except RefusedError as error:
-        return FunctionPlan(name, node, {}, (), (), (), {}, frozenset(), (), (error.of(name),))
+    variables = _variables(file, node)
     planner = _Planner(file, name, variables)
     steps = planner.block(statements(node.body), [], planner.has_marks(node))
     on_device = _on_device(steps, planner)
@@ -199,11 +196,14 @@ class _Variables:
     constants: tuple[str, ...]
     defaults: Mapping[str, Node]
     stray: frozenset[str]
+    untyped: Mapping[str, RefusedError]
 
 
 def _variables(file: CFile, function: Node) -> _Variables:
-    """The types of all variables of a function; structures are refused where they are used."""
+    """The types of all variables of a function; others, such as structures, are refused where loops
+    use them."""
     types: dict[str, CType] = {}
+    untyped: dict[str, RefusedError] = {}
     constants = []
     for name, node in file.variables.items():
         try:
@@ -214,16 +214,14 @@ def _variables(file: CFile, function: Node) -> _Variables:
             constants.append(name)
     given = function.decl.type.args.params if function.decl.type.args else []
     parameters = []
-    for each in given:
-        if kind(each) == "Decl" and each.name:
-            types[each.name] = type_of(each, file.typedefs)
-            parameters.append(each.name)
-    for each in walk(function.body):
+    for each in (*given, *walk(function.body)):
         if kind(each) == "Decl" and each.name and kind(each.type) != "FuncDecl":
             try:
                 types[each.name] = type_of(each, file.typedefs)
-            except RefusedError:
+            except RefusedError as error:
                 types.pop(each.name, None)
+                untyped[each.name] = error
+    parameters = [each.name for each in given if getattr(each, "name", None) in types]
     return _Variables(
         types,
         tuple(parameters),
@@ -231,6 +229,7 @@ def _variables(file: CFile, function: Node) -> _Variables:
         tuple(constants),
         {n: v.init for n, v in file.variables.items() if v.init is not None},
         frozenset(_stray_pointers(function)),
+        untyped,
     )
 
 
@@ -337,6 +336,7 @@ class _Planner:
         loop = for_loop(node)
         if (out := leaves(loop)) is not None:
             raise RefusedError(out, f"the loop over {loop.variable} is left before its end")
+        self._check_types(node)
         try:
             return list(self._parallel(loop, after, mark))
         except RefusedError as error:
@@ -441,6 +441,12 @@ class _Planner:
             self.names = names
             return ()
         return found
+
+    def _check_types(self, node: Node) -> None:
+        """RefusedError where variables are used that no kernel can have."""
+        for each in walk(node):
+            if kind(each) == "ID" and (error := self.variables.untyped.get(each.name)):
+                raise RefusedError(each, error.what, error.hint)
 
     def _check_pointers(self, nest: NestAccesses) -> None:
         """RefusedError where a pointer of the function may lead anywhere."""

@@ -61,6 +61,12 @@ class CType:
         return self.scalar.startswith("unsigned")
 
     @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the largest value of an integer."""
+        bits = int(self.element[1:])
+        return (0, (1 << bits) - 1) if self.is_unsigned else (-1 << bits - 1, (1 << bits - 1) - 1)
+
+    @property
     def element(self) -> str:
         """The element type, as arrays of launches name it."""
         return _ELEMENTS[self.scalar]

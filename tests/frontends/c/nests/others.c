@@ -95,3 +95,23 @@ void butterfly(int n, float *a)
         a[i + n] = u - v;
     }
 }
+
+void downwards(int n, float *restrict x)
+{
+    for (unsigned i = n; i >= 5; i -= 5)
+        x[i - 5] = i;
+}
+
+void narrow(short n, float *restrict x)
+{
+    for (short i = 0; i < n; i++)
+        x[i] = i;
+}
+
+float sum_downwards(int n, const float *x)
+{
+    float s = 0.0f;
+    for (unsigned i = n; i > 0; i--)
+        s += x[i - 1];
+    return s;
+}
