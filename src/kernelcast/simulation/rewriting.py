@@ -90,8 +90,11 @@ class Requests:
 
     def rows(self, table: NDArray[np.void]) -> StreamWords:
         """The row of `layout.ROW` that tells of each."""
-        code = table[self.instructions]
-        return np.asarray(code["row"] + np.where(code["is_generic"], self.spaces, 0), np.int64)
+        first = table["row"][self.instructions]
+        if not table["is_generic"].any():
+            return first
+        is_generic = table["is_generic"][self.instructions]
+        return np.asarray(first + np.where(is_generic, self.spaces, 0), np.int64)
 
     def are_atomic(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
         """Whether each is of an atomic instruction."""

@@ -37,11 +37,12 @@ def streamed(
 
 
 def system_of(machine: Machine, kernel: Kernel, launch: Launch) -> MemorySystem:
-    """The caches of such a machine as a launch finds them."""
+    """The caches of such a machine as a launch finds them, whose blocks all SMs share."""
     resources = kernel.resources
     resident = occupancy_of_launch(machine, resources, launch).blocks_per_sm
     shared_bytes = resources.static_shared_bytes + launch.smem_bytes
-    return memory_system(machine, shared_bytes, resident)
+    system = memory_system(machine, shared_bytes, resident)
+    return replace(system, blocks_per_sm=min(resident, -(-launch.blocks // system.sms)))
 
 
 @dataclass(frozen=True)
