@@ -10,7 +10,7 @@ import pytest
 CHASE = Path(__file__).parents[2] / "measurements/public/chase.cu"
 SMALL = (
     *("--set", "l1.size=24576", "--set", "l1.reach=24576", "--set", "l1.ways=48"),
-    *("--set", "l2.size=204800", "--set", "occupancy.shared_carveouts=0"),
+    *("--set", "l2.size=204800", "--set", "l2.ways=16", "--set", "occupancy.shared_carveouts=0"),
 )
 """An L1 cache of 24 KiB in all and an L2 cache of 200 KiB, in sets of 16 lines."""
 

@@ -200,3 +200,17 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     machine = load_machine(write(tmp_path, example))
     assert machine.number("sm.count") == 80
     assert machine.number("throughput.fp32") == 128
+
+
+def test_ways_that_do_not_divide_a_cache_are_refused():
+    with pytest.raises(InputError, match=r"--set l2.ways: l2.size .* no multiple of 15 ways"):
+        apply_overrides(load_machine("h100-sxm"), ["l2.ways=15"])
+
+
+def test_what_a_chase_finds_of_the_l1_cache_follows_its_size():
+    chip = load_machine("h100-sxm")
+    twice = apply_overrides(chip, [f"l1.size={2 * chip.number('l1.size')}"])
+    assert twice.number("l1.reach") == pytest.approx(2 * chip.number("l1.reach"))
+    assert "rescaled to an l1.size of" in twice.quantities["l1.reach"].source
+    given = apply_overrides(chip, [f"l1.size={2 * chip.number('l1.size')}", "l1.reach=1e5"])
+    assert given.number("l1.reach") == 1e5

@@ -39,7 +39,7 @@ def test_a_knee_is_halfway_between_two_levels() -> None:
 
 def test_simulated_caches_overflow_where_a_table_made_for_their_sizes_says(tmp_path: Path) -> None:
     """L1 of 24 KiB in all, L2 of 200 KiB in sets of 16 lines."""
-    settings = ("l1.size=24576", "l1.reach=24576", "l1.ways=48", "l2.size=204800")
+    settings = ("l1.size=24576", "l1.reach=24576", "l1.ways=48", "l2.size=204800", "l2.ways=16")
     chip = apply_overrides(load_machine("v100-pcie"), [*settings, "occupancy.shared_carveouts=0"])
     found = validate_capacities(table(tmp_path, SIZES), CHASE, chip)
     assert len(found) == 2

@@ -6,7 +6,7 @@ Configurations are numbered; the last axis varies fastest, as in an array of Num
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.hierarchy.rules import access_rules
+from kernelcast.machines.cache_shapes import SHAPES, check_shape
 from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.machines.schema import ENTRIES, QuantityRule
 from kernelcast.profiling.profile import Floats
@@ -29,7 +30,6 @@ _MOST_CONFIGURATIONS = 100_000_000
 _ROUNDING = 1e-9
 _CHOOSE_COUNTS = ("coalescing.lanes", "shared.lanes_per_request", "l1.tags")
 """Numbers that `access_rules` reads: by them an execution chooses what it counts."""
-_LINES = {"l1": "l1.line", "l2": "l2.line"}
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,7 @@ def design_space(machine: Machine, axes: Sequence[Axis]) -> DesignSpace:
         )
     for axis in axes:
         _check_counts(machine, axis)
-    for cache, line in _LINES.items():
-        _check_ways(machine, axes, cache, line)
+    _check_caches(machine, axes)
     return DesignSpace(machine, tuple(axes))
 
 
@@ -197,18 +196,11 @@ def _check_counts(machine: Machine, axis: Axis) -> None:
             )
 
 
-def _check_ways(machine: Machine, axes: Iterable[Axis], cache: str, line: str) -> None:
-    """Refuse a swept cache that cannot be cut into sets of whole lines."""
-    paths = (f"{cache}.size", f"{cache}.ways", line)
-    swept: Mapping[str, Axis] = {axis.path: axis for axis in axes if axis.path in paths}
-    known = [swept[p].values if p in swept else machine.numbers(p) for p in paths]
-    if not swept:
-        return
-    for capacity, ways, line_bytes in product(*known):
-        if capacity % (ways * line_bytes):
-            raise InputError(
-                f"{cache}.size {capacity:.0f} B is no multiple of {ways:.0f} ways of "
-                f"{line_bytes:.0f} B lines",
-                where=f"--sweep {next(iter(swept))}",
-                hint=f"take sizes that {ways * line_bytes:.0f} B divide",
-            )
+def _check_caches(machine: Machine, axes: Iterable[Axis]) -> None:
+    """Refuse swept caches that cannot be cut into sets of whole lines."""
+    swept = {axis.path: axis for axis in axes}
+    for paths in SHAPES:
+        named = [path for path in paths if path in swept]
+        known = [swept[p].values if p in swept else machine.numbers(p) for p in paths]
+        for numbers in product(*known) if named else ():
+            check_shape(dict(zip(paths, numbers, strict=True)), f"--sweep {named[0]}")

@@ -9,12 +9,13 @@ are in `[sources]`; see `sources`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kernelcast.errors import InputError, NotFoundError, ParseError
+from kernelcast.machines.cache_shapes import SHAPES, check_shape
 from kernelcast.machines.machine import Machine, Provenance, Quantity
 from kernelcast.machines.schema import ENTRIES, SCHEMA
 from kernelcast.machines.sources import file_sources, full_source
@@ -77,7 +78,19 @@ def apply_overrides(machine: Machine, overrides: Iterable[str]) -> Machine:
             raise InputError(f"{path} is one number, not a list", where=where)
         checked = entry.check(numbers if entry.is_list else numbers[0], where)
         quantities[path] = Quantity(checked, entry.unit, Provenance.ASSUMED, "--set")
-    return machine.with_quantities(quantities) if quantities else machine
+    if not quantities:
+        return machine
+    changed = machine.with_quantities(quantities)
+    _check_caches(changed, quantities)
+    return changed
+
+
+def _check_caches(machine: Machine, given: Collection[str]) -> None:
+    for paths in SHAPES:
+        named = [path for path in paths if path in given]
+        numbers = {path: known for path in paths if (known := machine.get(path)) is not None}
+        if named and len(numbers) == len(paths):
+            check_shape(numbers, f"--set {named[0]}")
 
 
 def _number(text: str, where: str) -> float:

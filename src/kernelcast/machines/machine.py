@@ -78,11 +78,13 @@ class Machine:
     def with_quantities(self, quantities: Mapping[str, Quantity]) -> Machine:
         """A copy with some numbers replaced or added, remembered in `overrides`.
 
-        A clock takes with it what follows it (see `clocks`), but for what is given beside it.
+        A clock takes with it what follows it (see `clocks`), and the size of the L1 cache what a
+        chase finds of it, but for what is given beside it.
         """
+        following = {**self._rescaled(quantities), **self._resized(quantities)}
         return replace(
             self,
-            quantities={**self.quantities, **self._rescaled(quantities), **quantities},
+            quantities={**self.quantities, **following, **quantities},
             overrides=(*self.overrides, *quantities),
         )
 
@@ -96,3 +98,16 @@ class Machine:
         to = ", ".join(f"{path} of {hz / 1e9:.4g} GHz" for path, hz in clocks.items())
         numbers = at_clocks(self.get, clocks)
         return {path: self.quantities[path].rescaled(value, to) for path, value in numbers.items()}
+
+    def _resized(self, given: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+        """`l1.reach` at another size of the L1 cache: the same share of it."""
+        size, old, reach = (
+            given.get("l1.size"),
+            self.get("l1.size"),
+            self.quantities.get("l1.reach"),
+        )
+        if size is None or old is None or reach is None:
+            return {}
+        assert isinstance(size.value, float | int) and isinstance(reach.value, float | int)
+        to = f"an l1.size of {size.value:g} B"
+        return {"l1.reach": reach.rescaled(reach.value * size.value / old, to)}

@@ -47,7 +47,8 @@ class QuantityRule:
     def _hint(self) -> str:
         number = "a whole number" if self.is_whole else "a number"
         limit = "" if math.isinf(self.high) else f" to {self.high:g}"
-        return f"give {number} from {self.low:g}{limit} in the unit {self.unit}"
+        unit = "" if self.unit == "1" else f" in the unit {self.unit}"
+        return f"give {number} from {self.low:g}{limit}{unit}"
 
 
 def _count(unit: str, meaning: str, low: float = 1, high: float = 1e9) -> QuantityRule:
@@ -297,7 +298,7 @@ _MEMORY = {
     "l2.ways": _count("1", "ways of a set of the L2 cache", 1, 65536),
     "l2.hashes_sets": _flag("many bits of an address choose its slice and set"),
     "l2.slices": _count("1", "slices, each for other addresses, side by side", 1, 65536),
-    "l2.partitions": _count("1", "partitions; an SM's own one keeps copies of the others'", 1, 16),
+    "l2.partitions": _count("1", "partitions; an SM's own one keeps copies of the other's", 1, 2),
     "l2.miss_registers": _count("1", "lines that a slice awaits at once (MSHRs)", 1, 1e6),
     "l2.fills_partial_sectors": _flag("a sector written in part is read before it is written back"),
     "l2.dirty_share": _real("1", "of what L2 holds, at most not yet written to memory", 0, 1),

@@ -8,7 +8,7 @@ from tests.hierarchy.caches.streams import stream_of
 
 from kernelcast import api
 from kernelcast.execution.blocks import Span
-from kernelcast.hierarchy.caches.launch import Limits, StreamedLaunch, count_launch
+from kernelcast.hierarchy.caches.launch import Limits, StreamedLaunch, count_launch, system_of
 from kernelcast.hierarchy.caches.memory_system import (
     CacheShape,
     MemorySystem,
@@ -16,7 +16,8 @@ from kernelcast.hierarchy.caches.memory_system import (
     missing_numbers,
 )
 from kernelcast.hierarchy.caches.whole_grid import simulate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space
+from kernelcast.machines.loader import apply_overrides, machine_names
 from kernelcast.profiling.tables import AccessRow
 
 LOAD = AccessRow(
@@ -78,6 +79,26 @@ def test_the_l1_cache_is_what_shared_memory_leaves(name, shared_bytes, size_kib)
     system = memory_system(chip, shared_bytes, 1)
     assert system.l1 is not None
     assert system.l1.lines * 128 / 1024 == pytest.approx(size_kib, rel=0.07)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_larger_l1_cache_holds_more_on_every_chip(name):
+    chip = api.machine(name)
+    if missing_numbers(chip) or memory_system(chip, 0, 1).l1 is None:
+        return  # has no L1 cache that is simulated
+    size = chip.number("l1.size")
+    larger = [apply_overrides(chip, [f"l1.size={factor * size}"]) for factor in (1, 2, 3, 4)]
+    lines = [found.lines for each in larger if (found := memory_system(each, 0, 1).l1)]
+    assert lines == sorted(set(lines)) and len(lines) == 4
+
+
+def test_few_blocks_are_shared_out_over_all_sms():
+    """A part of them takes SMs that are as full as those of the whole grid."""
+    chip = api.machine("h100-sxm")
+    blocks = 2 * int(chip.number("sm.count"))
+    kernel, launch = Kernel("k", "sass", "sm_90", (), (), ()), Launch((blocks,), (128,), {})
+    assert system_of(chip, kernel, launch).blocks_per_sm == 2
+    assert system_of(chip, kernel, replace(launch, grid=(100 * blocks, 1, 1))).blocks_per_sm > 2
 
 
 def test_the_l2_cache_is_all_its_partitions():

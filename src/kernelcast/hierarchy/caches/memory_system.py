@@ -21,7 +21,7 @@ from kernelcast.machines.machine import Machine, Quantity
 _LINE_BYTES = 128
 """Line of every cache that is simulated."""
 
-CAPACITIES = ("l1.size", "l1.ways", "l2.size", "l2.ways")
+CAPACITIES = ("l1.size", "l1.reach", "l1.ways", "l2.size", "l2.ways")
 """Numbers by which caches differ in nothing but how much they hold, and in how large sets."""
 
 
