@@ -15,9 +15,10 @@ from kernelcast.errors import ToolError
 from kernelcast.exploration.cpu_clocks import given
 from kernelcast.exploration.offload import transfers_of
 from kernelcast.frontends.c.launching import launch_function
-from kernelcast.frontends.c.program import read_program
+from kernelcast.frontends.c.program import LoopChoice, read_program
 from kernelcast.ir import HostMemory
 from kernelcast.measuring import native_c
+from kernelcast.models.terms.transfers import Direction
 from kernelcast.reporting.documents.offload import offload_schema
 
 NESTS = Path(__file__).parents[1] / "frontends/c/nests"
@@ -63,7 +64,54 @@ def test_arrays_of_the_function_itself_stay_on_the_device():
     program = read_program((NESTS / "algebra.c").read_text(), "algebra.c")
     atax = next(p for p in program.plans if p.name == "atax")
     found = launch_function(atax, {"m": 10, "n": 20})
-    assert {t.label for t in transfers_of(found.regions, HostMemory.PINNED)} == {"A", "x", "y"}
+    assert {t.label for t in transfers_of(found, HostMemory.PINNED)} == {"A", "x", "y"}
+
+
+def test_what_a_reduction_returns_comes_back():
+    program = read_program((NESTS / "statistics.c").read_text(), "statistics.c")
+    (found,), _ = program.launches(LoopChoice(("sum",), sizes={"n": 10}))
+    copies = {t.label: (t.direction, t.size_bytes) for t in transfers_of(found, HostMemory.PINNED)}
+    assert copies["s"] == (Direction.TO_HOST, 4)
+
+
+def reduction(n: int) -> Any:
+    (found,) = kc.offload(
+        NESTS / "statistics.c", ("t4",), function="sum", sizes={"n": n}, cpu_s=1e-3
+    )
+    return found.as_dict()["gpus"][0]["break_even"]
+
+
+def test_idle_threads_take_no_time_on_the_cpu():
+    smallest = reduction(4096)["tried"][0]
+    assert smallest["sizes"]["n"] < 256
+    assert smallest["cpu_s"] == pytest.approx(1e-3 * smallest["sizes"]["n"] / 4096, rel=0.5)
+
+
+def test_a_size_that_cannot_be_tried_does_not_end_the_search(monkeypatch):
+    monkeypatch.setattr("kernelcast.exploration.offload._MOST_BYTES", 40_000)
+    sizes = [each["sizes"]["n"] for each in reduction(100_000)["tried"]]
+    assert sizes[-1] == 100_000
+    assert max(sizes[:-1]) < 10_000
+
+
+def test_sizes_that_are_macros_are_said(run, tmp_path):
+    file = tmp_path / "fixed.c"
+    file.write_text("#define N 99\nvoid f(float a[N]) { for (int i = 0; i < N; i++) a[i] = i; }\n")
+    found = run("offload", file, "--cpu-time", "1e-3", "--gpu", "rtx-4090", "--isa", "ptx")
+    assert "no parameter bounds the loops" in found.out
+    assert "pcie.bandwidth of rtx-4090 is assumed" in " ".join(found.out.split())
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_loops_of_main_are_offloaded(run, tmp_path):
+    file = tmp_path / "whole.c"
+    file.write_text(
+        "static float a[999];\nint main(int argc, char **argv) {\n"
+        "for (int i = 0; i < 999; i++) a[i] = i;\nreturn 0; }\n"
+    )
+    found = run("offload", file, "--gpu", "t4", "--isa", "ptx")
+    assert found.status == 0, found.err
+    assert "main_3<<<4, 256>>>" in found.out
 
 
 def test_the_break_even_lies_between_a_loss_and_a_win(answer):

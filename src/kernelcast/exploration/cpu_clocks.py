@@ -26,12 +26,12 @@ def measured(source: Path, code: NativeCode) -> CpuClock:
 def given(seconds: float) -> CpuClock:
     """A clock that was told the time of the first call it is asked for.
 
-    At other sizes it is in proportion to the thread instructions that the kernels execute.
+    At other sizes it is in proportion to how often the loops access memory.
     """
     first: list[float] = []
 
-    def clock(_: FunctionPlan, __: FunctionLaunches, executed: float) -> CpuTime:
-        first[:] = first or [executed]
-        return CpuTime(seconds * executed / first[0], "given")
+    def clock(_: FunctionPlan, __: FunctionLaunches, accesses: float) -> CpuTime:
+        first[:] = first or [accesses]
+        return CpuTime(seconds * accesses / first[0] if first[0] else seconds, "given")
 
     return clock

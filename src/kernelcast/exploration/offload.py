@@ -28,15 +28,19 @@ from kernelcast.frontends.c.plan import FunctionPlan, LoopKernel
 from kernelcast.frontends.c.program import CProgram, LoopChoice
 from kernelcast.frontends.expressions import Number
 from kernelcast.frontends.workloads import Workload
-from kernelcast.ir import ELEMENT_BYTES, HostMemory
+from kernelcast.ir import ELEMENT_BYTES, HostMemory, Space
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Model, Prediction
+from kernelcast.models.terms.base import Case, Model, Prediction
 from kernelcast.models.terms.transfers import Direction, EndToEnd, Transfer, end_to_end
 from kernelcast.profiling.run import ENOUGH, Sampling
 
 _MOST_STEPS = 12
 _MOST_BYTES = 2 << 30
 """Arrays of a size that is only tried, all together."""
+_NOTHING_VARIES = (
+    "from which size on a GPU is worth it is not known: no parameter bounds the loops; -D varies "
+    "a macro"
+)
 _LONGEST_CPU_S = 2.0
 """Of a call at a size that is doubled once more."""
 
@@ -50,7 +54,7 @@ class CpuTime:
 
 
 CpuClock = Callable[[FunctionPlan, FunctionLaunches, float], CpuTime]
-"""The time of a function on the CPU, whose launches execute so many thread instructions."""
+"""The time of a function on the CPU, whose loops access memory so often."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +149,14 @@ def offload(
     return tuple(_function(what, found, remarks, cpu, progress) for found in functions)
 
 
-def transfers_of(regions: Sequence[ArrayRegion], memory: HostMemory) -> tuple[Transfer, ...]:
-    """The copies around the launches of a function: what is read, then what is written."""
-    return tuple(_transfers(regions, memory))
+def transfers_of(found: FunctionLaunches, memory: HostMemory) -> tuple[Transfer, ...]:
+    """The copies around the launches of a function: what is read, then what is written, and what
+    its reductions give the host."""
+    results = (
+        Transfer(size_bytes, Direction.TO_HOST, memory, name)
+        for name, size_bytes in found.results.items()
+    )
+    return (*_transfers(found.regions, memory), *results)
 
 
 def _transfers(regions: Sequence[ArrayRegion], memory: HostMemory) -> Iterator[Transfer]:
@@ -180,6 +189,8 @@ def _function(
     here = _point(what, plan, found, cpu, progress)
     varied = _varied(plan, found.values)
     gpus = here.gpus
+    if what.finds_break_even and not varied:
+        remarks = (*remarks, _NOTHING_VARIES)
     if what.finds_break_even and varied:
         points = _around(what, plan, here, varied, cpu)
         gpus = tuple(
@@ -200,15 +211,20 @@ def _point(
         work, what.machines, build=what.build, sampling=what.sampling, progress=progress
     )
     count = len(what.machines)
-    executed = sum(c.profile.total.thread * c.launch.repeat for c in cases[::count])
-    time = cpu(plan, found, executed)
-    copies = transfers_of(found.regions, what.memory)
+    time = cpu(plan, found, sum(map(_accesses, cases[::count])))
+    copies = transfers_of(found, what.memory)
     gpus = []
     for at, machine in enumerate(what.machines):
         predictions = tuple(what.model.predict(case) for case in cases[at::count])
         whole = end_to_end(machine, sum(map(_seconds, predictions)), copies)
         gpus.append(GpuTime(machine, predictions, whole, time.seconds))
     return _FunctionTimes(found, time, tuple(gpus))
+
+
+def _accesses(case: Case) -> float:
+    """How often lanes access global memory in a launch and its repeats; idle ones do not."""
+    accesses = case.profile.accesses
+    return case.launch.repeat * sum(a.lanes for a in accesses if a.space is Space.GLOBAL)
 
 
 def _seconds(prediction: Prediction) -> float:
@@ -243,18 +259,16 @@ def _around(
     below, above = [here], [here]
     sampled = replace(what, sampling=replace(what.sampling, exact=False))
     for step in range(1, _MOST_STEPS):
-        if not any(_wins(gpu) for gpu in below[-1].gpus):
+        sizes = _scaled(here, varied, 0.5**step)
+        if not any(_wins(gpu) for gpu in below[-1].gpus) or max(sizes[n] for n in varied) <= 1:
             break
-        point = _scaled(sampled, plan, here, varied, 0.5**step, cpu)
-        if point is None:
-            break
-        below.append(point)
+        if (point := _tried(sampled, plan, sizes, cpu)) is not None:
+            below.append(point)
     for step in range(1, _MOST_STEPS):
         largest = above[-1]
         if all(_wins(gpu) for gpu in largest.gpus) or largest.cpu.seconds > _LONGEST_CPU_S:
             break
-        point = _scaled(sampled, plan, here, varied, 2.0**step, cpu)
-        if point is None:
+        if (point := _tried(sampled, plan, _scaled(here, varied, 2.0**step), cpu)) is None:
             break
         above.append(point)
     return [*reversed(below), *above[1:]]
@@ -264,19 +278,16 @@ def _wins(gpu: GpuTime) -> bool:
     return gpu.whole.seconds < gpu.cpu_s
 
 
-def _scaled(
-    what: Offloading,
-    plan: FunctionPlan,
-    here: _FunctionTimes,
-    varied: Sequence[str],
-    factor: float,
-    cpu: CpuClock,
-) -> _FunctionTimes | None:
-    """The function with sizes times a factor; None where that cannot be had any more."""
+def _scaled(here: _FunctionTimes, varied: Sequence[str], factor: float) -> dict[str, Number]:
+    """All sizes, those that vary times a factor."""
     old = here.launches.values
-    sizes = {**old, **{name: max(1, round(old[name] * factor)) for name in varied}}
-    if factor < 1 and max(sizes[name] for name in varied) <= 1:
-        return None
+    return {**old, **{name: max(1, round(old[name] * factor)) for name in varied}}
+
+
+def _tried(
+    what: Offloading, plan: FunctionPlan, sizes: Mapping[str, Number], cpu: CpuClock
+) -> _FunctionTimes | None:
+    """The function at other sizes; None where that cannot be had."""
     choice = replace(what.choice, functions=(plan.name,), sizes=sizes, arrays=None)
     try:
         (found,), _ = what.program.launches(choice)

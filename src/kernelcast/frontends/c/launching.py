@@ -16,7 +16,7 @@ from kernelcast.frontends.c.cuda_text import (
 from kernelcast.frontends.c.host_values import host_value
 from kernelcast.frontends.c.integer_sets import extremes
 from kernelcast.frontends.c.loops import ForLoop
-from kernelcast.frontends.c.nodes import names_in, place
+from kernelcast.frontends.c.nodes import kind, names_in, place, walk
 from kernelcast.frontends.c.plan import (
     FunctionPlan,
     HostAssignment,
@@ -67,7 +67,8 @@ class FunctionLaunches:
     """The launches of a function, in the order in which the host makes them.
 
     `arrays` are the function's by name, `values` the scalars that it was given; `assumed` says of
-    which of these nobody spoke.
+    which of these nobody spoke. `results` are scalars that kernels compute and the host wants, with
+    their bytes.
     """
 
     function: str
@@ -76,6 +77,7 @@ class FunctionLaunches:
     arrays: Mapping[str, Array]
     values: Mapping[str, Number]
     assumed: tuple[str, ...] = ()
+    results: Mapping[str, int] = field(default_factory=dict)
 
     def together(self) -> tuple[Launch, ...]:
         """Equal launches as one that is repeated, in the order of their first."""
@@ -112,7 +114,14 @@ def launch_function(
     _check_lengths(regions, replaced)
     made |= replaced
     launches = tuple(_launch(call, made) for call in host.calls)
-    return FunctionLaunches(plan.name, launches, regions, made, values, assumed)
+    return FunctionLaunches(plan.name, launches, regions, made, values, assumed, _results(plan))
+
+
+def _results(plan: FunctionPlan) -> dict[str, int]:
+    """Scalars of the device that a function returns, or leaves in variables of the file."""
+    returned = [node for node in walk(plan.node) if kind(node) == "Return"]
+    wanted = {name for node in returned for name in names_in(node)} | set(plan.globals)
+    return {name: _bytes_of(plan.types[name]) for name in sorted(plan.on_device & wanted)}
 
 
 def _check_lengths(regions: Sequence[ArrayRegion], given: Mapping[str, Array]) -> None:

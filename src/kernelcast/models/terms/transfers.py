@@ -27,7 +27,7 @@ from enum import StrEnum
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.ir import CopyPlan, HostMemory, arrays_in
-from kernelcast.machines.machine import Machine
+from kernelcast.machines.machine import Machine, Provenance
 from kernelcast.models.terms.base import Case
 
 _NEEDED_BY = "the time of copies"
@@ -143,6 +143,7 @@ def transfer_law(
         peak = slow or peak
         latency = _number(machine, "pcie.pageable_latency", direction) or latency
     assert peak is not None
+    notes += _assumed(machine, "pcie.bandwidth")
     start = machine.get("pcie.ramp_bandwidth")
     if start is None and latency is None:
         notes.append(f"copies begin at once: {machine.name} has no pcie.latency")
@@ -153,6 +154,14 @@ def transfer_law(
         slope=machine.get("pcie.ramp_slope") or 0.0,
         assumptions=tuple(notes),
     )
+
+
+def _assumed(machine: Machine, path: str) -> list[str]:
+    """What is to be said of a number that nobody has stated or measured of the machine."""
+    found = machine.quantities[path]
+    if found.kind is not Provenance.ASSUMED:
+        return []
+    return [f"{path} of {machine.name} is assumed: {found.source}"]
 
 
 def transfer_time(machine: Machine, transfer: Transfer) -> float:

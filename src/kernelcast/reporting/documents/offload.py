@@ -154,7 +154,7 @@ def _loop(kernel: LoopKernel) -> OffloadedLoop:
 
 def _gpu(gpu: GpuTime) -> GpuPart:
     whole = gpu.whole
-    warnings = [w for p in gpu.predictions for w in p.warnings]
+    notes = [note for p in gpu.predictions for note in (*p.warnings, *p.assumptions)]
     return GpuPart(
         gpu=gpu.machine.name,
         model_label=model_label(gpu.predictions[0].model),
@@ -180,7 +180,7 @@ def _gpu(gpu: GpuTime) -> GpuPart:
             OffloadedCopy(t.label, t.direction, t.size_bytes, time_s) for t, time_s in whole.copies
         ],
         break_even=None if gpu.break_even is None else _break_even(gpu.break_even),
-        assumptions=[*whole.assumptions, *dict.fromkeys(warnings)],
+        assumptions=[*dict.fromkeys((*whole.assumptions, *notes))],
     )
 
 

@@ -109,6 +109,8 @@ def _from(found: BreakEvenPart) -> str:
     if found.sizes is not None:
         return f"from {_sizes(found.sizes)}"
     first, last = found.tried[0], found.tried[-1]
+    if first is last:
+        return "at the only size tried" if last.gpu_s < last.cpu_s else "not at the only size tried"
     if last.gpu_s < last.cpu_s:
         return f"at all sizes tried, from {_sizes(first.sizes)}"
     return f"at no size tried, to {_sizes(last.sizes)}"
