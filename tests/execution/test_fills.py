@@ -52,6 +52,10 @@ def test_arange_counts_from_zero(type_name: str) -> None:
     assert values.tolist() == list(range(100))
 
 
+def test_arange_counts_in_steps() -> None:
+    assert filled("s32", (4,), Fill("arange", (10,))).tolist() == [0, 10, 20, 30]
+
+
 def test_arange_crosses_the_pieces_it_is_made_of() -> None:
     values = filled("u32", ((1 << 20) + 10,), Fill("arange"))
     assert values[-1] == (1 << 20) + 9

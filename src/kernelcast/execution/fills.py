@@ -108,9 +108,10 @@ def _ones(view: ArrayView, piece: _Piece) -> None:
 
 
 def _arange(view: ArrayView, piece: _Piece) -> None:
+    (step,) = piece.array.fill.numbers or (1,)
     for start, stop in _chunks(view):
         numbers = np.arange(piece.first + start, piece.first + stop)
-        view[start:stop] = _converted(numbers, piece.array.type)
+        view[start:stop] = _converted(step * numbers, piece.array.type)
 
 
 def _random(view: ArrayView, piece: _Piece) -> None:

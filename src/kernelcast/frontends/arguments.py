@@ -28,12 +28,12 @@ _MAX_ARRAY_BYTES = 1 << 40
 _FILLS: Mapping[str, tuple[str, ...]] = {
     "zeros": (),
     "ones": (),
-    "arange": (),
+    "arange": ("step",),
     "random": ("seed",),
     "randint": ("lo", "hi", "seed"),
     "permutation": ("seed",),
 }
-"""What every fill is told, besides `file("path.npy")`."""
+"""What every fill is told, besides `file("path.npy")`; `arange` alone has a step of 1."""
 
 _ARRAY = re.compile(r"\s*(\w+)\s*\[([^\[\]]*)\](.*)", re.DOTALL)
 _FILL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -246,6 +246,8 @@ def _fill(text: str, names: Mapping[str, Number], where: str) -> Fill:
     # All others take numbers, which may be expressions.
     wanted = _FILLS[kind]
     given = split_expressions(inside) if inside and inside.strip() else []
+    if kind == "arange" and not given:
+        return Fill(kind)
     if len(given) != len(wanted):
         raise InputError(
             f"{kind} takes {len(wanted)} numbers, not {len(given)}",

@@ -76,6 +76,8 @@ NESTS_OF_ALL = [
     Nest("others.c", "butterfly", {"n": 300}, more=ns(1)),
     Nest("others.c", "downwards", {"n": 300}, more=ns(0, 5)),
     Nest("others.c", "narrow", {"n": 32760}, more=ns(0)),
+    Nest("others.c", "gather", {"n": 300, "m": 77}, more=[{"n": 0}, {"m": 1}]),
+    Nest("others.c", "spmv", {"n": 300, "m": 77, "most": 500}, "", 1e-13, ns(1)),
     Nest("others.c", "sum_downwards", {"n": 1000}, "s", 1e-6, ns(0, 1)),
 ]
 

@@ -15,7 +15,7 @@ REASONS = {
     4: "the header not_there.h is not there",
     8: "iteration t = 0 reads an element of A that iteration t = 1 writes in line 11",
     19: "iteration i = 2 reads an element of y that iteration i = 1 writes in line 20",
-    26: "a subscript of bins is not an affine expression",
+    25: "iteration i = 0 reads an element of bins that iteration i = 1 writes in line 26",
     31: "the arrays x and y may overlap",
     39: "a subscript of x multiplies loop variables",
     45: "a while loop, whose number of iterations is not known",
@@ -144,6 +144,26 @@ def test_two_loops_take_a_block_of_one_or_two_dimensions(block, wanted):
         LoopChoice(("transpose",), sizes={"n": 9, "m": 9}, block=block)
     )
     assert found.launches[0].block[:2] == wanted
+
+
+GATHER = """void f(int n, const int *restrict at, const float *restrict x, float *restrict y) {
+for (int i = 0; i < n; i++)
+y[i] = x[at[i]];
+}"""
+
+
+def test_where_data_say_which_element_an_array_has_a_length():
+    with pytest.raises(LaunchError, match=r"how far a subscript of x reaches .* such as x\[n\]"):
+        read(GATHER).launches(LoopChoice(sizes={"n": 10}))
+    choice = LoopChoice(sizes={"n": 10}, arrays={"x": Array("f32", (33,), Fill())})
+    (found,), remarks = read(GATHER).launches(choice)
+    assert found.arrays["at"].fill.numbers[:2] == (0, 33)
+    assert remarks == ("elements of at, which are subscripts, are drawn at random below 33",)
+
+
+def test_what_is_written_where_data_say_is_refused():
+    (refusal,) = read(GATHER.replace("y[i] = x[at[i]]", "y[at[i]] = x[i]")).refusals
+    assert "iteration i = 0 writes an element of y that iteration i = 1 writes" in refusal.reason
 
 
 def test_a_file_without_loops_says_so():

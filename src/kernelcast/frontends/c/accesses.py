@@ -1,8 +1,10 @@
 """What a loop's body reads and writes: every access to an array, and for which iterations.
 
 A subscript is a polynomial in the variables of loops and in the sizes, which nothing in the loops
-changes. Conditions that are affine narrow down for which iterations an access is made; all others
-are taken to hold, so that what is found is never too little.
+changes. One that follows from data, such as an element of another array, may be any element of its
+dimension, and so may the variable of a loop that data bound. Conditions that are affine narrow down
+for which iterations an access is made; all others are taken to hold, so that what is found is never
+too little.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ Domain = tuple[Constraint, ...]
 class ArrayAccess:
     """One access of a loop nest: `array[subscripts]`, made where `domain` holds.
 
-    `part` numbers the statements of the innermost common loop.
+    `part` numbers the statements of the innermost common loop; `follows_data` says whether data
+    decide which element it is.
     """
 
     array: str
@@ -47,6 +50,7 @@ class ArrayAccess:
     domain: Domain
     node: Node
     part: int = 0
+    follows_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,14 @@ class IndexedLoop:
 class NestAccesses:
     """The common loops of a nest, outermost first, and all accesses in them.
 
-    `variables` are all names that stand for numbers of iterations; others are sizes.
+    `variables` are all names that stand for numbers of iterations; others are sizes. `pointing` are
+    pairs of an array whose elements are subscripts and the array that these are of.
     """
 
     loops: tuple[IndexedLoop, ...]
     accesses: tuple[ArrayAccess, ...]
     variables: frozenset[str]
+    pointing: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ def nest_accesses(
 ) -> NestAccesses:
     """The accesses of a nest of loops around the statements `parts`.
 
-    RefusedError for subscripts that are not polynomials, and for calls that nobody can follow.
+    RefusedError for pointers and calls that nobody can follow.
     """
     walker = _Walker(around)
     walker.forbid(parts)
@@ -91,7 +97,12 @@ def nest_accesses(
     for number, part in enumerate(parts):
         walker.part = number
         walker.statement(part)
-    return NestAccesses(tuple(indexed), tuple(walker.accesses), frozenset(walker.variables))
+    return NestAccesses(
+        tuple(indexed),
+        tuple(walker.accesses),
+        frozenset(walker.variables),
+        frozenset(walker.pointing),
+    )
 
 
 @dataclass(frozen=True)
@@ -108,7 +119,9 @@ class _Walker:
     around: Surroundings
     accesses: list[ArrayAccess] = field(default_factory=list)
     variables: set[str] = field(default_factory=set)
+    pointing: set[tuple[str, str]] = field(default_factory=set)
     part: int = 0
+    _unknown: set[str] = field(default_factory=set)
     _values: dict[str, Polynomial | None] = field(default_factory=dict)
     _pointers: dict[str, _Pointer] = field(default_factory=dict)
     _private: set[str] = field(default_factory=set)
@@ -134,6 +147,8 @@ class _Walker:
         start, stop = self.value(loop.start), self.value(loop.stop)
         index = self._fresh(loop.variable)
         self._values[loop.variable] = at = name(index)
+        if start is None or stop is None:
+            self._unknown.add(index)
         domain: list[Constraint] = []
         up = whole(1 if loop.step > 0 else -1)
         if start is not None:
@@ -146,6 +161,12 @@ class _Walker:
             domain.append(Constraint((stop - at) * up - strict))
         self._domain += domain
         return IndexedLoop(loop, index, tuple(domain))
+
+    def _anything(self, wish: str) -> Polynomial:
+        """A number of which nothing is known."""
+        made = self._fresh(wish)
+        self._unknown.add(made)
+        return name(made)
 
     def _fresh(self, wish: str) -> str:
         made = f"{wish}_{len(self.variables)}"
@@ -201,7 +222,7 @@ class _Walker:
             self.statement(node.init)
             for target, _ in assigned(node.init):
                 if kind(target) == "ID":
-                    self._values[target.name] = name(self._fresh(target.name))
+                    self._values[target.name] = self._anything(target.name)
         self.expression(node.cond)
         self.statement(node.stmt)
         if kind(node) == "For":
@@ -396,18 +417,43 @@ class _Walker:
         every = (*start.leading, first, *rest)
         if len(every) != len(dims):
             raise RefusedError(node, f"{start.array} has {len(dims)} dimensions")
-        domain = tuple(self._domain)
-        self.accesses.append(ArrayAccess(start.array, every, is_write, domain, node, self.part))
+        unknown = [
+            (subscript, length)
+            for subscript, length in zip(every, dims, strict=True)
+            if self._unknown & subscript.names
+        ]
+        inside = (constraint for each in unknown for constraint in self._inside(*each))
+        self.accesses.append(
+            ArrayAccess(
+                start.array,
+                every,
+                is_write,
+                (*self._domain, *inside),
+                node,
+                self.part,
+                bool(unknown),
+            )
+        )
+
+    def _inside(self, subscript: Polynomial, length: Node | None) -> Iterator[Constraint]:
+        """That a subscript is one of its dimension, which those that follow from data are taken
+        to be; the executor checks each."""
+        yield Constraint(subscript)
+        end = None if length is None else self.value(length)
+        if end is not None:
+            yield Constraint(end - whole(1) - subscript)
 
     def _subscript(self, node: Node, array: str) -> Polynomial:
         value = self.value(node)
-        if value is None:
-            raise RefusedError(
-                node,
-                f"a subscript of {array} is not an affine expression of loop variables and sizes",
-                "such an access may meet any other",
-            )
-        return value
+        if value is not None:
+            return value
+        pointing = {
+            target.name.name
+            for target in walk(node)
+            if kind(target) == "ArrayRef" and kind(target.name) == "ID"
+        }
+        self.pointing |= {(each, array) for each in pointing}
+        return self._anything("element")
 
     # Values of integer expressions.
 

@@ -40,6 +40,8 @@ _MOST_ELEMENTS = (1 << 31) - 1
 _REDUCING_BLOCKS = 1024
 """Blocks of a reduction, each of which leaves one partial result."""
 _FINAL_THREADS = 256
+_MOST_DRAWN = 100
+"""What integers are drawn below where nobody says it."""
 _DEFAULT_FLOAT = 1.5
 """What floating-point parameters are where nobody says it."""
 
@@ -106,13 +108,22 @@ def launch_function(
     would make. LaunchError where a size is missing or a subscript leaves its array.
     """
     values, assumed = _given(plan, sizes)
-    host = _Host(plan, dict(values), block)
+    host = _Host(plan, dict(values), block, arrays or {})
     host.run(plan.steps)
     regions = host.regions()
-    made = {region.name: _array(region, at) for at, region in enumerate(regions, 1)}
+    limits = _limits(plan, regions)
+    made = {
+        region.name: _array(region, at, limits.get(region.name, _MOST_DRAWN))
+        for at, region in enumerate(regions, 1)
+    }
     replaced = {each: array for each, array in (arrays or {}).items() if each in made}
     _check_lengths(regions, replaced)
     made |= replaced
+    assumed += tuple(
+        f"elements of {name}, which are subscripts, are drawn at random below {limit}"
+        for name, limit in limits.items()
+        if name not in replaced
+    )
     launches = tuple(_launch(call, made) for call in host.calls)
     return FunctionLaunches(plan.name, launches, regions, made, values, assumed, _results(plan))
 
@@ -122,6 +133,17 @@ def _results(plan: FunctionPlan) -> dict[str, int]:
     returned = [node for node in walk(plan.node) if kind(node) == "Return"]
     wanted = {name for node in returned for name in names_in(node)} | set(plan.globals)
     return {name: _bytes_of(plan.types[name]) for name in sorted(plan.on_device & wanted)}
+
+
+def _limits(plan: FunctionPlan, regions: Sequence[ArrayRegion]) -> dict[str, int]:
+    """Of arrays that hold subscripts, what these must stay below."""
+    lengths = {region.name: region.length for region in regions}
+    found: dict[str, int] = {}
+    for kernel in plan.kernels:
+        for array, target in sorted(kernel.accesses.pointing):
+            if array in lengths and target in lengths:
+                found[array] = min(found.get(array, lengths[target]), lengths[target])
+    return found
 
 
 def _check_lengths(regions: Sequence[ArrayRegion], given: Mapping[str, Array]) -> None:
@@ -179,6 +201,7 @@ class _Host:
     plan: FunctionPlan
     values: dict[str, Number]
     block: Sequence[int] | None
+    arrays: Mapping[str, Array]
     calls: list[_KernelCall] = field(default_factory=list)
     _found: dict[str, _TouchedElements] = field(default_factory=dict)
     _seen: dict[tuple[object, ...], tuple[_KernelCall, ...]] = field(default_factory=dict)
@@ -362,6 +385,12 @@ class _Host:
         """The least and the largest element, in the order of memory, that an access reaches."""
         domain = [Constraint(c.value.replaced(numbers), c.is_equation) for c in access.domain]
         lengths = self._lengths(access.array)
+        given = self.arrays.get(access.array)
+        if lengths == [None] and given is not None and access.follows_data:
+            # A pointer leads to as much as was given.
+            lengths = [given.size_bytes // _bytes_of(self.plan.types[access.array])]
+            last = whole(lengths[0] - 1)
+            domain += [Constraint(last - s.replaced(numbers)) for s in access.subscripts]
         flat = whole(0)
         for subscript, length in zip(access.subscripts, lengths, strict=True):
             value = subscript.replaced(numbers)
@@ -420,7 +449,7 @@ class _Host:
             raise LaunchError(
                 f"how far a subscript of {access.array} reaches is not known",
                 where=str(place(access.node)),
-                hint="bound the loop around it",
+                hint=f"declare its length, such as {access.array}[n], or give the array with --arg",
             ) from None
 
     def regions(self) -> tuple[ArrayRegion, ...]:
@@ -496,15 +525,15 @@ def _bytes_of(type_: CType) -> int:
     return int(type_.element[1:]) // 8
 
 
-def _array(region: ArrayRegion, seed: int) -> Array:
-    """An array for a launch: what it holds at the start is drawn at random, unless it is the
-    function's own."""
+def _array(region: ArrayRegion, seed: int, limit: int) -> Array:
+    """An array for a launch: what it holds at the start is drawn at random, integers below a limit,
+    unless it is the function's own."""
     element = region.type.element
     fill = Fill("random", (seed,))
     if region.is_local or not region.read:
         fill = Fill()
     elif region.type.is_integer:
-        fill = Fill("randint", (0, 100, seed))
+        fill = Fill("randint", (0, limit, seed))
     return Array(element, (region.length,), fill)
 
 

@@ -115,3 +115,20 @@ float sum_downwards(int n, const float *x)
         s += x[i - 1];
     return s;
 }
+
+void gather(int n, int m, const int at[restrict n], const float x[restrict m], float y[restrict n])
+{
+    for (int i = 0; i < n; i++)
+        y[i] = x[at[i]];
+}
+
+void spmv(int n, int m, int most, const int row[restrict n + 1], const int column[restrict most],
+          const double value[restrict most], const double x[restrict m], double y[restrict n])
+{
+    for (int i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (int j = row[i]; j < row[i + 1]; j++)
+            sum += value[j] * x[column[j]];
+        y[i] = sum;
+    }
+}
