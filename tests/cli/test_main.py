@@ -183,3 +183,13 @@ def test_shell_completion(run, monkeypatch, words, expected):
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     assert expected in run().out.splitlines()
+
+
+def test_a_hint_names_the_command_that_was_typed(run):
+    done = run("compare", "examples/saxpy.cu", "--model", "volkov", "--sample", "0")
+    assert done.status == 2
+    assert "COMMAND" not in done.err
+
+
+def test_a_gpu_like_no_other_is_answered_with_where_they_are_listed(run):
+    assert "kernelcast gpus lists them" in run("predict", "x.cu", "--gpu", "zzzzzzz").err

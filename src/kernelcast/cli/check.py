@@ -32,7 +32,7 @@ _EXIT_MISUSES = 1
 )
 @click.argument("file", metavar="PROGRAM|FILE", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@gpu_options()
+@gpu_options(one=True)
 @launch_options
 @source_options
 @click.option(

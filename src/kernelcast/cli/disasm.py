@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command("disasm")
 @file_argument
-@gpu_options()
+@gpu_options(one=True)
 @click.option(
     "--loads-from",
     type=click.Choice(["l1", "l2", "dram"]),

@@ -37,7 +37,7 @@ from kernelcast.errors import InputError, UnsupportedError
     metavar="N",
     help="The launch to explain, counted from 1, where FILE has several.",
 )
-@gpu_options()
+@gpu_options(one=True)
 @model_options()
 @launch_options
 @source_options

@@ -75,7 +75,7 @@ _PATH = click.Path(path_type=Path)
     metavar="local|ADDRESS",
     help="Predict on Dask: --workers of its own here, or those of a scheduler.",
 )
-@gpu_options()
+@gpu_options(one=True)
 @model_options("fast")
 @launch_options
 @source_options

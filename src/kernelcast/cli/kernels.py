@@ -20,7 +20,7 @@ from kernelcast.cli.options import (
 
 @click.command("kernels")
 @file_argument
-@gpu_options()
+@gpu_options(one=True)
 @source_options
 @output_options
 @click.pass_context

@@ -139,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, click.ClickException):
             return _complain(f"error: {_usage_message(error)}")
         if isinstance(error, KernelcastError):
-            command = next((a for a in arguments if a in cli.commands), "COMMAND")
+            known = cli.list_commands(click.Context(cli))
+            command = next((a for a in arguments if a in known), "COMMAND")
             return _complain(f"error: {_message(error, command)}")
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
             # Python must not try to write the rest when it ends.

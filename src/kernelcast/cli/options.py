@@ -169,20 +169,23 @@ class GpuFlags:
         return self.machines()[0]
 
 
-def gpu_options(default: str = DEFAULT_GPU, *, required: bool = False) -> Decorator:
+def gpu_options(
+    default: str = DEFAULT_GPU, *, required: bool = False, one: bool = False
+) -> Decorator:
     """`--gpu NAME[,NAME...]` and `--set PATH=VALUE`, as `gpus: GpuFlags`.
 
-    `required` is for commands that no GPU of ours can be assumed for.
+    `required` is for commands that no GPU of ours can be assumed for, `one` for those that take a
+    single one.
     """
     return gathered(
         "gpus",
         GpuFlags,
         click.option(
             "--gpu",
-            metavar="NAME[,NAME...]",
+            metavar="NAME" if one else "NAME[,NAME...]",
             callback=split_names,
             shell_complete=complete_list(known_gpus),
-            help="GPUs to predict for; `kernelcast gpus` lists them.",
+            help=f"{'The GPU' if one else 'GPUs'} to predict for; `kernelcast gpus` lists them.",
             **({"required": True} if required else {"default": default, "show_default": True}),
         ),
         click.option(

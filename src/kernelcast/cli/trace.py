@@ -52,7 +52,7 @@ _MAKER = "kernelcast"
     metavar="N",
     help="The launch to trace, counted from 1, where FILE has several.",
 )
-@gpu_options()
+@gpu_options(one=True)
 @launch_options
 @source_options
 @sampling_options

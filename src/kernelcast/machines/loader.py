@@ -48,7 +48,7 @@ def load_machine(name: str) -> Machine:
         return _read(Path(name))
     stem = "-".join(name.lower().replace("_", " ").split())
     if stem not in machine_names():
-        raise NotFoundError("GPU", name, machine_names())
+        raise NotFoundError("GPU", name, machine_names(), otherwise="kernelcast gpus lists them")
     return _read(_DATA / f"{stem}.toml")
 
 

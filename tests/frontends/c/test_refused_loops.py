@@ -177,6 +177,13 @@ def test_sizes_for_which_no_loop_runs_are_called_so():
     assert caught.value.hint == "give larger sizes"
 
 
+def test_a_line_without_a_loop_is_told_where_some_are():
+    with pytest.raises(
+        InputError, match=r"--loop 99: no loop there; those of saxpy are in line \d"
+    ):
+        program("others.c").launches(LoopChoice(("saxpy",), (99,), sizes={"n": 9}))
+
+
 def test_a_size_of_a_function_that_does_not_parse_is_no_unknown_size():
     """The only function lacks its last brace: that is to be said, not that `n` is unknown."""
     broken = read("void f(int n, float *restrict a)\n{ for (int i = 0; i < n; i++ a[i] = 0; }\n")

@@ -25,7 +25,7 @@ from kernelcast.cli.options import (
     type=click.Path(path_type=Path),
     help="A chase that has the names footprint and passes.",
 )
-@gpu_options(required=True)
+@gpu_options(required=True, one=True)
 @source_options
 @output_options
 def command(

@@ -22,7 +22,7 @@ from kernelcast.cli.options import (
 
 @click.command("counters")
 @click.argument("file", metavar="PROFILES", type=click.Path())
-@gpu_options(required=True)
+@gpu_options(required=True, one=True)
 @click.option(
     "--workloads",
     metavar="DIR",

@@ -16,7 +16,7 @@ from kernelcast.cli.options import (
 
 @click.command("ground-truth")
 @click.argument("file", metavar="RAW.json", type=click.Path())
-@gpu_options(required=True)
+@gpu_options(required=True, one=True)
 @model_options()
 @click.option("--only", metavar="KERNEL", multiple=True, help="Predict this kernel. Repeatable.")
 @click.option(

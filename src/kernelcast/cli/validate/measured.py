@@ -29,7 +29,7 @@ from kernelcast.cli.options import (
     type=click.Path(),
     help="The kernel with its launch, which the parameters of DATA complete.",
 )
-@gpu_options(required=True)
+@gpu_options(required=True, one=True)
 @model_options()
 @configurations_option
 @longer_than_option

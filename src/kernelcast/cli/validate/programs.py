@@ -28,7 +28,7 @@ from kernelcast.cli.options import (
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The folder that holds the programs: NAME, NAME-cuda, or src/NAME-cuda.",
 )
-@gpu_options(required=True)
+@gpu_options(required=True, one=True)
 @model_options()
 @click.option(
     "--programs",

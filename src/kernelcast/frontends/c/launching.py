@@ -388,8 +388,8 @@ class _Host:
         given = self.arrays.get(access.array)
         if lengths == [None] and given is not None and access.follows_data:
             # A pointer leads to as much as was given.
-            lengths = [given.size_bytes // _bytes_of(self.plan.types[access.array])]
-            last = whole(lengths[0] - 1)
+            length = given.size_bytes // _bytes_of(self.plan.types[access.array])
+            lengths, last = [length], whole(length - 1)
             domain += [Constraint(last - s.replaced(numbers)) for s in access.subscripts]
         flat = whole(0)
         for subscript, length in zip(access.subscripts, lengths, strict=True):

@@ -89,6 +89,10 @@ class CProgram:
             remarks += made.assumed
             if kept:
                 found.append(replace(made, launches=kept))
+            elif made.launches:
+                lines = sorted({kernel.place.line for kernel in plan.kernels})
+                known = f"those of {plan.name} are in line {', '.join(map(str, lines))}"
+                errors.append(InputError(f"no loop there; {known}", where=_lines(choice.lines)))
             else:
                 idle.append(f"{plan.name} launches nothing for these sizes")
         if not found:
@@ -138,8 +142,9 @@ class CProgram:
             return InputError(what, where=self.file.name, hint="give a function with for loops")
         # A header that is missing may be why, but a loop's own reason says more.
         first = next((r for r in refused if r.function), refused[0])
-        more = [str(r.where.line) for r in refused if r is not first][:_MOST_NAMED]
-        others = f" (more is refused in line {', '.join(more)})" if more else ""
+        elsewhere = sorted({r.where.line for r in refused} - {first.where.line})[:_MOST_NAMED]
+        more = ", ".join(map(str, elsewhere))
+        others = f" (more is refused in line {more})" if more else ""
         return InputError(
             first.reason + others, where=str(first.where), hint=first.hint or "change the loop"
         )
@@ -153,6 +158,10 @@ def read_program(
     file = read_c(text, name, defines, include_dirs)
     plans = (plan_function(file, function) for function in file.functions)
     return CProgram(file, tuple(plan for plan in plans if plan is not None))
+
+
+def _lines(lines: Sequence[int]) -> str:
+    return f"--loop {' '.join(map(str, lines))}"
 
 
 def _at_lines(plan: FunctionPlan, launch: Launch, lines: Sequence[int]) -> bool:

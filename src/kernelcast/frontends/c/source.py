@@ -208,7 +208,8 @@ def _parsed(chunks: list[_PlacedWords], name: str, refusals: list[RefusedLoop]) 
             at = bisect_left(counts, True, key=lambda n: isinstance(tree_of(kept[:n]), Exception))
             bad = None
         guilty = kept.pop(at)
-        refusals.append(RefusedLoop(bad or guilty[0][0], _named(guilty), _reason(str(found))))
+        where, reason = bad or guilty[0][0], _reason(str(found))
+        refusals.append(RefusedLoop(where, _named(guilty), reason, "correct the source"))
         if len(refusals) > _MOST_REFUSED:
             return []
 
