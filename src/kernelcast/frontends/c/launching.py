@@ -388,8 +388,8 @@ class _Host:
         given = self.arrays.get(access.array)
         if lengths == [None] and given is not None and access.follows_data:
             # A pointer leads to as much as was given.
-            length = given.size_bytes // _bytes_of(self.plan.types[access.array])
-            lengths, last = [length], whole(length - 1)
+            known = given.size_bytes // _bytes_of(self.plan.types[access.array])
+            lengths, last = [known], whole(known - 1)
             domain += [Constraint(last - s.replaced(numbers)) for s in access.subscripts]
         flat = whole(0)
         for subscript, length in zip(access.subscripts, lengths, strict=True):
