@@ -131,6 +131,12 @@ def test_the_best_is_the_fastest_and_of_equals_the_cheapest(program):
     assert len(model.fastest(100)) == 12
 
 
+def test_numbers_that_change_nothing_are_named(program):
+    found = explore(space(SMS, "l2.slices=1,80", "clock.sm=1e9"), [program()], [Stub()])
+    assert found.without_effect == ("l2.slices",)
+    assert explore(space(SMS), [program()], [Stub()]).without_effect == ()
+
+
 def test_the_front_by_hand():
     # One number: less of it is cheaper; each must be faster than all below it.
     found = explored("sm.count=10,20,30,40", [4, 5, 3, 3])

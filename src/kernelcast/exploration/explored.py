@@ -110,6 +110,18 @@ class Exploration:
         return self.space.numbers(np.arange(len(self.space)))
 
     @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The numbers at whose values every launch takes the same time by every model."""
+        shape = self.space.shape
+        times = self.times_s.reshape(-1, *shape)
+        flat = [
+            np.array_equal(times, times.take([0], at).repeat(length, at), equal_nan=True)
+            for at, length in enumerate(shape, 1)
+        ]
+        axes = zip(self.space.axes, flat, strict=True)
+        return tuple(axis.path for axis, same in axes if same and len(axis.values) > 1)
+
+    @property
     def programs(self) -> tuple[str, ...]:
         """Names of what was explored."""
         return tuple(dict.fromkeys(row.program for row in self.sweep.rows))

@@ -231,7 +231,8 @@ _STATE_NOTES = {
 def _grid_notes(grid: SimulatedGrid) -> tuple[str, ...]:
     if grid.is_whole:
         return ("caches are simulated with all blocks",)
-    note = f"caches are simulated with {grid.blocks} of {grid.of} blocks in whole waves"
+    waves = "in whole waves" if grid.share == 1 else "on some of the SMs"
+    note = f"caches are simulated with {grid.blocks} of {grid.of} blocks {waves}"
     if not grid.spread:
         return (note,)
     return (f"{note}, whose blocks differ by {grid.spread:.1%} in what they move",)

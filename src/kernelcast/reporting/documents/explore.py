@@ -137,7 +137,8 @@ def explore_document(exploration: Exploration, top: int) -> ExploreDocument:
 
 def _assumptions(exploration: Exploration) -> list[str]:
     sized = any(row.case.sized_from is not None for row in exploration.sweep.rows)
-    return [_SIZED] if sized else []
+    idle = [f"{path} changes no forecast here" for path in exploration.without_effect]
+    return [*([_SIZED] if sized else []), *idle]
 
 
 _SIZED = (
