@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -99,3 +100,11 @@ def test_bad_copies_are_one_line(run, workload, written, message):
     assert outcome.status == 2
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_of_loops_of_c_what_is_the_functions_own_stays_on_the_device(run):
+    nests = Path(__file__).parents[1] / "frontends/c/nests/algebra.c"
+    sizes = ("--function", "atax", "--size", "m=10", "--size", "n=20", "--isa", "ptx")
+    shown = run("predict", nests, *sizes, "--transfers", "pinned").out
+    copied = [line.split()[0] for line in shown.splitlines() if "pinned memory" in line]
+    assert copied == ["A", "x", "y"]

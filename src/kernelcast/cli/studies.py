@@ -71,11 +71,12 @@ def copy_plan(
     from kernelcast.ir import CopyPlan, HostMemory
     from kernelcast.traces.recognise import is_trace
 
-    is_written = not is_trace(Path(file))
-    plan = api.workload(file, launch.flags(source)).copies if is_written else None
+    if is_trace(Path(file)):
+        return None if transfers is None else CopyPlan(HostMemory(transfers))
+    work = api.workload(file, launch.flags(source))
     if transfers is None:
-        return plan
-    return replace(plan or CopyPlan(), memory=HostMemory(transfers))
+        return work.copies
+    return replace(work.copies or work.exchanged or CopyPlan(), memory=HostMemory(transfers))
 
 
 def refuse_execution_options(file: str, *others: str) -> None:

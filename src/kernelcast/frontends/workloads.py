@@ -76,8 +76,9 @@ class Workload:
     """Launches in order; paths in their arrays start at `base_dir`.
 
     `caches` says what they find in the L2 cache, and `copies` what is copied between host and
-    device around them, None where nothing is said. `remarks` are what a user should hear: loops
-    that became no kernel, values that nobody gave.
+    device around them, None where nothing is said. `exchanged` is what would be where copies are
+    asked for. `remarks` are what a user should hear: loops that became no kernel, values that
+    nobody gave.
     """
 
     source: Path | None
@@ -86,6 +87,7 @@ class Workload:
     base_dir: Path
     caches: CacheState = CacheState.COLD
     copies: CopyPlan | None = None
+    exchanged: CopyPlan | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -410,8 +412,8 @@ def _from_loops(path: Path, text: str, flags: LaunchFlags) -> Workload:
             raise LaunchError("follows from the loops", where=option, hint="give --block alone")
     program = flags.loops.program(text, str(path))
     choice = flags.loops.choice(flags.block, flags.args)
-    launches, remarks = launches_of_choice(program, choice, flags.kernel)
-    return Workload(path, {}, launches, path.parent, remarks=remarks)
+    launches, exchanged, remarks = launches_of_choice(program, choice, flags.kernel)
+    return Workload(path, {}, launches, path.parent, exchanged=exchanged, remarks=remarks)
 
 
 def _no_launch(source: Path, flags: LaunchFlags) -> str:

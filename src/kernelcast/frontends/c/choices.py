@@ -12,7 +12,7 @@ from kernelcast.frontends.c.launching import FunctionLaunches
 from kernelcast.frontends.c.program import CProgram, LoopChoice, read_program
 from kernelcast.frontends.expressions import Number, evaluate
 from kernelcast.frontends.launches import anchor, split_assignments
-from kernelcast.ir import Array, Launch
+from kernelcast.ir import Array, CopyPlan, Launch
 
 _MOST_THREADS = 1024
 
@@ -60,8 +60,9 @@ NO_LOOPS = LoopFlags()
 
 def launches_of_choice(
     program: CProgram, choice: LoopChoice, kernel: str = ""
-) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
-    """The launches that are chosen, equal ones together, and remarks on the rest.
+) -> tuple[tuple[Launch, ...], CopyPlan, tuple[str, ...]]:
+    """The launches that are chosen, equal ones together, what they exchange with the host, and
+    remarks on the rest.
 
     Arrays of one function are the same memory in all its launches.
     """
@@ -76,7 +77,26 @@ def launches_of_choice(
         if kernel not in known:
             raise NotFoundError("kernel", kernel, known, where=program.file.name)
         launches = [launch for launch in launches if launch.kernel == kernel]
-    return tuple(launches), remarks
+    return tuple(launches), _exchanged(functions, launches), remarks
+
+
+def _exchanged(functions: Sequence[FunctionLaunches], launches: Sequence[Launch]) -> CopyPlan:
+    """Arrays that the host has or wants: none of a function's own."""
+    used = {label for launch in launches for label in launch.args}
+    of_host = [
+        (label, region)
+        for found in functions
+        for region in found.regions
+        if not region.is_local and (label := _label(region.name, found, len(functions) > 1)) in used
+    ]
+    return CopyPlan(
+        to_device=tuple(label for label, region in of_host if region.read and region.is_input),
+        to_host=tuple(label for label, region in of_host if region.written),
+    )
+
+
+def _label(name: str, found: FunctionLaunches, is_one_of_many: bool) -> str:
+    return f"{found.function}_{name}" if is_one_of_many else name
 
 
 def _labelled(launch: Launch, found: FunctionLaunches, is_one_of_many: bool) -> Launch:
@@ -84,7 +104,7 @@ def _labelled(launch: Launch, found: FunctionLaunches, is_one_of_many: bool) -> 
     if not is_one_of_many:
         return launch
     names: Mapping[str, str] = {
-        label: f"{found.function}_{label}" if isinstance(value, Array) else label
+        label: _label(label, found, True) if isinstance(value, Array) else label
         for label, value in launch.args.items()
     }
     return replace(launch, args={names[label]: value for label, value in launch.args.items()})
