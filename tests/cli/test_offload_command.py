@@ -143,6 +143,8 @@ def test_kernels_are_written_for_people(run, tmp_path):
     run("offload", *GEMM, *SIZES, *GIVEN, "--no-break-even", "--quiet", "--cuda", out)
     assert "#line" not in out.read_text()
     assert "gemm_linear_20" in run("kernels", out).out
+    of_loops = run("predict", *GEMM, *SIZES, "--model", "volkov", "--quiet").out
+    assert run("predict", out, "--isa", "ptx", "--model", "volkov", "--quiet").out == of_loops
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

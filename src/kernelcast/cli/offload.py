@@ -49,7 +49,12 @@ from kernelcast.cli.options import (
     help="Memory of the host that is copied from and to.",
 )
 @click.option("--no-break-even", is_flag=True, help="The sizes given alone.")
-@click.option("--cuda", metavar="FILE", type=click.Path(), help="Write the kernels as CUDA C++.")
+@click.option(
+    "--cuda",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the kernels as CUDA C++, with their launches.",
+)
 @gpu_options(default="h100-sxm,a100-sxm-80gb,rtx-4090")
 @model_options()
 @launch_options
@@ -89,6 +94,8 @@ def command(
     from kernelcast.exploration.cpu_clocks import given, measured
     from kernelcast.exploration.offload import Offloading, offload
     from kernelcast.files import write_whole
+    from kernelcast.frontends.c.choices import launches_of_choice
+    from kernelcast.frontends.c.launch_text import launch_comment
     from kernelcast.frontends.c.program import CProgram
     from kernelcast.frontends.loading import read_c_file
     from kernelcast.ir import HostMemory
@@ -125,5 +132,7 @@ def command(
     with progress_bar("executing", output.quiet) as progress:
         found = offload(what, clock, progress)
     if cuda is not None:
-        write_whole(Path(cuda), program.readable_cuda.encode("utf-8", "surrogateescape"))
+        launches, _, _ = launches_of_choice(program, what.choice)
+        text = launch_comment(launches) + program.readable_cuda
+        write_whole(Path(cuda), text.encode("utf-8", "surrogateescape"))
     output.show(offload_document(found))

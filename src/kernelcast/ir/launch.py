@@ -37,7 +37,7 @@ class Fill:
     def __str__(self) -> str:
         if self.kind == "file":
             return f'file("{self.path}")'
-        numbers = ", ".join(f"{n:g}" for n in self.numbers)
+        numbers = ", ".join(map(str, self.numbers))
         return f"{self.kind}({numbers})" if numbers else self.kind
 
 

@@ -111,11 +111,12 @@ def _table(result: AdviceResult) -> RenderableType:
 def _strategies(result: AdviceResult) -> RenderableType:
     given = result.strategies
     assert given is not None
+    more = ", more than fits" if given.hiding_latency > given.utilisation else ""
     return bullets(
         [
             f"as much work on every SM: {given.even_work} warps of a block",
             f"what fits an SM: {given.utilisation}",
-            f"enough to hide latencies: {given.hiding_latency}",
+            f"enough to hide latencies: {given.hiding_latency}{more}",
             f"the least of them, and of what a block may have: {given.warps}",
         ]
     )
