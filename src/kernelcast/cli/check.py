@@ -98,12 +98,18 @@ def command(
     ctx.exit(_EXIT_MISUSES if found else document.exit_status or 0)
 
 
+def _says_no_launch(flags: LaunchFlags) -> bool:
+    """Whether they say at most how the source is read: macros and folders."""
+    from kernelcast.frontends.workloads import NO_FLAGS
+
+    return replace(flags, loops=NO_FLAGS.loops, parameters={}) == NO_FLAGS
+
+
 def _workload(file: str, flags: LaunchFlags) -> Workload | None:
     """The launches that a file says; None where it is a program."""
     from kernelcast import api
     from kernelcast.devices.programs import is_program, is_source
     from kernelcast.errors import NoLaunchError
-    from kernelcast.frontends.workloads import NO_FLAGS
 
     if is_program(file):
         return None
@@ -111,7 +117,7 @@ def _workload(file: str, flags: LaunchFlags) -> Workload | None:
         return api.workload(file, flags)
     except NoLaunchError:
         # Macros are those of the program, too.
-        if is_source(file) and replace(flags, loops=NO_FLAGS.loops) == NO_FLAGS:
+        if is_source(file) and _says_no_launch(flags):
             return None
         raise
 

@@ -14,7 +14,7 @@ from kernelcast.frontends.fatbin import FatBinary, read_fat_binary
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.recognise import ELF_MAGIC, FATBIN_MAGIC
-from kernelcast.ir import Kernel, Space, Variable
+from kernelcast.ir import Dim3, Kernel, Space, Variable
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.ptxas import assemble
 
@@ -35,9 +35,11 @@ class _Image:
     cubin: Cubin
     cache: Cache | None
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str, cluster: Dim3 | None) -> Kernel:
         """A kernel with its instructions."""
-        found = machine_kernel(self.data, self.cubin, name, name=_NAME, cache=self.cache)
+        found = machine_kernel(
+            self.data, self.cubin, name, name=_NAME, cluster=cluster, cache=self.cache
+        )
         return replace(found, label=source_name(name))
 
 
@@ -54,22 +56,23 @@ class ProgramModule:
     owner: object
     cache: Cache | None = None
     _images: dict[_CodeVersion, tuple[_Image, ...]] = field(default_factory=dict)
-    _kernels: dict[tuple[str, _CodeVersion], Kernel] = field(default_factory=dict)
+    _kernels: dict[tuple[str, _CodeVersion, Dim3 | None], Kernel] = field(default_factory=dict)
     _variables: dict[str, Region] = field(default_factory=dict)
 
     def shell(self, name: str, capability: _CodeVersion) -> Kernel:
         """What a kernel takes and needs, without its code. NotFoundError where there is none."""
         return self._image(name, capability).cubin.kernels[name]
 
-    def kernel(self, name: str, capability: _CodeVersion) -> Kernel:
+    def kernel(self, name: str, capability: _CodeVersion, cluster: Dim3 | None = None) -> Kernel:
         """A kernel by its mangled name, for a GPU of this compute capability.
 
-        Raises NotFoundError, NoCodeError where nothing in the module runs there, and ToolError and
+        `cluster` are the blocks of a cluster where a launch says so, not the kernel. Raises
+        NotFoundError, NoCodeError where nothing in the module runs there, and ToolError and
         CompileError where its PTX cannot be assembled.
         """
-        key = name, capability
+        key = name, capability, cluster
         if key not in self._kernels:
-            self._kernels[key] = self._image(name, capability).kernel(name)
+            self._kernels[key] = self._image(name, capability).kernel(name, cluster)
         return self._kernels[key]
 
     def variable(self, name: str, capability: _CodeVersion) -> Region:

@@ -49,7 +49,7 @@ _Say = Callable[[str], None]
 
 _DONE: Reply = Code.SUCCESS, b""
 _DEVICE_MEMORY, _HOST_MEMORY, _RESERVED = 0, 1, 4
-_LAUNCH = struct.Struct("<II3I3IQQII")
+_LAUNCH = struct.Struct("<II3I3IQQI3I")
 _TRANSFERS = tuple(CopyKind)
 
 _WORKSPACE_BYTES = 4096
@@ -251,10 +251,15 @@ class VirtualGpu:
         launch that cannot be made is an error of its own.
         """
         number, _, *rest = _LAUNCH.unpack_from(request)
-        grid, block, (shared, stream, is_cooperative, _) = rest[:3], rest[3:6], rest[6:]
+        grid, block, cluster = rest[:3], rest[3:6], rest[9:]
+        shared, stream, is_cooperative = rest[6:9]
         function = process.functions[number]
         launch = Launch(
-            tuple(grid), tuple(block), smem_bytes=shared, kernel=source_name(function.name)
+            tuple(grid),
+            tuple(block),
+            smem_bytes=shared,
+            kernel=source_name(function.name),
+            cluster=tuple(cluster) if all(cluster) else None,
         )
         try:
             self._check(function, launch, cooperative=bool(is_cooperative))
@@ -427,7 +432,7 @@ class VirtualGpu:
         """The kernel's code for a GPU, and what it finds in memory; what a sample leaves there is
         to be forgotten."""
         capability = machine.compute_capability
-        kernel = function.module.kernel(function.name, capability)
+        kernel = function.module.kernel(function.name, capability, launch.cluster)
         variables = function.module.variables_of(function.name, capability)
         first = min((p.offset_bytes for p in kernel.parameters), default=0)
         values = tuple(

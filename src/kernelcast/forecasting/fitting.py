@@ -18,6 +18,12 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
     A launch that does not fit an SM is a LaunchError. One that the chip would refuse for the extent
     of its grid is predicted all the same, with a warning: old chips take only small grids.
     """
+    if launch.cluster not in (None, kernel.cluster):
+        raise LaunchError(
+            "the launch asks for clusters",
+            where=f"kernel {kernel.label or kernel.name}",
+            hint="declare them at the kernel: __cluster_dims__",
+        )
     occupancy_of_launch(chip, kernel.resources, launch)
     if warning := _over_capacity(launch, chip):
         kernel = warned(kernel, warning)

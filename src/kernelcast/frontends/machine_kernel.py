@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from kernelcast.errors import UnsupportedError
 from kernelcast.frontends.cubin import Cubin
-from kernelcast.ir import Kernel, Parameter, Space, Variable
+from kernelcast.ir import Dim3, Kernel, Parameter, Space, Variable
 from kernelcast.isas.sass import SassModule, parse_sass
 from kernelcast.isas.sass.kernel import sass_kernel
 from kernelcast.isas.sass.linking import linked
@@ -28,7 +28,7 @@ class _Listed:
 
     module: SassModule
     size_bytes: int
-    kernels: dict[str, Kernel] = field(default_factory=dict)
+    kernels: dict[tuple[str, Dim3 | None], Kernel] = field(default_factory=dict)
 
 
 _listed: dict[tuple[bytes, str, tuple[int, ...]], _Listed] = {}
@@ -41,17 +41,20 @@ def machine_kernel(
     *,
     name: str,
     described: Kernel | None = None,
+    cluster: Dim3 | None = None,
     cache: Cache | None = None,
 ) -> Kernel:
     """The kernel called `mangled` of a cubin, whose bytes are `data`.
 
     `described` is the same kernel from another source, PTX for example, which knows the names and
-    types of its parameters. Raises ToolError without a disassembler.
+    types of its parameters. `cluster` are the blocks of a cluster where a launch says so, not the
+    kernel. Raises ToolError without a disassembler.
     """
     found = _read(data, cubin, mangled, name=name, cache=cache)
-    if mangled not in found.kernels:
-        found.kernels[mangled] = linked_kernel(found.module, cubin, mangled)
-    kernel = found.kernels[mangled]
+    key = mangled, cluster
+    if key not in found.kernels:
+        found.kernels[key] = linked_kernel(found.module, cubin, mangled, cluster)
+    kernel = found.kernels[key]
     if described is None:
         return kernel
     return replace(
@@ -98,9 +101,15 @@ def _read(data: bytes, cubin: Cubin, mangled: str, *, name: str, cache: Cache | 
     return found
 
 
-def linked_kernel(module: SassModule, cubin: Cubin, mangled: str) -> Kernel:
-    """The kernel called `mangled` with all that it calls, out of a cubin and its listing."""
+def linked_kernel(
+    module: SassModule, cubin: Cubin, mangled: str, cluster: Dim3 | None = None
+) -> Kernel:
+    """The kernel called `mangled` with all that it calls, out of a cubin and its listing.
+
+    `cluster` as in `machine_kernel`.
+    """
     shell = cubin.kernels[mangled]
+    shell = shell if cluster is None else replace(shell, cluster=cluster)
     variables = {v.name for v in shell.variables if v.space is Space.GLOBAL}
     code = linked(mangled, module, cubin.constant_banks(mangled), variables)
     return sass_kernel(code.function, shell, code.banks)

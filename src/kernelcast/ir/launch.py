@@ -302,7 +302,8 @@ class Launch:
     labels to values in the kernel's order of parameters; a mapping of fields stands for a struct,
     a list for values one behind the other. `kernel` may be empty where the file holds one kernel
     only; template kernels are named by expression (`tiled<16>`). `symbols` are values of the
-    module's variables.
+    module's variables, `cluster` the blocks of a cluster where not the kernel says how many, as
+    programs may (`kernelcast run`).
     """
 
     grid: Dim3
@@ -312,6 +313,7 @@ class Launch:
     kernel: str = ""
     repeat: int = 1
     symbols: Mapping[str, Argument] = field(default_factory=dict)
+    cluster: Dim3 | None = None
 
     if TYPE_CHECKING:
         # What is given is not what is kept, which the fields cannot say.
@@ -324,11 +326,14 @@ class Launch:
             kernel: str = "",
             repeat: int = 1,
             symbols: Mapping[str, GivenArgument] = ...,
+            cluster: int | tuple[int, ...] | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", _three(self.grid))
         object.__setattr__(self, "block", _three(self.block))
+        if self.cluster is not None:
+            object.__setattr__(self, "cluster", _three(self.cluster))
         for name in ("args", "symbols"):
             values = {label: _argument(v, label) for label, v in getattr(self, name).items()}
             object.__setattr__(self, name, values)

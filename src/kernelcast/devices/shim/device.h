@@ -120,6 +120,7 @@ typedef struct {
   uint64_t shared_bytes;
   uint64_t stream;
   uint32_t cooperative;
+  uint32_t cluster[3];  // blocks of a cluster, zeros where the kernel says how many
 } kc_launch_shape;
 
 // Whether the runtime has been called: its context is then current for the driver, too.

@@ -541,14 +541,14 @@ static error launched(kc_function *f, const kc_launch_shape *shape, void **argum
 KC_API error cuLaunchKernel(kc_function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                             unsigned by, unsigned bz, unsigned shared, stream s, void **arguments,
                             void **extra) {
-  kc_launch_shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, s, 0};
+  kc_launch_shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, s, 0, {0}};
   return launched(f, &shape, arguments, extra);
 }
 
 KC_API error cuLaunchCooperativeKernel(kc_function *f, unsigned gx, unsigned gy, unsigned gz,
                                        unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                        stream s, void **arguments) {
-  kc_launch_shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, s, 1};
+  kc_launch_shape shape = {{gx, gy, gz}, {bx, by, bz}, shared, s, 1, {0}};
   return launched(f, &shape, arguments, NULL);
 }
 
@@ -564,12 +564,11 @@ typedef struct {
 KC_API error cuLaunchKernelEx(const launch_configuration *c, kc_function *f, void **arguments,
                               void **extra) {
   kc_launch_shape shape = {{c->grid[0], c->grid[1], c->grid[2]},
-                           {c->block[0], c->block[1], c->block[2]}, c->shared, c->stream, 0};
+                           {c->block[0], c->block[1], c->block[2]}, c->shared, c->stream, 0, {0}};
   for (unsigned i = 0; i < c->count; i++) {
     const unsigned *value = c->attributes[i].value;
     if (c->attributes[i].id == ATTRIBUTE_COOPERATIVE) shape.cooperative = value[0];
-    if (c->attributes[i].id == ATTRIBUTE_CLUSTER && value[0] * value[1] * value[2] > 1)
-      return kc_unsupported("a cluster of several blocks");
+    if (c->attributes[i].id == ATTRIBUTE_CLUSTER) memcpy(shape.cluster, value, sizeof shape.cluster);
   }
   return launched(f, &shape, arguments, extra);
 }

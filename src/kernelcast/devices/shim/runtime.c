@@ -243,11 +243,12 @@ KC_API error __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
 }
 
 static error launched(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared,
-                      stream s, int cooperative) {
+                      stream s, int cooperative, const unsigned *cluster) {
   kc_function *function;
   error status = function_of(host, &function);
   kc_launch_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, s,
-                           (uint32_t)cooperative};
+                           (uint32_t)cooperative, {0}};
+  if (cluster) memcpy(shape.cluster, cluster, sizeof shape.cluster);
   if (!status && captured) {
     node made = {.kind = LAUNCH, .host = host, .function = function, .shape = shape};
     made.packed = kc_pack(function, arguments, &made.packed_bytes);
@@ -259,12 +260,12 @@ static error launched(const void *host, dim3 grid, dim3 block, void **arguments,
 
 KC_API error cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                               size_t shared, stream s) {
-  return launched(host, grid, block, arguments, shared, s, 0);
+  return launched(host, grid, block, arguments, shared, s, 0, NULL);
 }
 
 KC_API error cudaLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **arguments,
                                          size_t shared, stream s) {
-  return launched(host, grid, block, arguments, shared, s, 1);
+  return launched(host, grid, block, arguments, shared, s, 1, NULL);
 }
 
 // A kernel's handle is the address of its host function.
@@ -279,7 +280,7 @@ KC_API error cudaGetKernel(const void **kernel, const void *host) {
 
 KC_API error __cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
                                 size_t shared, stream s) {
-  return launched(kernel, grid, block, arguments, shared, s, 0);
+  return launched(kernel, grid, block, arguments, shared, s, 0, NULL);
 }
 
 enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
@@ -292,16 +293,20 @@ typedef struct {
   unsigned count;
 } launch_configuration;
 
+static const unsigned *cluster_of(const launch_configuration *c) {
+  for (unsigned i = 0; i < c->count; i++)
+    if (c->attributes[i].id == ATTRIBUTE_CLUSTER) return c->attributes[i].value;
+  return NULL;
+}
+
 KC_API error cudaLaunchKernelExC(const launch_configuration *c, const void *host,
                                  void **arguments) {
   int cooperative = 0;
-  for (unsigned i = 0; i < c->count; i++) {
-    const unsigned *value = c->attributes[i].value;
-    if (c->attributes[i].id == ATTRIBUTE_COOPERATIVE) cooperative = (int)value[0];
-    if (c->attributes[i].id == ATTRIBUTE_CLUSTER && value[0] * value[1] * value[2] > 1)
-      return answered(kc_unsupported("a cluster of several blocks"));
-  }
-  return launched(host, c->grid, c->block, arguments, c->shared, c->stream, cooperative);
+  for (unsigned i = 0; i < c->count; i++)
+    if (c->attributes[i].id == ATTRIBUTE_COOPERATIVE)
+      cooperative = (int)c->attributes[i].value[0];
+  return launched(host, c->grid, c->block, arguments, c->shared, c->stream, cooperative,
+                  cluster_of(c));
 }
 
 // ---- libraries: modules that the program loads by itself; their kernels are launched by handle ----
@@ -929,6 +934,29 @@ KC_API error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
 KC_API error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host,
                                                            int threads, size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, shared, 0);
+}
+
+// A cluster lies in one group of SMs; every group is taken to hold whole clusters.
+KC_API error cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
+                                            const launch_configuration *c) {
+  int blocks = 0, threads = (int)(c->block.x * c->block.y * c->block.z);
+  const unsigned *cluster = cluster_of(c);
+  error status =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, host, threads, c->shared);
+  if (status) return status;
+  if (!cluster) return answered(KC_INVALID_VALUE);
+  *clusters = blocks * kc_device_attribute(KC_SM_COUNT) / (int)(cluster[0] * cluster[1] * cluster[2]);
+  return KC_SUCCESS;
+}
+
+enum { PORTABLE_CLUSTER = 8 };
+
+KC_API error cudaOccupancyMaxPotentialClusterSize(int *blocks, const void *host,
+                                                  const launch_configuration *c) {
+  int held = 0, threads = (int)(c->block.x * c->block.y * c->block.z);
+  error status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&held, host, threads, c->shared);
+  if (!status) *blocks = held ? PORTABLE_CLUSTER : 0;
+  return status;
 }
 
 #include "runtime_queries.h"

@@ -181,7 +181,7 @@ static error kernel_of(node *n, const kernel_node *k) {
   if (!k->arguments && k->extra) return kc_unsupported("a kernel node with packed arguments");
   *n = (node){.kind = LAUNCH, .function = f, .host = k->host};
   n->shape = (kc_launch_shape){{k->grid.x, k->grid.y, k->grid.z},
-                               {k->block.x, k->block.y, k->block.z}, k->shared, 0, 0};
+                               {k->block.x, k->block.y, k->block.z}, k->shared, 0, 0, {0}};
   n->packed = kc_pack(f, k->arguments, &n->packed_bytes);
   return KC_SUCCESS;
 }
