@@ -385,12 +385,13 @@ def _kinds(case: Case) -> _Kinds:
 def _first_readers(kernel: Kernel) -> dict[int, OpClass | None]:
     readers: dict[int, OpClass | None] = {}
     for block in kernel.blocks:
-        for at in range(block.start, block.end):
-            written = set(kernel.instructions[at].writes)
-            later = kernel.instructions[at + 1 : block.end]
-            found = next((i for i in later if not written.isdisjoint(i.reads)), None)
-            if found is not None:
-                readers[at] = assembled_class(found, kernel)
+        following: dict[object, int] = {}  # of every register, who reads it next
+        for at in reversed(range(block.start, block.end)):
+            instruction = kernel.instructions[at]
+            found = [following[each] for each in instruction.writes if each in following]
+            if found:
+                readers[at] = assembled_class(kernel.instructions[min(found)], kernel)
+            following |= dict.fromkeys(instruction.reads, at)
     return readers
 
 
