@@ -54,6 +54,7 @@ class StoredLaunch(Struct):
     kernel: str
     repeat: int
     symbols: Mapping[str, int | float | StoredArray] = {}
+    cluster: Dim3 | None = None
 
     @classmethod
     def of(cls, launch: Launch) -> Self:
@@ -66,6 +67,7 @@ class StoredLaunch(Struct):
             kernel=launch.kernel,
             repeat=launch.repeat,
             symbols={label: _stored(value) for label, value in launch.symbols.items()},
+            cluster=launch.cluster,
         )
 
     def launch(self) -> Launch:
@@ -73,7 +75,14 @@ class StoredLaunch(Struct):
         args = {label: _argument(value) for label, value in self.args.items()}
         symbols = {label: _argument(value) for label, value in self.symbols.items()}
         return Launch(
-            self.grid, self.block, args, self.smem_bytes, self.kernel, self.repeat, symbols
+            self.grid,
+            self.block,
+            args,
+            self.smem_bytes,
+            self.kernel,
+            self.repeat,
+            symbols,
+            self.cluster,
         )
 
 
