@@ -64,7 +64,7 @@ MAY_COMPARE_GENERATIONS = (
 GENERATIONS = re.compile(
     "tesla|fermi|kepler|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell", re.IGNORECASE
 )
-PLAIN_WORDS = frozenset(("fence", "match", "max", "min", "prefetch", "red", "set", "vote"))
+PLAIN_WORDS = frozenset(("fence", "match", "max", "min", "red", "set", "vote"))
 """Opcodes of PTX that also are a class of instructions, a function's name, a colour, a key."""
 
 SASS = frozenset(opcode_table())

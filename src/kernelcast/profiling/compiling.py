@@ -7,13 +7,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import from_dtype, njit, types
 from numba.extending import intrinsic
 
 from kernelcast.profiling.loops import ArrayOf, Primitive, Scalar, Source
-
-_BYTE, _WORD = ir.IntType(8), ir.IntType(32)
 
 # With its runtime on, Numba counts references to every array at every call, three times the work
 # of the loops themselves. They allocate nothing and do without; nor is anything of it there when
@@ -86,19 +83,5 @@ def _trailing_zeros(_: Any, bits: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@intrinsic
-def _prefetch(_: Any, values: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), _BYTE.as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _WORD, _WORD, _WORD])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE.as_pointer()], kind)
-        is_written, is_kept_close, is_data = _WORD(0), _WORD(3), _WORD(1)
-        builder.call(function, [place, is_written, is_kept_close, is_data])
-        return context.get_dummy_value()
-
-    return types.void(values, at), generate
-
-
-_INTRINSICS = {"popcount": _set_bits, "lowest_bit": _trailing_zeros, "prefetch": _prefetch}
+_INTRINSICS = {"popcount": _set_bits, "lowest_bit": _trailing_zeros}
 """What the primitives of `compilation` are to Numba."""

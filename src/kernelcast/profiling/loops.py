@@ -74,7 +74,7 @@ class Primitive:
 
     name: str
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, bits: Any) -> Any:
         """For the type checker alone: uncompiled, nobody calls it."""
         raise NotImplementedError(self.name)
 
@@ -84,10 +84,6 @@ popcount = Primitive("popcount")
 
 lowest_bit = Primitive("lowest_bit")
 """The place of the lowest bit set of a 64-bit number, 64 where none is."""
-
-
-prefetch = Primitive("prefetch")
-"""Have memory bring an element of an array, `prefetch(array, at)`, which is read soon."""
 
 
 def inner(function: Any) -> Any:

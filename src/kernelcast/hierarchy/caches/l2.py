@@ -24,7 +24,7 @@ from kernelcast.hierarchy.caches.layout import (
     PAGE_SHIFT,
     PARTIAL_SHIFT,
 )
-from kernelcast.profiling.loops import inlined, inner, popcount, prefetch
+from kernelcast.profiling.loops import inlined, inner, popcount
 
 _LOW_BITS = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B1
@@ -178,21 +178,6 @@ def _fetch(at, line, missing, count, l2, beyond, system):
     first = popcount(_touch(line, missing, beyond, system))
     count.first_reads += first
     count.again_reads += popcount(missing) - first
-
-
-@inlined
-def prefetch_l2(line, near, l2, system):
-    """Have memory bring what is known of the set of a line, and of its copy's, for soon."""
-    side, number = _side(line, system)
-    first = np.uint64(_l2_set(side, number, system))
-    prefetch(l2.lines, first)
-    prefetch(l2.stamps, first)
-    prefetch(l2.states, first)
-    if system.partitions == 2 and near != side:
-        first = np.uint64(_l2_set(near, number, system))
-        prefetch(l2.lines, first)
-        prefetch(l2.stamps, first)
-        prefetch(l2.states, first)
 
 
 @inlined

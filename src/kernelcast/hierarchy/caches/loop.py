@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import L1, load_l1, store_l1
-from kernelcast.hierarchy.caches.l2 import (
-    L2,
-    Beyond,
-    change_l2,
-    load_l2,
-    prefetch_l2,
-    store_l2,
-)
+from kernelcast.hierarchy.caches.l2 import L2, Beyond, change_l2, load_l2, store_l2
 from kernelcast.hierarchy.caches.layout import (
     ALLOCATES_L1,
     ASKS_L1,
@@ -102,8 +95,8 @@ def _moved(count):
 
 
 @inlined
-def _access(word, following, rule, row, sm, place, l1, l2, beyond, asked, system):
-    """One line of a request, before the `following`; returns the sectors that the DRAM moves."""
+def _access(word, rule, row, sm, place, l1, l2, beyond, asked, system):
+    """One line of a request; returns the sectors that the DRAM moves for it."""
     sectors = word & _SECTOR_MASK
     line = word >> LINE_SHIFT & _LINE_MASK
     if rule & IS_LOCAL:
@@ -137,8 +130,6 @@ def _access(word, following, rule, row, sm, place, l1, l2, beyond, asked, system
             count.l1_hits += popcount(sectors & ~missing)
         if missing:
             count.missed_lines += 1
-            # What misses once will again: memory brings the next one's set meanwhile.
-            prefetch_l2(following >> LINE_SHIFT & _LINE_MASK, sm & 1, l2, system)
             _note_l2(line, missing, np.int64(0), row, np.int64(LOADS), asked, system)
             load_l2(line, missing, sm & 1, rule, count, l2, beyond, system)
     return _moved(count) - before
@@ -152,10 +143,7 @@ def _issue(words, moved, at, end, rules, base, sm, place, l1, l2, beyond, asked,
     while not is_waiting:
         rule = rules[np.uint64(row)]
         word = words[np.uint64(at)]
-        following = words[np.uint64(min(at + 1, end - 1))]
-        sectors = _access(
-            word, following, rule, base + row, sm, place, l1, l2, beyond, asked, system
-        )
+        sectors = _access(word, rule, base + row, sm, place, l1, l2, beyond, asked, system)
         moved[np.uint64(at)] = sectors
         at += 1
         if at == end:
