@@ -30,6 +30,9 @@ int main() {
   cudaOccupancyMaxActiveClusters(&clusters, plain, &launch);
   cudaOccupancyMaxPotentialClusterSize(&largest, plain, &launch);
   printf("%d %d %s ", clusters, largest, cudaGetErrorName(error));
+  cluster.val.clusterDim = {0, 0, 0};
+  printf("%s ", cudaGetErrorName(cudaOccupancyMaxActiveClusters(&clusters, plain, &launch)));
+  cudaGetLastError();
   swap<<<5, 32>>>(x);
   printf("%s\n", cudaGetErrorName(cudaGetLastError()));
 }

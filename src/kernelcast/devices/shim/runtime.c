@@ -941,12 +941,12 @@ KC_API error cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
                                             const launch_configuration *c) {
   int blocks = 0, threads = (int)(c->block.x * c->block.y * c->block.z);
   const unsigned *cluster = cluster_of(c);
+  int held = cluster ? (int)(cluster[0] * cluster[1] * cluster[2]) : 0;
+  if (held < 1) return answered(KC_INVALID_VALUE);
   error status =
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, host, threads, c->shared);
-  if (status) return status;
-  if (!cluster) return answered(KC_INVALID_VALUE);
-  *clusters = blocks * kc_device_attribute(KC_SM_COUNT) / (int)(cluster[0] * cluster[1] * cluster[2]);
-  return KC_SUCCESS;
+  if (!status) *clusters = blocks * kc_device_attribute(KC_SM_COUNT) / held;
+  return status;
 }
 
 enum { PORTABLE_CLUSTER = 8 };
