@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kernelcast.errors import LaunchError
 from kernelcast.execution.blocks import (
     Span,
+    Wave,
     all_blocks,
     blocks_of_spans,
     first_of,
@@ -71,37 +72,67 @@ def test_all_waves_are_the_grid(of: int, wave_blocks: int) -> None:
 
 
 def test_spans_by_hand() -> None:
-    """A grid of 100 in waves of 10, the last of them not full, by how many are affordable."""
-    of = 95
-    assert wave_spans(of, 10, 95) == (Span(0, 0, 95),)
-    assert wave_spans(of, 10, 7) == (Span(0, 0, 7),), "not a whole wave"
-    assert wave_spans(of, 10, 19) == (Span(0, 0, 10),)
-    assert wave_spans(of, 10, 29) == (Span(0, 0, 20),)
-    assert wave_spans(of, 10, 30) == (Span(0, 0, 10), Span(40, 50, 60))
-    assert wave_spans(of, 10, 40) == (Span(0, 0, 20), Span(50, 60, 70))
-    assert wave_spans(of, 10, 50) == (Span(0, 0, 10), Span(30, 40, 50), Span(80, 90, 95))
-    assert wave_spans(of, 10, 94) == (Span(0, 0, 50), Span(50, 60, 70), Span(80, 90, 95))
+    """A grid of 95 in waves of 10, the last of them not full, by how many are affordable."""
+    of, wave = 95, Wave(5, 2)
+    assert wave_spans(of, wave, 95) == (Span(0, 0, 95),)
+    assert wave_spans(of, wave, 19) == (Span(40, 40, 50),)
+    assert wave_spans(of, wave, 29) == (Span(40, 40, 60),)
+    assert wave_spans(of, wave, 30) == (Span(0, 0, 10), Span(40, 50, 60))
+    assert wave_spans(of, wave, 40) == (Span(0, 0, 20), Span(50, 60, 70))
+    assert wave_spans(of, wave, 50) == (Span(0, 0, 10), Span(30, 40, 50), Span(80, 90, 95))
+    assert wave_spans(of, wave, 94) == (Span(0, 0, 50), Span(50, 60, 70), Span(80, 90, 95))
 
 
-@given(st.integers(1, 2000), st.integers(1, 60), st.integers(1, 2000))
-def test_spans_follow_each_other_and_are_affordable(of: int, wave: int, affordable: int) -> None:
-    spans = wave_spans(of, wave, affordable)
-    blocks = blocks_of_spans(of, spans).indices
-    assert list(blocks) == sorted(set(blocks))
-    assert 0 < len(blocks) <= affordable
-    assert blocks[0] == 0 and blocks[-1] < of
-    assert all(span.start <= span.counted < span.end for span in spans)
-    assert spans[0].counted == 0
-    whole = affordable < wave or all(s.counted % wave == 0 and s.start % wave == 0 for s in spans)
-    assert whole
-    assert runs_of(blocks)[-1].end == spans[-1].end
-
-
-@given(st.integers(1, 300), st.integers(1, 9), st.integers(1, 300), st.integers(0, 300))
-def test_spans_are_cut_behind_their_first_blocks(
-    of: int, wave: int, affordable: int, count: int
+@pytest.mark.parametrize(
+    ("of", "affordable", "blocks"),
+    [
+        (95, 7, [40, 41, 42, 45, 46, 47]),  # three SMs of the middle wave, with two blocks each
+        (95, 1, [40]),
+        (19, 9, [0, 1, 2, 3, 5, 6, 7, 8]),
+        (8, 4, [0, 1, 5, 6]),
+        (8, 7, [0, 1, 2, 5, 6, 7]),
+        (4, 3, [0, 1, 2]),  # of blocks that do not fill the SMs, each has one
+    ],
+)
+def test_a_part_of_a_wave_is_what_some_sms_hold(
+    of: int, affordable: int, blocks: list[int]
 ) -> None:
+    spans = wave_spans(of, Wave(5, 2), affordable)
+    assert list(blocks_of_spans(of, spans)) == blocks
+    assert [len(span) for span in spans] == [len(blocks)]
+
+
+@given(st.integers(1, 2000), st.integers(1, 20), st.integers(1, 6), st.integers(1, 2000))
+def test_spans_follow_each_other_and_are_affordable(
+    of: int, sms: int, per_sm: int, affordable: int
+) -> None:
+    wave = Wave(sms, per_sm)
     spans = wave_spans(of, wave, affordable)
+    blocks = list(blocks_of_spans(of, spans))
+    assert blocks == sorted(set(blocks))
+    assert 0 < len(blocks) <= affordable
+    assert 0 <= blocks[0] and blocks[-1] < of
+    assert all(span.start <= span.counted < span.end for span in spans)
+    assert spans[0].history == 0
+    if affordable < min(of, wave.blocks):
+        held = {sm: sum(block % sms == sm for block in blocks) for sm in {b % sms for b in blocks}}
+        assert max(held.values()) <= per_sm
+        assert max(held.values()) - min(held.values()) <= 1
+    else:
+        assert all(s.counted % wave.blocks == 0 and s.start % wave.blocks == 0 for s in spans)
+
+
+@given(
+    st.integers(1, 300),
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.integers(1, 300),
+    st.integers(0, 300),
+)
+def test_spans_are_cut_behind_their_first_blocks(
+    of: int, sms: int, per_sm: int, affordable: int, count: int
+) -> None:
+    spans = wave_spans(of, Wave(sms, per_sm), affordable)
     blocks = list(blocks_of_spans(of, spans))
     assert list(blocks_of_spans(of, first_of(spans, count))) == blocks[:count]
 

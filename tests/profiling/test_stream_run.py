@@ -13,7 +13,14 @@ from tests.execution.machine_code import kernels
 from kernelcast import api
 from kernelcast.errors import UnsupportedError
 from kernelcast.execution import run as run_module
-from kernelcast.execution.blocks import Span, all_blocks, blocks_of_spans, runs_of, these_blocks
+from kernelcast.execution.blocks import (
+    Span,
+    Wave,
+    all_blocks,
+    blocks_of_spans,
+    runs_of,
+    these_blocks,
+)
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.forecasting.runs import head_of
@@ -84,6 +91,10 @@ def strided(source: Path, stride: int, blocks: int = 64) -> Run:
     return run_of(source, "strided", blocks, stride=stride, x=x, y=y)
 
 
+def in_waves_of(blocks: int) -> Wave:
+    return Wave(1, blocks)
+
+
 def by_opcode(streams: AccessStreams) -> dict[str, tuple[int, int]]:
     """Requests and lines of loads and stores."""
     found = {}
@@ -97,14 +108,14 @@ def by_opcode(streams: AccessStreams) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize(("stride", "lines"), [(1, 1), (2, 2), (8, 8), (32, 32), (64, 32)])
 def test_a_load_with_a_stride_has_as_many_lines(source: Path, stride: int, lines: int) -> None:
-    streams = streams_of_run(strided(source, stride), 8)
+    streams = streams_of_run(strided(source, stride), in_waves_of(8))
     assert streams.spans == (Span(0, 0, 64),), "all is affordable"
     assert by_opcode(streams) == {"load": (64, 64 * lines), "store": (64, 64)}
 
 
 def test_the_lines_are_those_of_the_arrays(source: Path) -> None:
     run = strided(source, 1)
-    streams = streams_of_run(run, 8)
+    streams = streams_of_run(run, in_waves_of(8))
     start = {region.label: region.address // 128 for region in run.memory.regions}
     lines = (streams.words >> np.uint64(LINE_SHIFT)).tolist()
     assert lines == [start[label] + block for block in range(64) for label in ("x", "y")]
@@ -113,9 +124,9 @@ def test_the_lines_are_those_of_the_arrays(source: Path) -> None:
 def test_memory_is_left_as_it_was_and_seen_as_it_is(source: Path) -> None:
     run = run_of(source, "chased", 64, next=api.s32(4096, fill="arange"))
     before = run.memory.image()
-    one = streams_of_run(run, 8)
+    one = streams_of_run(run, in_waves_of(8))
     assert run.memory.image() == before
-    assert np.array_equal(streams_of_run(run, 8).words, one.words)
+    assert np.array_equal(streams_of_run(run, in_waves_of(8)).words, one.words)
     follower = StreamBuilder(run.kernel, run.launch, one.spans, 1 << 20)
     replace(run, threads=1).execute(follower)
     assert np.array_equal(follower.finish().words, one.words), "no pilot has changed it"
@@ -128,27 +139,27 @@ def test_what_cannot_be_put_back_is_not_executed(
     monkeypatch.setattr(run_module, "MOST_SAVED_BYTES", 1 << 10)
     run = run_of(source, "chased", 64, next=api.s32(4096, fill="arange"))
     with pytest.raises(UnsupportedError, match=r"on their own.*too much to put them back"):
-        streams_of_run(run, 8)
+        streams_of_run(run, in_waves_of(8))
 
 
 def test_waves_are_chosen_where_not_all_is_affordable(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_run, "MOST_WORDS", 200)  # two of every block
-    streams = streams_of_run(strided(source, 1, 1000), 20)
+    streams = streams_of_run(strided(source, 1, 1000), in_waves_of(20))
     assert streams.spans == (Span(0, 0, 20), Span(460, 480, 500), Span(960, 980, 1000))
     assert streams.blocks.tolist() == list(blocks_of_spans(1000, streams.spans))
     assert len(streams.words) == 200
-    exact = streams_of_run(strided(source, 1, 1000), 20, exact=True)
+    exact = streams_of_run(strided(source, 1, 1000), in_waves_of(20), exact=True)
     assert len(exact.words) == 2000
     monkeypatch.setattr(stream_run, "MOST_EXACT_WORDS", 1001)
-    cut = streams_of_run(strided(source, 1, 1000), 20, exact=True)
+    cut = streams_of_run(strided(source, 1, 1000), in_waves_of(20), exact=True)
     assert cut.spans == (Span(0, 0, 500),)
 
 
 def test_instructions_can_be_what_is_scarce(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_run, "MOST_WARP_INSTRUCTIONS", 1000)
-    streams = streams_of_run(strided(source, 1, 1000), 200)
+    streams = streams_of_run(strided(source, 1, 1000), in_waves_of(200))
     assert len(streams.spans) == 1
     assert 16 <= len(streams.blocks) < 200
 
@@ -156,11 +167,11 @@ def test_instructions_can_be_what_is_scarce(source: Path, monkeypatch: pytest.Mo
 def test_too_few_blocks_are_none(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_run, "MOST_WORDS", 31)
     with pytest.raises(UnsupportedError, match="fewer than 16 blocks are affordable"):
-        streams_of_run(strided(source, 1, 1000), 20)
+        streams_of_run(strided(source, 1, 1000), in_waves_of(20))
     with pytest.raises(UnsupportedError, match="fewer than 16"):
-        streams_of_run(strided(source, 1, 16), 20)
+        streams_of_run(strided(source, 1, 16), in_waves_of(20))
     monkeypatch.setattr(stream_run, "MOST_WORDS", 32)
-    assert len(streams_of_run(strided(source, 1, 16), 20).blocks) == 16
+    assert len(streams_of_run(strided(source, 1, 16), in_waves_of(20)).blocks) == 16
 
 
 def test_blocks_that_cost_more_than_a_pilot_says_are_left_out(
@@ -168,7 +179,7 @@ def test_blocks_that_cost_more_than_a_pilot_says_are_left_out(
 ) -> None:
     monkeypatch.setattr(stream_run, "MOST_WORDS", 2000)
     run = run_of(source, "uneven", 64, y=api.s32(32 * 64))
-    streams = streams_of_run(run, 64)
+    streams = streams_of_run(run, in_waves_of(64))
     assert len(streams.words) <= 2000
     assert streams.spans == (Span(0, 0, len(streams.blocks)),)
 
@@ -178,13 +189,13 @@ def test_a_block_that_waits_for_somebody_else_is_given_up(
 ) -> None:
     monkeypatch.setattr(stream_run, "MOST_WARP_INSTRUCTIONS", 100_000)
     with pytest.raises(UnsupportedError, match=r"may never end.* budget is 1e\+05"):
-        streams_of_run(run_of(source, "waiting", 4, flag=api.s32(1)), 8)
+        streams_of_run(run_of(source, "waiting", 4, flag=api.s32(1)), in_waves_of(8))
 
 
 def test_a_kernel_that_goes_wrong_has_no_streams(source: Path) -> None:
     run = run_of(source, "outside", 64, limit=40, y=api.s32(64))
     with pytest.raises(UnsupportedError, match="on their own"):
-        streams_of_run(run, 8)
+        streams_of_run(run, in_waves_of(8))
 
 
 @pytest.mark.parametrize("isa", ["sass", "ptx"])
@@ -209,7 +220,7 @@ def test_what_shared_memory_holds_need_not_be_known(name: str, isa: str) -> None
 def test_streams_do_not_depend_on_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_run, "MOST_WORDS", 700_000)
     run = run_of_example(name, "sass")
-    one, other = (streams_of_run(replace(run, threads=n), 16) for n in (1, 3))
+    one, other = (streams_of_run(replace(run, threads=n), in_waves_of(16)) for n in (1, 3))
     assert one.spans == other.spans
     for part in ("blocks", "starts", "words"):
         assert np.array_equal(getattr(one, part), getattr(other, part)), part
@@ -245,12 +256,12 @@ def streamed(streams: AccessStreams) -> dict[tuple[int, Space], tuple[float, ...
 @pytest.mark.parametrize("name", ["histogram.cu", "reduction.cu", "transpose.cu"])
 def test_requests_lines_and_sectors_are_those_that_are_counted(name: str, isa: str) -> None:
     run = run_of_example(name, isa)
-    assert streamed(streams_of_run(run, 64, exact=True)) == counted(run)
+    assert streamed(streams_of_run(run, in_waves_of(64), exact=True)) == counted(run)
 
 
 def test_spilled_registers_are_counted_alike(source: Path) -> None:
     run = run_of(source, "spilled", 8, 96, y=api.f32(96 * 8))
-    found = streamed(streams_of_run(run, 8))
+    found = streamed(streams_of_run(run, in_waves_of(8)))
     assert {space for _, space in found} == {Space.GLOBAL, Space.LOCAL}
     assert found == counted(run)
 
@@ -261,7 +272,7 @@ def test_bulk_copies_are_counted_alike(is_machine_code: bool) -> None:
     words = 2 * 7 * 264
     launch = launch_from_flags("2", "96", 0, [f"in=u32[{words}]", f"out=u32[{words}]", "n=7"])
     run = Run(code, launch, Memory.build(code, launch), all_blocks(2))
-    found = streamed(streams_of_run(run, 2))
+    found = streamed(streams_of_run(run, in_waves_of(2)))
     assert sum(sectors for _, _, sectors in found.values()) >= 2 * words / 8
     assert found == counted(run)
 
@@ -272,7 +283,7 @@ def test_streams_of_a_stored_trace_are_those_of_its_run(source: Path, tmp_path: 
         run.follow(writer)
     stored = streams_of(read_trace(tmp_path / "run.kct"))
     assert stored.spans == (Span(1, 1, 4), Span(9, 9, 10))
-    whole = streams_of_run(run, 8)
+    whole = streams_of_run(run, in_waves_of(8))
     own = np.flatnonzero(np.isin(whole.blocks, stored.blocks))
     parts = [whole.words[whole.starts[at] : whole.starts[at + 1]] for at in own]
     assert np.array_equal(stored.words, np.concatenate(parts))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kernelcast.errors import LaunchError
@@ -31,7 +32,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive blocks of a grid, from `start` to before `end`.
+    """Blocks of a grid from `start` to before `end`: the first `run` of every `step`.
 
     What is counted are those from `counted` on; those before are its history, which leaves in the
     caches what they find there.
@@ -40,6 +41,40 @@ class Span:
     start: int
     counted: int
     end: int
+    run: int = 1
+    step: int = 1
+
+    @property
+    def blocks(self) -> Sequence[int]:
+        """Their indices, ascending."""
+        if self.run == self.step:
+            return range(self.start, self.end)
+        firsts = range(self.start, self.end, self.step)
+        return [b for first in firsts for b in range(first, min(first + self.run, self.end))]
+
+    @property
+    def history(self) -> int:
+        """How many come before those that are counted."""
+        return bisect_left(self.blocks, self.counted)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """The blocks that are resident together: `blocks_per_sm` on each of `sms` SMs.
+
+    SMs take blocks in turn: block b of a wave is on SM b mod `sms`.
+    """
+
+    sms: int
+    blocks_per_sm: int
+
+    @property
+    def blocks(self) -> int:
+        """All of them."""
+        return self.sms * self.blocks_per_sm
 
 
 def all_blocks(of: int) -> Blocks:
@@ -106,8 +141,8 @@ def whole_waves(
 def blocks_of_spans(of: int, spans: Sequence[Span]) -> Blocks:
     """The blocks of some spans of a grid of `of` blocks."""
     if len(spans) == 1:
-        return Blocks(of, range(spans[0].start, spans[0].end))
-    return Blocks(of, tuple(block for span in spans for block in range(span.start, span.end)))
+        return Blocks(of, spans[0].blocks)
+    return Blocks(of, tuple(block for span in spans for block in span.blocks))
 
 
 def runs_of(blocks: Sequence[int]) -> tuple[Span, ...]:
@@ -121,35 +156,40 @@ def first_of(spans: Sequence[Span], count: int) -> tuple[Span, ...]:
     """Spans cut behind their first `count` blocks."""
     kept = []
     for span in spans:
-        end = min(span.end, span.start + count)
-        count -= end - span.start
-        if end > span.start:
-            kept.append(Span(span.start, min(span.counted, end), end))
+        own = span.blocks[:count]
+        count -= len(own)
+        if own:
+            end = own[-1] + 1
+            kept.append(replace(span, counted=min(span.counted, end), end=end))
     return tuple(kept)
 
 
-def wave_spans(of: int, wave_blocks: int, affordable: int) -> tuple[Span, ...]:
+def wave_spans(of: int, wave: Wave, affordable: int) -> tuple[Span, ...]:
     """Spans of whole waves that stand for a grid, where `affordable` blocks may be executed.
 
     Parameters
     ----------
     of:
         Blocks in the grid.
-    wave_blocks:
+    wave:
         Blocks that are resident at a time on the whole GPU.
     affordable:
         Most blocks of all spans together, at least 1.
 
     The whole grid where that is affordable. Else of N waves that are, a fifth each is counted in
     the middle and at the end of the grid, after as many before it, and the rest at its start. Three
-    or four waves do for start and middle, fewer for the start alone; where not even one wave is
-    affordable, these are as many of its blocks as are.
+    or four waves do for start and middle, fewer lie in the middle; where not even one wave is
+    affordable, these are the blocks of as many of its SMs as are.
     """
     if of <= affordable:
         return (Span(0, 0, of),)
+    wave_blocks = wave.blocks
     waves, of_waves = affordable // wave_blocks, wave_count(of, wave_blocks)
+    if not waves:
+        return (_on_some_sms(of, wave, affordable),)
     if waves < 3:
-        return (Span(0, 0, waves * wave_blocks or affordable),)
+        start = (of_waves - waves) // 2 * wave_blocks
+        return (Span(start, start, start + waves * wave_blocks),)
     part = max(waves // 5, 1)
     last = 2 * part if waves >= 5 else 0
     first = waves - last - 2 * part
@@ -163,3 +203,12 @@ def wave_spans(of: int, wave_blocks: int, affordable: int) -> tuple[Span, ...]:
         )
         if start < of_waves
     )
+
+
+def _on_some_sms(of: int, wave: Wave, affordable: int) -> Span:
+    """What neighbouring SMs hold of the wave in the middle, where not all of it is affordable."""
+    start = (of // wave.blocks) // 2 * wave.blocks
+    per_sm = min(wave.blocks_per_sm, -(-of // wave.sms), affordable)
+    sms = affordable // per_sm
+    end = min(of, start + (per_sm - 1) * wave.sms + sms)
+    return Span(start, start, end, min(sms, wave.sms), wave.sms)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.errors import LaunchError, UnsupportedError
-from kernelcast.execution.blocks import all_blocks
+from kernelcast.execution.blocks import Wave, all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
@@ -311,8 +311,9 @@ def _streams(
     progress: Progress | None,
 ) -> tuple[AccessStreams | None, str]:
     """The accesses that caches are simulated with, or why there are none."""
-    waves = [_wave_blocks(kernel, launch, chip) for chip in machines if not missing_numbers(chip)]
-    if not any(waves):
+    able = (chip for chip in machines if not missing_numbers(chip))
+    waves = [wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks]
+    if not waves:
         return None, "no machine asked for has the numbers that it takes"
     run = Run(
         kernel,
@@ -326,16 +327,20 @@ def _streams(
     until = limited(progress, sampling.time_limit, launch.blocks)
     try:
         return streams_of_run(
-            run, max(waves), exact=sampling.exact, launches=launches, progress=until
+            run,
+            max(waves, key=lambda wave: wave.blocks),
+            exact=sampling.exact,
+            launches=launches,
+            progress=until,
         ), ""
     except UnsupportedError as error:
         return None, error.what
 
 
-def _wave_blocks(kernel: Kernel, launch: Launch, chip: Machine) -> int:
-    """Blocks that are resident at a time on a whole GPU, 0 where none fits an SM."""
+def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:
+    """Blocks that are resident at a time on a whole GPU, none where none fits an SM."""
     try:
         per_sm = occupancy_of_launch(chip, kernel.resources, launch).blocks_per_sm
     except LaunchError:
-        return 0
-    return per_sm * int(chip.number("sm.count"))
+        per_sm = 0
+    return Wave(int(chip.number("sm.count")), per_sm)

@@ -69,7 +69,7 @@ def _run(trace: StoredTrace) -> Callable[[], Replay] | None:
 def _streams(trace: StoredTrace) -> tuple[AccessStreams | None, str]:
     """The accesses of the blocks that were traced, or why caches cannot be simulated with them."""
     runs = runs_of(trace.head.blocks)
-    fewest = min((span.end - span.start for span in runs), default=0)
+    fewest = min(map(len, runs), default=0)
     if len(trace.head.blocks) < trace.head.launch.blocks and fewest < FEWEST_IN_A_ROW:
         return None, f"the trace holds fewer than {FEWEST_IN_A_ROW} blocks in a row"
     try:

@@ -55,7 +55,7 @@ class StreamBuilder:
     ) -> None:
         self._kernel, self._launch, self._spans = kernel, launch, tuple(spans)
         self._most_words = most_words
-        blocks = sum(span.end - span.start for span in spans)
+        blocks = sum(map(len, spans))
         self._rows, row_numbers = _streamed_rows(kernel)
         self._blocks = np.empty(blocks, np.int64)
         self._ends = np.empty((blocks, launch.warps_per_block), np.int64)
@@ -135,7 +135,7 @@ class StreamBuilder:
         held = np.concatenate([part._blocks[: part._closed] for part in self._parts])
         lengths = np.concatenate([part._lengths() for part in self._parts])
         order = np.argsort(held)
-        chosen = np.concatenate([np.arange(span.start, span.end) for span in self._spans])
+        chosen = np.concatenate([np.array(span.blocks) for span in self._spans])
         count = _fitting(held[order], chosen, lengths[order].sum(axis=1), self._most_words)
         kept = order[:count]
         starts = np.concatenate([[0], lengths[kept].cumsum()])

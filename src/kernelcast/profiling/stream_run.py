@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.errors import ExecutionError, LaunchError, UnsupportedError
-from kernelcast.execution.blocks import blocks_of_spans, random_blocks, runs_of, wave_spans
+from kernelcast.execution.blocks import Wave, blocks_of_spans, random_blocks, runs_of, wave_spans
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Space
@@ -42,7 +42,7 @@ _NOT_STREAMED = (Space.SHARED, Space.CONST, Space.PARAM)
 
 def streams_of_run(
     run: Run,
-    wave_blocks: int,
+    wave: Wave,
     *,
     exact: bool = False,
     launches: int = 1,
@@ -55,7 +55,7 @@ def streams_of_run(
 
     Parameters
     ----------
-    wave_blocks:
+    wave:
         Blocks that are resident at a time on the whole GPU.
     exact:
         Take all blocks, whatever they cost; those that exceed `MOST_EXACT_WORDS` are left out.
@@ -77,9 +77,9 @@ def streams_of_run(
     most_words = MOST_EXACT_WORDS if exact else MOST_WORDS
     try:
         affordable = (
-            of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave_blocks, launches)
+            of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave.blocks, launches)
         )
-        spans = wave_spans(of, wave_blocks, max(affordable, 1))
+        spans = wave_spans(of, wave, max(affordable, 1))
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
         if affordable >= min(of, FEWEST_IN_A_ROW):
             run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)

@@ -80,7 +80,7 @@ def _sources(streams: WarpStreams, accesses: AccessStreams, places: StreamWords)
 
 def _stand_ins(blocks: NDArray[np.int64], accesses: AccessStreams) -> NDArray[np.int64]:
     """Blocks themselves where they counted, and for others those that stand for the rest."""
-    counted = [(span.counted, span.end) for span in accesses.spans if span.counted < span.end]
-    start, end = counted[min(1, len(counted) - 1)]
-    is_counted = np.any([(low <= blocks) & (blocks < high) for low, high in counted], axis=0)
-    return np.where(is_counted, blocks, start + (blocks - start) % (end - start))
+    counted = [np.array(s.blocks[s.history :]) for s in accesses.spans if s.counted < s.end]
+    others = counted[min(1, len(counted) - 1)]
+    is_counted = np.isin(blocks, np.concatenate(counted))
+    return np.where(is_counted, blocks, others[(blocks - others[0]) % len(others)])

@@ -214,7 +214,8 @@ def _first(
 
     More than are compulsory were touched before, out of sight; see the head of `whole_grid`.
     """
-    if grid.is_whole or counted <= compulsory or (grid.filled and not fits):
+    tells_all = grid.filled and grid.share == 1 and not fits
+    if grid.is_whole or counted <= compulsory or tells_all:
         return _Between(counted, counted, counted)
     if fits:
         return _Between(compulsory, compulsory, compulsory)

@@ -2,7 +2,8 @@
 
 A grid whose accesses are all known is simulated whole. Of another, blocks at its start run through
 empty caches, and blocks in the middle and at the end after some before them, which fill the caches
-and are not counted; those in the middle stand for all that are left out.
+and are not counted; those in the middle stand for all that are left out. Where few are known, these
+lie in the middle alone.
 
 What comes before these goes unseen: what they touch first may have been read long before. Beyond
 the sectors that the grid touches at all, such reads are misses where the blocks before filled the
@@ -79,7 +80,7 @@ def simulate(
     """
     whole = system
     if len(streams.blocks) < streams.of:
-        system = system.part_for(min(span.end - span.start for span in streams.spans))
+        system = system.part_for(min(map(len, streams.spans)))
     rules = policies(streams.rows, after_waits, system)
     totals = np.zeros(len(rules), _TOTALS)
     moved: list[float] = []
@@ -100,7 +101,7 @@ def simulate(
         *before, counted = run.counts
         for name in _TOTALS.names or ():
             totals[name] += weight * counted[name]
-        moved.append(moved_sectors(counted) / (span.end - span.counted))
+        moved.append(moved_sectors(counted) / (len(span) - span.history))
         seen.append(sum(map(moved_sectors, before if number else [counted])))
     share = system.l2.sets / whole.l2.sets
     grid = SimulatedGrid(
@@ -128,7 +129,7 @@ def _parts(streams: AccessStreams) -> Iterator[tuple[Span, tuple[range, ...]]]:
     """Every span, with the places of its blocks: those before, if any, and those that count."""
     first = 0
     for span in streams.spans:
-        counted, end = first + span.counted - span.start, first + span.end - span.start
+        counted, end = first + span.history, first + len(span)
         parts = (range(first, counted), range(counted, end))
         yield span, tuple(part for part in parts if part)
         first = end
@@ -136,7 +137,7 @@ def _parts(streams: AccessStreams) -> Iterator[tuple[Span, tuple[range, ...]]]:
 
 def _weights(streams: AccessStreams) -> Sequence[float]:
     """How many blocks a counted block of every span stands for."""
-    counted = [span.end - span.counted for span in streams.spans]
+    counted = [len(span) - span.history for span in streams.spans]
     stand_in = min(1, len(counted) - 1)
     weights = [1.0] * len(counted)
     weights[stand_in] += (streams.of - sum(counted)) / max(1, counted[stand_in])

@@ -1,0 +1,34 @@
+"""What some SMs hold of a wave tells what all of them do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelcast import api
+from kernelcast.frontends.workloads import LaunchFlags
+from kernelcast.profiling import stream_run
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("name", "few_words"), [("matmul_naive", 1 << 20), ("matmul_tiled", 1 << 17)]
+)
+def test_some_sms_ask_the_l2_cache_for_their_share(
+    name: str, few_words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block in a row of a product shares lines with its neighbours, which lie on other SMs."""
+    work = api.workload(EXAMPLES / f"{name}.cu", LaunchFlags(parameters={"N": 512}))
+    found = {}
+    for words in (1 << 25, few_words):
+        monkeypatch.setattr(stream_run, "MOST_WORDS", words)
+        [case] = api.cases(work, [api.machine("rtx-a4000")])
+        assert case.streams is not None and case.cache_counts is not None
+        asked = sum(access.l2.sectors for access in case.cache_counts.accesses)
+        found[len(case.streams.blocks)] = asked
+        wave = 48 * case.occupancy.blocks_per_sm
+    few, every = sorted(found)
+    assert few < wave / 2 and every == case.launch.blocks
+    assert found[few] == pytest.approx(found[every], rel=0.05)
