@@ -345,6 +345,80 @@ INDICES_FROM_MATRICES = """
     + ret
 """
 
+# Two places of the frame, of which one holds an index and the other a number.
+SPILLS = """
+    + mov.u64 %d8, stack
+    + add.s64 %d8, %d8, 16
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %tid.x
+    - cvt.rn.f32.u32 %f1, %r1
+    & st.local.f32 [%d8], %f1
+    + st.local.u32 [%d8+4], %r1
+    & ld.local.f32 %f2, [%d8]
+    + ld.local.u32 %r2, [%d8+4]
+    + mul.wide.u32 %d2, %r2, 4
+    + add.s64 %d3, %d1, %d2
+    & st.global.f32 [%d3], %f2
+    + ret
+"""
+
+# Half of eight bytes is written by the one store, half by the other.
+SPILLS_THAT_OVERLAP = """
+    + mov.u64 %d8, stack
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %tid.x
+    + mov.u32 %r2, 0
+    - mov.u32 %r3, 7
+    + st.local.u32 [%d8+8], %r1
+    + st.local.u32 [%d8+12], %r2
+    & st.local.u32 [%d8+16], %r3
+    + ld.local.u64 %d2, [%d8+8]
+    + add.s64 %d3, %d1, %d2
+    & ld.global.u32 %r5, [%d3]
+    + ret
+"""
+
+# Where the pointer goes elsewhere, or changes later, any access may be to any place.
+ANY_PLACE_BY_AN_INDEX = """
+    + mov.u64 %d8, stack
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %tid.x
+    + mul.wide.u32 %d4, %r1, 4
+    + add.s64 %d5, %d8, %d4
+    + st.local.u32 [%d8], %r1
+    + st.local.u32 [%d8+4], %r1
+    + ld.local.u32 %r2, [%d5]
+    + mul.wide.u32 %d2, %r2, 4
+    + add.s64 %d3, %d1, %d2
+    & ld.global.u32 %r5, [%d3]
+    + ret
+"""
+ANY_PLACE_BY_A_POINTER_THAT_CHANGES = """
+    + mov.u64 %d8, stack
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %tid.x
+    + st.local.u32 [%d8], %r1
+    + st.local.u32 [%d8+4], %r1
+    + add.s64 %d8, %d8, 4
+    + ld.local.u32 %r2, [%d8]
+    + mul.wide.u32 %d2, %r2, 4
+    + add.s64 %d3, %d1, %d2
+    & ld.global.u32 %r5, [%d3]
+    + ret
+"""
+ANY_PLACE_BY_A_POINTER_THAT_IS_KEPT = """
+    + mov.u64 %d8, stack
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %tid.x
+    + st.local.u64 [%d8], %d8
+    + st.local.u32 [%d8+8], %r1
+    + ld.local.u32 %r2, [%d8+8]
+    + mul.wide.u32 %d2, %r2, 4
+    + add.s64 %d3, %d1, %d2
+    & ld.global.u32 %r5, [%d3]
+    + ret
+"""
+
 KERNELS = {
     name.lower(): text
     for name, text in dict(globals()).items()

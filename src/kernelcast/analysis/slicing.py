@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 
 from kernelcast.analysis.arrays import arrays_of_accesses
 from kernelcast.analysis.spin_loops import waits_of
+from kernelcast.analysis.stack_frame import frame_words
 from kernelcast.ir import Guard, Instruction, Kernel, OpClass, Register, Space
 
 _CONTROL = (OpClass.BRANCH, OpClass.BARRIER)
@@ -35,8 +36,15 @@ class _GlobalArray:
     name: str
 
 
-_Storage = Space | str | _GlobalArray
-"""A state space, the barriers, or an array."""
+@dataclass(frozen=True, slots=True)
+class _FrameWord:
+    """A word of the stack frame, where every access to it is known."""
+
+    number: int
+
+
+_Storage = Space | str | _GlobalArray | _FrameWord
+"""A state space, the barriers, an array, or a word of the frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +94,13 @@ def needed_for_trace(
     """Find the instructions that must be executed to know the trace of a kernel.
 
     Parameters are not traced. A state space counts as a whole, but for the barriers in shared
-    memory, and for the arrays in global memory that `pointers` tells apart: it names the array of
-    every pointer to one, by its offset in the block of parameters. Where a value loaded from such a
-    place is needed, so is every value stored to it; generic addresses may lead to all spaces, and
-    addresses of unknown origin to all arrays. Loads that promise to read what nobody writes need no
-    store. With `keeps_global`, what the kernel leaves in global memory is needed as well, as by a
-    later launch. Accesses to `untraced` spaces are needed only where other things depend on them.
+    memory, the words of a stack frame (see `stack_frame`), and the arrays in global memory that
+    `pointers` tells apart: it names the array of every pointer to one, by its offset in the block
+    of parameters. Where a value loaded from such a place is needed, so is every value stored to it;
+    generic addresses may lead to all spaces, and addresses of unknown origin to all arrays. Loads
+    that promise to read what nobody writes need no store. With `keeps_global`, what the kernel
+    leaves in global memory is needed as well, as by a later launch. Accesses to `untraced` spaces
+    are needed only where other things depend on them.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
@@ -161,11 +170,9 @@ class _Search:
         """Take in all that may write to a place, as `user` needs."""
         if place not in self._needed:
             self._needed.add(place)
-            for instruction in self.instructions:
-                if may_write(instruction) and any(
-                    _overlap(place, other) for other in self._places(instruction)
-                ):
-                    self._take(instruction.index, user)
+            for index, places in self._writing.items():
+                if any(_overlap(place, other) for other in places):
+                    self._take(index, user)
 
     def run(self) -> None:
         """Take in all that the roots need, and what that needs in turn."""
@@ -184,10 +191,22 @@ class _Search:
         nothing else reads or writes them."""
         if instruction.index in self._barriers:
             return (_BARRIERS,)
+        if instruction.index in self._frame:
+            return tuple(map(_FrameWord, self._frame[instruction.index]))
         spaces = reachable_spaces(instruction)
         if self._pointers and Space.GLOBAL in spaces and instruction.index in self._arrays:
             return tuple(map(_GlobalArray, sorted(self._arrays[instruction.index])))
         return spaces
+
+    @cached_property
+    def _writing(self) -> Mapping[int, tuple[_Storage, ...]]:
+        """The instructions that may write to memory, by index, and where."""
+        return {i.index: self._places(i) for i in self.instructions if may_write(i)}
+
+    @cached_property
+    def _frame(self) -> Mapping[int, range]:
+        local = [i.index for i in self.instructions if _is_access(i) and _may_be_local(i)]
+        return frame_words(self._kernel, local)
 
     @cached_property
     def _arrays(self) -> Mapping[int, frozenset[str]]:
@@ -349,6 +368,10 @@ def reads_arrays(kernel: Kernel, needed: Needed) -> bool:
         for index in needed.in_full
         for step in (kernel.instructions[index], *kernel.steps(index))
     )
+
+
+def _may_be_local(instruction: Instruction) -> bool:
+    return Space.LOCAL in reachable_spaces(instruction)
 
 
 def reachable_spaces(instruction: Instruction) -> tuple[Space, ...]:

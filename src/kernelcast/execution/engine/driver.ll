@@ -631,3 +631,65 @@ fault:
 stop:
   ret i32 1
 }
+
+; Notes the first of the lanes that access what they must not, and why.
+define internal void @note_fault(ptr %ctx, <32 x i64> %addresses, i32 %bad, i64 %instruction,
+                                 i64 %low_bits) noinline {
+  %l = call i32 @llvm.cttz.i32(i32 %bad, i1 true)
+  %address = extractelement <32 x i64> %addresses, i32 %l
+  %low = and i64 %address, %low_bits
+  %misaligned = icmp ne i64 %low, 0
+  %fault = select i1 %misaligned, i64 $Fault.MISALIGNED, i64 $Fault.OUTSIDE
+  %lane = zext i32 %l to i64
+  slot FAULT = %fault
+  slot FAULT_INSTRUCTION = %instruction
+  slot FAULT_LANE = %lane
+  slot FAULT_ADDRESS = %address
+  ret void
+}
+
+; Logs an access whose lanes do not follow lane 0 as lane 1 does: as two halves where those from 16
+; on follow lane 16 so, else address by address. Lane 17 tells most often that they do not. It is
+; inlined where code is generated well: registers that live across a call would be saved before it.
+define internal i64 @log_uneven(i64 %position, <32 x i64> %addresses, i32 %mask, i64 %ident) alwaysinline {
+  %record = inttoptr i64 %position to ptr
+  %lanes = zext i32 %mask to i64
+  %header = or i64 %lanes, %ident
+  %behind = getelementptr i64, ptr %record, i64 1
+  %first = extractelement <32 x i64> %addresses, i32 0
+  %next = extractelement <32 x i64> %addresses, i32 1
+  %stride = sub i64 %next, %first
+  %second = extractelement <32 x i64> %addresses, i32 16
+  %next_of_second = extractelement <32 x i64> %addresses, i32 17
+  %stride_of_second = sub i64 %next_of_second, %second
+  %may_be_halves = icmp eq i64 %stride, %stride_of_second
+  br i1 %may_be_halves, label %likely, label %raw
+
+likely:
+  %of_stride = insertelement <32 x i64> poison, i64 %stride, i32 0
+  %strides = shufflevector <32 x i64> %of_stride, <32 x i64> poison, <32 x i32> zeroinitializer
+  %steps = mul <32 x i64> %strides, $LANES_OF_HALVES
+  %of_lane_0 = sub <32 x i64> %addresses, %steps
+  %of_their_first = shufflevector <32 x i64> %of_lane_0, <32 x i64> poison, <32 x i32> $FIRSTS_OF_HALVES
+  %differ = icmp ne <32 x i64> %of_lane_0, %of_their_first
+  %differing = bitcast <32 x i1> %differ to i32
+  %wrong = and i32 %differing, %mask
+  %are_halves = icmp eq i32 %wrong, 0
+  br i1 %are_halves, label %halves, label %raw
+
+halves:
+  %header_of_halves = or i64 %header, $HALVES_HEADER
+  store i64 %header_of_halves, ptr %record
+  store i64 %first, ptr %behind
+  %stride_p = getelementptr i64, ptr %record, i64 2
+  store i64 %stride, ptr %stride_p
+  %second_p = getelementptr i64, ptr %record, i64 3
+  store i64 %second, ptr %second_p
+  ret i64 $HALVES_BYTES
+
+raw:
+  %header_of_raw = or i64 %header, $ADDRESSES_HEADER
+  store i64 %header_of_raw, ptr %record
+  store <32 x i64> %addresses, ptr %behind, align 8
+  ret i64 $ADDRESSES_BYTES
+}

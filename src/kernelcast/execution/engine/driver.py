@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,8 @@ from kernelcast.execution.engine.context import (
     WarpStatus,
 )
 from kernelcast.execution.fills import PIECE_BYTES
-from kernelcast.execution.trace import KIND_SHIFT, RecordKind
+from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 
 _ENUMS: tuple[type[IntEnum], ...] = (
     Arrival,
@@ -41,12 +42,26 @@ _ENUMS: tuple[type[IntEnum], ...] = (
     WarpResult,
     WarpStatus,
 )
+_LANES = range(WARP_LANES)
+
+
+def _lanes(kind: str, numbers: Iterable[int]) -> str:
+    """A constant of a number for every lane."""
+    return "<" + ", ".join(f"{kind} {number}" for number in numbers) + ">"
+
+
 _NUMBERS = {
+    "ADDRESSES_BYTES": 8 * RECORD_WORDS[RecordKind.ADDRESSES],
+    "ADDRESSES_HEADER": RecordKind.ADDRESSES << KIND_SHIFT,
     "BARRIERS": BARRIERS,
     "BARRIER_BYTES": 8 * BARRIERS * len(BarrierArray),
     "CLUSTER_BARRIER": CLUSTER_BARRIER,
     "FIRST_OF_OWN": int(FIRST_OF_OWN),
+    "FIRSTS_OF_HALVES": _lanes("i32", (n // HALF_WARP_LANES * HALF_WARP_LANES for n in _LANES)),
     "GLOBAL_BASE": GLOBAL_BASE,
+    "HALVES_BYTES": 8 * RECORD_WORDS[RecordKind.HALVES],
+    "HALVES_HEADER": RecordKind.HALVES << KIND_SHIFT,
+    "LANES_OF_HALVES": _lanes("i64", (n % HALF_WARP_LANES for n in _LANES)),
     "LOCAL_WINDOW": LOCAL_WINDOW,
     "OWN_BYTES": 8 * (SLOTS - FIRST_OF_OWN),
     "PIECE_BYTES": PIECE_BYTES,

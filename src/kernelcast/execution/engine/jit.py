@@ -72,6 +72,10 @@ def _compile(ir: str) -> bytes:
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
     builder = llvm.create_pass_builder(machine, llvm.PipelineTuningOptions(speed_level=0))
+    if _level(ir):
+        inline = llvm.create_new_module_pass_manager()
+        inline.add_always_inliner_pass()
+        inline.run(module, builder)
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)

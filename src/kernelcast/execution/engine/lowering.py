@@ -7,7 +7,7 @@ which LLVM promotes; what a block wrote is blended into it by the mask where the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kernelcast.analysis.liveness import live_in
 from kernelcast.analysis.slicing import Needed
@@ -298,8 +298,8 @@ class Lowering:
             b.line(f"store i64 {b.scalar(f'add i64 {old}, {added}')}, ptr {pointer}")
 
 
-def record_header(kind: RecordKind, ident: int) -> int:
-    """A header word without its mask."""
+def record_header(kind: RecordKind | Literal[0], ident: int) -> int:
+    """A header word without its mask, and without its kind where that is 0."""
     return kind << KIND_SHIFT | ident << 32
 
 

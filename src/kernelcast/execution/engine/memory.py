@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelcast.execution.address_map import WINDOW_BYTES
-from kernelcast.execution.engine.context import Fault, Slot
+from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering, record_header
 from kernelcast.execution.engine.values import Value, vector
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Space
-from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
+
+_WINDOWS = (Space.SHARED, Space.LOCAL, Space.PARAM)
+"""Spaces of which a warp has a window of its own, at addresses from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class _Affine:
-    """Address of lane 0, stride to lane 1, the addresses that all lanes had if they went on so, and
-    whether the active ones have (scalar i1)."""
+    """Address of lane 0, stride to lane 1, and whether the active lanes go on so (scalar i1)."""
 
     base: str
     stride: str
-    expected: Value
     holds: str
 
 
@@ -55,32 +57,46 @@ def access(
     Nothing happens at run time where no lane takes part.
     """
     b = lw.b
-    mask = lw.mask if lanes is lw.active else b.mask_of(lanes)
-    done = b.fresh("done")
-    if lanes is not lw.active:
-        some = b.fresh("some")
-        none = b.scalar(f"icmp eq i32 {mask}, 0")
-        b.line(f"br i1 {none}, label %{done}, label %{some}")
-        b.label(some)
-    affine = _affine(lw, address, mask)
-    hosts, fast = _check(lw, address, space, size_bytes, writes, mask)
-    if lw.logs and space is not Space.PARAM:
-        _log(lw, address, mask, affine)
-    steps_by_size = b.scalar(f"icmp eq i64 {affine.stride}, {size_bytes}")
-    contiguous = b.scalar(f"and i1 {affine.holds}, {steps_by_size}")
-    contiguous = b.scalar(f"and i1 {contiguous}, {fast}")
-    first = b.scalar(f"extractelement {vector('i64')} {hosts.text}, i32 0")
-    body(Access(hosts, lanes, mask, first, contiguous))
-    if lanes is not lw.active:
-        b.line(f"br label %{done}")
-        b.label(done)
+    with _where_some(lw, lanes) as mask:
+        affine = _affine(lw, address, mask)
+        hosts, fast = _hosts(lw, address, space, size_bytes, writes, mask)
+        _log(lw, address, space, mask, affine)
+        steps_by_size = b.scalar(f"icmp eq i64 {affine.stride}, {size_bytes}")
+        contiguous = b.scalar(f"and i1 {affine.holds}, {steps_by_size}")
+        contiguous = b.scalar(f"and i1 {contiguous}, {fast}")
+        first = b.scalar(f"extractelement {vector('i64')} {hosts.text}, i32 0")
+        body(Access(hosts, lanes, mask, first, contiguous))
 
 
 def locate(
     lw: Lowering, address: Value, space: Space, size_bytes: int, *, writes: bool, lanes: Value
 ) -> None:
     """Check and log an access, and leave memory alone."""
-    access(lw, address, space, size_bytes, writes=writes, lanes=lanes, body=lambda _: None)
+    with _where_some(lw, lanes) as mask:
+        affine = _affine(lw, address, mask)
+        if space in _WINDOWS:
+            _check_window(lw, address, space, size_bytes, mask)
+        else:
+            fine = _search_where_unexpected(lw, address, space, size_bytes, writes, mask)
+            lw.b.line(f"br label %{fine}")
+            lw.b.label(fine)
+        _log(lw, address, space, mask, affine)
+
+
+@contextmanager
+def _where_some(lw: Lowering, lanes: Value) -> Iterator[str]:
+    """What is emitted inside happens where a lane takes part; gives their mask."""
+    b = lw.b
+    if lanes is lw.active:
+        yield lw.mask
+        return
+    some, done = b.fresh("some"), b.fresh("done")
+    mask = b.mask_of(lanes)
+    b.line(f"br i1 {b.scalar(f'icmp eq i32 {mask}, 0')}, label %{done}, label %{some}")
+    b.label(some)
+    yield mask
+    b.line(f"br label %{done}")
+    b.label(done)
 
 
 def _affine(lw: Lowering, address: Value, mask: str) -> _Affine:
@@ -95,85 +111,60 @@ def _affine(lw: Lowering, address: Value, mask: str) -> _Affine:
     differs = b.mask_of(b.compare("ne", expected, address))
     wrong = b.scalar(f"and i32 {differs}, {mask}")
     holds = b.scalar(f"icmp eq i32 {wrong}, 0")
-    return _Affine(base, stride, expected, holds)
+    return _Affine(base, stride, holds)
 
 
-def _may_be_halves(lw: Lowering, address: Value, affine: _Affine) -> tuple[str, str]:
-    """The address of lane 16, and whether lane 17 follows it as lane 1 follows lane 0: told without
-    a look at the others, for lanes that lie anywhere."""
-    b = lw.b
-    second, next_to_it = (
-        b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {HALF_WARP_LANES + lane}")
-        for lane in range(2)
-    )
-    stride = b.scalar(f"sub i64 {next_to_it}, {second}")
-    return second, b.scalar(f"icmp eq i64 {stride}, {affine.stride}")
-
-
-def _are_halves(lw: Lowering, address: Value, mask: str, affine: _Affine) -> str:
-    """Whether the active lanes from 16 on follow lane 16 as those before follow lane 0."""
-    b = lw.b
-    off = b.binary("sub", address, affine.expected)  # of lane 0 it is 0
-    firsts = [lane // HALF_WARP_LANES * HALF_WARP_LANES for lane in range(WARP_LANES)]
-    differs = b.mask_of(b.compare("ne", off, b.shuffle(off, firsts)))
-    wrong = b.scalar(f"and i32 {differs}, {mask}")
-    return b.scalar(f"icmp eq i32 {wrong}, 0")
-
-
-def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
-    """Write the shortest record that the active lanes allow."""
+def _log(lw: Lowering, address: Value, space: Space, mask: str, affine: _Affine) -> None:
+    """Write the shortest record that the active lanes allow, where anybody follows."""
+    if not lw.logs or space is Space.PARAM:
+        return
     b = lw.b
     position = lw.log_position()
-    short, uneven, raw, halves = (b.fresh(n) for n in ("affine", "uneven", "raw", "halves"))
-    logged = b.fresh("logged")
+    short, uneven, logged = (b.fresh(n) for n in ("affine", "uneven", "logged"))
     b.line(f"br i1 {affine.holds}, label %{short}, label %{uneven}")
     b.label(short)
-    _write(lw, position, RecordKind.AFFINE, mask, (affine.base, affine.stride))
+    wide = b.scalar(f"zext i32 {mask} to i64")
+    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.AFFINE, lw.position)}")
+    start = b.scalar(f"inttoptr i64 {position} to ptr")
+    for number, word in enumerate((header, affine.base, affine.stride)):
+        at = b.scalar(f"getelementptr i64, ptr {start}, i64 {number}")
+        b.line(f"store i64 {word}, ptr {at}")
     b.line(f"br label %{logged}")
     b.label(uneven)
-    second, may_be = _may_be_halves(lw, address, affine)
-    likely = b.fresh("likely")
-    b.line(f"br i1 {may_be}, label %{likely}, label %{raw}")
-    b.label(likely)
-    are_halves = _are_halves(lw, address, mask, affine)
-    b.line(f"br i1 {are_halves}, label %{halves}, label %{raw}")
-    b.label(halves)
-    _write(lw, position, RecordKind.HALVES, mask, (affine.base, affine.stride, second))
-    b.line(f"br label %{logged}")
-    b.label(raw)
-    behind = _write(lw, position, RecordKind.ADDRESSES, mask, ())
-    b.line(f"store {vector('i64')} {address.text}, ptr {behind}, align 8")
+    bytes_of_others = b.scalar(
+        f"call i64 @log_uneven(i64 {position}, {vector('i64')} {address.text}, i32 {mask}, "
+        f"i64 {record_header(0, lw.position)})"
+    )
     b.line(f"br label %{logged}")
     b.label(logged)
-    ends = ((RecordKind.AFFINE, short), (RecordKind.HALVES, halves), (RecordKind.ADDRESSES, raw))
-    sizes = ", ".join(f"[ {8 * RECORD_WORDS[kind]}, %{label} ]" for kind, label in ends)
-    size = b.scalar(f"phi i64 {sizes}")
+    bytes_of_affine = 8 * RECORD_WORDS[RecordKind.AFFINE]
+    size = b.scalar(f"phi i64 [ {bytes_of_affine}, %{short} ], [ {bytes_of_others}, %{uneven} ]")
     lw.advance_log(b.scalar(f"add i64 {position}, {size}"))
 
 
-def _write(lw: Lowering, position: str, kind: RecordKind, mask: str, words: tuple[str, ...]) -> str:
-    """Write a header and words; returns a pointer to what follows."""
-    b = lw.b
-    wide = b.scalar(f"zext i32 {mask} to i64")
-    header = b.scalar(f"or i64 {wide}, {record_header(kind, lw.position)}")
-    start = b.scalar(f"inttoptr i64 {position} to ptr")
-    for number, word in enumerate((header, *words)):
-        at = b.scalar(f"getelementptr i64, ptr {start}, i64 {number}")
-        b.line(f"store i64 {word}, ptr {at}")
-    return b.scalar(f"getelementptr i64, ptr {start}, i64 {1 + len(words)}")
-
-
-def _check(
+def _hosts(
     lw: Lowering, address: Value, space: Space, size_bytes: int, writes: bool, mask: str
 ) -> tuple[Value, str]:
-    """Host addresses, and whether they mirror the device's (scalar i1)."""
-    if space in (Space.SHARED, Space.LOCAL, Space.PARAM):
-        return _check_window(lw, address, space, size_bytes, mask), _flag(space is Space.SHARED)
-    return _check_global(lw, address, space, size_bytes, writes, mask)
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
+    """Host addresses of a checked access, and whether they mirror the device's (scalar i1)."""
+    if space in _WINDOWS:
+        hosts = _check_window(lw, address, space, size_bytes, mask)
+        return hosts, "true" if space is Space.SHARED else "false"
+    b = lw.b
+    fast = _search_where_unexpected(lw, address, space, size_bytes, writes, mask)
+    found = b.value("i64", f"load {vector('i64')}, ptr %hosts, align 64")
+    slow, join = b.fresh("slow"), b.fresh("join")
+    b.line(f"br label %{slow}")
+    b.label(slow)
+    b.line(f"br label %{join}")
+    b.label(fast)
+    delta = b.splat(lw.slot(Slot.GLOBAL_DELTA), "i64")
+    mirrored = b.binary("add", address, delta)
+    b.line(f"br label %{join}")
+    b.label(join)
+    hosts = b.value(
+        "i64", f"phi {vector('i64')} [ {mirrored.text}, %{fast} ], [ {found.text}, %{slow} ]"
+    )
+    return hosts, b.scalar(f"phi i1 [ true, %{fast} ], [ false, %{slow} ]")
 
 
 def _bad_lanes(lw: Lowering, offset: Value, limit: str, size_bytes: int, mask: str) -> str:
@@ -236,31 +227,22 @@ def _stop_at(lw: Lowering, address: Value, bad: str, size_bytes: int) -> None:
     fault, fine = b.fresh("fault"), b.fresh("go")
     b.line(f"br i1 {is_bad}, label %{fault}, label %{fine}, !prof !0")
     b.label(fault)
-    _window_fault(lw, address, bad, size_bytes)
+    b.line(
+        f"call void @note_fault(ptr %ctx, {vector('i64')} {address.text}, i32 {bad}, "
+        f"i64 {lw.position}, i64 {size_bytes - 1})"
+    )
+    b.line("br label %stopped")
     b.label(fine)
 
 
-def _window_fault(lw: Lowering, address: Value, bad: str, size_bytes: int) -> None:
-    """Note the first bad lane and why."""
-    b = lw.b
-    lane = b.call("llvm.cttz.i32", "i32", [("i32", bad), ("i1", "false")])
-    at = b.scalar(f"extractelement {vector('i64')} {address.text}, i32 {lane}")
-    low = b.scalar(f"and i64 {at}, {size_bytes - 1}")
-    misaligned = b.scalar(f"icmp ne i64 {low}, 0")
-    code = b.scalar(
-        f"select i1 {misaligned}, i64 {int(Fault.MISALIGNED)}, i64 {int(Fault.OUTSIDE)}"
-    )
-    lw.set_slot(Slot.FAULT, code)
-    lw.set_slot(Slot.FAULT_INSTRUCTION, str(lw.position))
-    lw.set_slot(Slot.FAULT_LANE, b.scalar(f"zext i32 {lane} to i64"))
-    lw.set_slot(Slot.FAULT_ADDRESS, at)
-    b.line("br label %stopped")
-
-
-def _check_global(
+def _search_where_unexpected(
     lw: Lowering, address: Value, space: Space, size_bytes: int, writes: bool, mask: str
-) -> tuple[Value, str]:
-    """Compare with the array this instruction hit last; search all arrays where that fails."""
+) -> str:
+    """Go to the label returned where all lanes hit the array that this instruction hit last.
+
+    Elsewhere all arrays are searched; what follows is for accesses found there, whose hosts lie in
+    `%hosts`.
+    """
     b = lw.b
     guesses = lw.slot(Slot.GUESSES, "ptr")
     guess = b.scalar(f"getelementptr i64, ptr {guesses}, i64 {2 * lw.position}")
@@ -270,33 +252,17 @@ def _check_global(
     limit = b.scalar(f"sub i64 {size}, {size_bytes}")
     offset = b.binary("sub", address, b.splat(first, "i64"))
     bad = _bad_lanes(lw, offset, limit, size_bytes, mask)
-    fast, slow, join = b.fresh("fast"), b.fresh("slow"), b.fresh("join")
+    fast, slow = b.fresh("fast"), b.fresh("slow")
     hit = b.scalar(f"icmp eq i32 {bad}, 0")
     b.line(f"br i1 {hit}, label %{fast}, label %{slow}")
     b.label(slow)
-    kind = vector("i64")
-    b.line(f"store {kind} {address.text}, ptr %addresses, align 64")
+    b.line(f"store {vector('i64')} {address.text}, ptr %addresses, align 64")
     failed = b.scalar(
         f"call i32 @resolve(ptr %ctx, i64 {lw.position}, i32 {mask}, ptr %addresses, ptr %hosts, "
         f"i64 {size_bytes}, i32 {int(writes)}, i32 {int(space is Space.GENERIC)})"
     )
-    is_bad = b.scalar(f"icmp ne i32 {failed}, 0")
-    lw.stop_if(is_bad)
-    found = b.value("i64", f"load {kind}, ptr %hosts, align 64")
-    slow_end = b.fresh("slow")
-    b.line(f"br label %{slow_end}")
-    b.label(slow_end)
-    b.line(f"br label %{join}")
-    b.label(fast)
-    delta = b.splat(lw.slot(Slot.GLOBAL_DELTA), "i64")
-    mirrored = b.binary("add", address, delta)
-    b.line(f"br label %{join}")
-    b.label(join)
-    hosts = b.value(
-        "i64", f"phi {kind} [ {mirrored.text}, %{fast} ], [ {found.text}, %{slow_end} ]"
-    )
-    is_fast = b.scalar(f"phi i1 [ true, %{fast} ], [ false, %{slow_end} ]")
-    return hosts, is_fast
+    lw.stop_if(b.scalar(f"icmp ne i32 {failed}, 0"))
+    return fast
 
 
 def load(lw: Lowering, at: Access, element: str, offset_bytes: int, whole: bool) -> Value:
