@@ -111,7 +111,7 @@ def test_spans_follow_each_other_and_are_affordable(
     blocks = list(blocks_of_spans(of, spans))
     assert blocks == sorted(set(blocks))
     assert 0 < len(blocks) <= affordable
-    assert 0 <= blocks[0] and blocks[-1] < of
+    assert blocks[0] >= 0 and blocks[-1] < of
     assert all(span.start <= span.counted < span.end for span in spans)
     assert spans[0].history == 0
     if affordable < min(of, wave.blocks):
