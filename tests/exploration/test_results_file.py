@@ -166,7 +166,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(program, tmp_path):
         connection.execute("CREATE TABLE notes (note TEXT)")
     connection.close()
     for file, message in (
-        (text, "not a database"),
+        (text, "no file of results"),
         (database, "no file of results"),
         (tmp_path / "no" / "folder.db", "unable to open"),
     ):

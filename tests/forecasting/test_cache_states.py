@@ -94,3 +94,9 @@ def test_a_chip_whose_caches_are_not_known_is_estimated_and_says_so(folder):
     assert unknown.cache_counts is None
     assert unknown.traffic.dram == bound_traffic(case.profile, unknown.machine).dram
     assert "no l2.ways" in unknown.traffic.assumptions[0]
+
+
+def test_a_chip_that_caches_no_memory_says_that_nothing_is_warm(folder):
+    case = replace(cases(folder)[0], machine=api.machine("gtx-280"), caches=CacheState.WARM)
+    assert case.traffic.assumptions[0] == "gtx-280 has no caches that could be warm"
+    assert replace(case, caches=CacheState.COLD).traffic.dram == case.traffic.dram

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kernelcast.hierarchy.caches.counts import CacheCounts, Lookups
+from kernelcast.hierarchy.caches.counts import CacheCounts, Lookups, SimulatedBlocks
 
 
 def test_what_a_cache_lacks_is_asked_of_the_next():
@@ -14,4 +14,5 @@ def test_what_a_cache_lacks_is_asked_of_the_next():
 
 
 def test_no_access_counts_nothing():
-    assert CacheCounts((), 0.0, 0.0, 0.0, 0.0).l2_sectors == 0
+    every = SimulatedBlocks(1, 1, 0.0, True)
+    assert CacheCounts((), 0.0, 0.0, 0.0, 0.0, every).l2_sectors == 0

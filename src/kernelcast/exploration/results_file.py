@@ -188,6 +188,12 @@ class ResultsFile:
         try:
             yield
         except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+                raise InputError(
+                    "is no file of results",
+                    where=str(self._path),
+                    hint="name another one; it is made where there is none",
+                ) from error
             raise InputError(
                 f"results cannot be kept: {error}; what was written before is whole",
                 where=str(self._path or "memory"),

@@ -32,3 +32,16 @@ def test_some_sms_ask_the_l2_cache_for_their_share(
     few, every = sorted(found)
     assert few < wave / 2 and every == case.launch.blocks
     assert found[few] == pytest.approx(found[every], rel=0.05)
+
+
+@pytest.mark.parametrize(("words", "in_whole_waves"), [(1 << 25, True), (1 << 17, False)])
+def test_a_report_says_what_was_simulated(
+    words: int, in_whole_waves: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", words)
+    work = api.workload(EXAMPLES / "matmul_tiled.cu", LaunchFlags(parameters={"N": 512}))
+    [case] = api.cases(work, [api.machine("rtx-a4000")])
+    found = api.predict(case, "roofline").as_dict()["traffic"]["simulated"]
+    assert case.streams is not None
+    assert found["blocks"] == len(case.streams.blocks)
+    assert (found["of"], found["in_whole_waves"]) == (case.launch.blocks, in_whole_waves)

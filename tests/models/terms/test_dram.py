@@ -6,7 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
+from kernelcast.hierarchy.caches.counts import (
+    AccessCounts,
+    CacheCounts,
+    Lookups,
+    SimulatedBlocks,
+)
 from kernelcast.hierarchy.traffic import BoundedBytes, Estimate, Traffic
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
@@ -14,6 +19,7 @@ from kernelcast.models.terms.dram import dram_bandwidth, dram_time, mixed_second
 from kernelcast.profiling.profile import Footprint
 
 LOAD = {"op_class": OpClass.LOAD, "space": Space.GLOBAL}
+ALL = SimulatedBlocks(1, 1, 0.0, True)
 STORE = {"op_class": OpClass.STORE, "space": Space.GLOBAL}
 bandwidths = st.floats(1e11, 1e13)
 shares = st.floats(0, 1)
@@ -32,7 +38,7 @@ def simulated(make_case, machine, *accesses, low=1.0, high=1.0):
     read = sum(a.dram_sectors for a in accesses)
     written = sum(a.dirtied_sectors for a in accesses)
     moved = read + written
-    counts = CacheCounts(tuple(accesses), read, written, low * moved, high * moved)
+    counts = CacheCounts(tuple(accesses), read, written, low * moved, high * moved, ALL)
     dram = BoundedBytes(32 * low * moved, 32 * moved, 32 * high * moved)
     case.__dict__["cache_counts"] = counts
     case.__dict__["traffic"] = Traffic(dram, dram, dram)

@@ -12,7 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
+from kernelcast.hierarchy.caches.counts import (
+    AccessCounts,
+    CacheCounts,
+    Lookups,
+    SimulatedBlocks,
+)
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms import interval_profile as module
@@ -100,7 +105,7 @@ def counted(monkeypatch):
     """Let a case have counts of caches."""
 
     def count(case: Case, *accesses: AccessCounts) -> Case:
-        found = CacheCounts(accesses, 0.0, 0.0, 0.0, 0.0)
+        found = CacheCounts(accesses, 0.0, 0.0, 0.0, 0.0, SimulatedBlocks(1, 1, 0.0, True))
         monkeypatch.setattr(Case, "cache_counts", found, raising=False)
         return case
 

@@ -58,6 +58,20 @@ class AccessCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedBlocks:
+    """The blocks that ran through the caches, of those of the grid.
+
+    `spread` is by how much their spans differ in what they move (see `whole_grid`). Where they are
+    not `in_whole_waves`, they lay on some of the SMs.
+    """
+
+    blocks: int
+    of: int
+    spread: float
+    in_whole_waves: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CacheCounts:
     """Traffic of a launch through the caches of a machine.
 
@@ -66,7 +80,8 @@ class CacheCounts:
     `most_dram_sectors`, which differ where blocks were left out. `dirty_sectors` are in the L2
     cache alone when the launch ends: they are written back later, `unfilled_sectors` of them read
     before. They are among those written, and read, unless the L2 cache was flushed. For every word
-    of the access streams the DRAM moved `moved` sectors, None where that is not known.
+    of the access streams the DRAM moved `moved` sectors, None where that is not known. All follows
+    from the blocks that were `simulated`.
     """
 
     accesses: tuple[AccessCounts, ...]
@@ -74,6 +89,7 @@ class CacheCounts:
     dram_written_sectors: float
     least_dram_sectors: float
     most_dram_sectors: float
+    simulated: SimulatedBlocks
     dirty_sectors: float = 0.0
     unfilled_sectors: float = 0.0
     assumptions: tuple[str, ...] = ()

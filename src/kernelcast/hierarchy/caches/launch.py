@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernelcast.analysis.stalls import after_waits
-from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
+from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups, SimulatedBlocks
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, memory_system
 from kernelcast.hierarchy.caches.resizing import resized
 from kernelcast.hierarchy.caches.simulation import Caches
@@ -158,6 +158,7 @@ def _counts(
         dram_written_sectors=max(0.0, writes.central - left) + spilled,
         least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + spilled,
         most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + spilled,
+        simulated=SimulatedBlocks(grid.blocks, grid.of, grid.spread, grid.share == 1),
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),

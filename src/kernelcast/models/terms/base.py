@@ -171,7 +171,10 @@ def _traffic(case: Case) -> Traffic:
         return simulated_traffic(case.profile, counts)
     bounds = bound_traffic(case.profile, case.machine)
     if not caches_memory(case.machine):
-        return bounds
+        if case.caches is CacheState.COLD:
+            return bounds
+        note = f"{case.machine.name} has no caches that could be {case.caches}"
+        return replace(bounds, assumptions=(note, *bounds.assumptions))
     note = f"caches are estimated, not simulated: {case._why_no_caches}"
     return replace(bounds, assumptions=(note, *bounds.assumptions))
 

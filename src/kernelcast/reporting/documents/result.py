@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kernelcast.hierarchy.caches.counts import SimulatedBlocks
 from kernelcast.ir import Launch, Space
 from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.parameters import model_label, parameters
@@ -67,11 +68,25 @@ class OccupancyPart(Struct, frozen=True):
     tail_share: Share | None
 
 
+class SimulatedPart(Struct, frozen=True):
+    """Blocks that ran through the simulated caches, of how many.
+
+    `spread` is by how much their spans differ in what they move, relative to its mean; where they
+    are not `in_whole_waves`, they lay on some of the SMs.
+    """
+
+    blocks: Positive
+    of: Positive
+    spread: NotNegative
+    in_whole_waves: bool
+
+
 class TrafficPart(Struct, frozen=True):
     """Bytes that each level serves, as estimated and bounded, and that lanes ask for by space.
 
     `state` is what the L2 cache holds at the start: `cold`, `warm` or `flushed`. `caches` is what
-    simulated caches hold, null where they are not simulated.
+    simulated caches hold, and `simulated` the blocks that ran through them, null where caches are
+    not simulated.
     """
 
     l1_bytes: NotNegative
@@ -86,6 +101,7 @@ class TrafficPart(Struct, frozen=True):
     local_requested_bytes: NotNegative
     state: str
     caches: CachePart | None
+    simulated: SimulatedPart | None
 
 
 class CountPart(Struct, frozen=True):
@@ -283,7 +299,7 @@ def _occupancy(case: Case) -> OccupancyPart:
 
 
 def _traffic(case: Case) -> TrafficPart:
-    moved, profile = case.traffic, case.profile
+    moved, profile, counts = case.traffic, case.profile, case.cache_counts
     return TrafficPart(
         l1_bytes=moved.l1.central,
         l2_bytes=moved.l2.central,
@@ -296,8 +312,13 @@ def _traffic(case: Case) -> TrafficPart:
         shared_requested_bytes=profile.requested_bytes(Space.SHARED),
         local_requested_bytes=profile.requested_bytes(Space.LOCAL),
         state=str(case.caches),
-        caches=cache_part(case.cache_counts, lambda _: True),
+        caches=cache_part(counts, lambda _: True),
+        simulated=_simulated(counts.simulated) if counts else None,
     )
+
+
+def _simulated(blocks: SimulatedBlocks) -> SimulatedPart:
+    return SimulatedPart(blocks.blocks, blocks.of, blocks.spread, blocks.in_whole_waves)
 
 
 def _work(case: Case) -> WorkPart:
