@@ -9,13 +9,13 @@ import pytest
 from kernelcast.reporting.documents.base import as_json
 from kernelcast.reporting.documents.resios import resios_document
 from kernelcast.validation.resios.experiments import experiments, microbenchmarks
-from kernelcast.validation.resios.tables import equations, launches
+from kernelcast.validation.resios.tables import equations, launches, throughputs
 
 
 @pytest.fixture(scope="module")
 def answer() -> dict[str, Any]:
     numbers = (*equations(), *microbenchmarks(), *launches())
-    return as_json(resios_document("GeForce GTX 460", numbers, experiments()))
+    return as_json(resios_document("GeForce GTX 460", numbers, throughputs(), experiments()))
 
 
 def test_the_thesis_is_recomputed(answer):
@@ -25,6 +25,24 @@ def test_the_thesis_is_recomputed(answer):
     assert answer["stated"] == len(answer["numbers"]) > 60
     sources = {n["source"] for n in answer["numbers"]}
     assert sources >= {"(4.2)", "(4.5)", "(4.8)", "(4.9)", "3.2", "Listing 3.2", "Listing 3.3", "7"}
+
+
+def test_throughputs_grow_with_warps_and_ilp_up_to_the_peak(answer):
+    """Of a multiply-add 22 cycles of latency and 16 results per cycle (Table 3.1): a warp has 32
+    results in 22 cycles, and two warps, or two chains of one, have twice as many."""
+    curves = {(c["operation"], c["ilp"]): c["results_per_cycle"] for c in answer["throughputs"]}
+    tlps = answer["tlps"]
+    assert curves["madd", 1][0] == pytest.approx(32 / 22)
+    for operation in {operation for operation, _ in curves}:
+        by_parallelism = {
+            ilp * tlp: rate
+            for ilp in (1, 2, 4)
+            for tlp, rate in zip(tlps, curves[operation, ilp], strict=True)
+        }
+        for ilp in (1, 2, 4):
+            for tlp, rate in zip(tlps, curves[operation, ilp], strict=True):
+                assert rate == by_parallelism[ilp * tlp]
+    assert max(curves["madd", 4]) <= 16 <= 1.01 * max(curves["madd", 4])
 
 
 def test_experiments_stand_beside_the_thesis(answer):

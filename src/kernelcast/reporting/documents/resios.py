@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from kernelcast.reporting.documents.base import Natural, NotNegative
+from kernelcast.reporting.documents.base import Natural, NotNegative, Positive
 from kernelcast.reporting.documents.paper_numbers import PaperNumberPart, paper_number_parts
 from kernelcast.validation.paper_numbers import PaperNumber
 from kernelcast.validation.resios.experiments import ExperimentResult
+from kernelcast.validation.resios.tables import TLPS, ThroughputCurve
 
 
 class ThesisExperimentPart(Struct, frozen=True):
@@ -31,6 +32,15 @@ class ThesisExperimentPart(Struct, frozen=True):
     differs: str
 
 
+class ThroughputPart(Struct, frozen=True):
+    """Results per cycle of an SM by equation 4.5, at `ilp` independent operations of a warp and
+    every number of warps in `tlps` of the document."""
+
+    operation: str
+    ilp: Positive
+    results_per_cycle: list[NotNegative]
+
+
 class ResiosDocument(Struct, frozen=True):
     """All that `validate resios --json` prints; `met` of `stated` numbers hold."""
 
@@ -41,11 +51,16 @@ class ResiosDocument(Struct, frozen=True):
     met: Natural
     stated: Natural
     numbers: list[PaperNumberPart]
+    tlps: list[Positive]
+    throughputs: list[ThroughputPart]
     experiments: list[ThesisExperimentPart]
 
 
 def resios_document(
-    machine: str, numbers: Sequence[PaperNumber], experiments: Sequence[ExperimentResult]
+    machine: str,
+    numbers: Sequence[PaperNumber],
+    throughputs: Iterable[ThroughputCurve],
+    experiments: Sequence[ExperimentResult],
 ) -> ResiosDocument:
     """What was found, beside what the thesis says."""
     met = sum(n.holds for n in numbers)
@@ -57,6 +72,11 @@ def resios_document(
         met=met,
         stated=len(numbers),
         numbers=paper_number_parts(numbers),
+        tlps=list(TLPS),
+        throughputs=[
+            ThroughputPart(curve.operation, curve.ilp, list(curve.results_per_cycle))
+            for curve in throughputs
+        ],
         experiments=[_experiment(e) for e in experiments],
     )
 

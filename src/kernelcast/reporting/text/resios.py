@@ -26,11 +26,24 @@ def render(document: ResiosDocument, *, brief: bool) -> RenderableType:
         [
             Group(head, notes),
             section("Chapters 3 to 7", paper_number_table(numbers)) if numbers else None,
+            None
+            if brief
+            else section(
+                "Results per cycle of an SM, by warps and ILP (4.5)", _throughputs(document)
+            ),
             section("Experiments of chapter 7", _experiments(document)),
             None if brief else section("Hot spots", _hot_spots(document)),
             section("Why the ratios differ", bullets(_differences(document))),
         ]
     )
+
+
+def _throughputs(document: ResiosDocument) -> RenderableType:
+    table = columns("warps", "ILP", *map(str, document.tlps), left=("warps",))
+    for curve in document.throughputs:
+        cells = (f"{rate:.3g}" for rate in curve.results_per_cycle)
+        table.add_row(curve.operation if curve.ilp == 1 else "", str(curve.ilp), *cells)
+    return table
 
 
 def _experiments(document: ResiosDocument) -> RenderableType:

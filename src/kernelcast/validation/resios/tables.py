@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.launch_size import launch_size
@@ -98,6 +100,32 @@ def _memory(machine: Machine) -> Iterator[PaperNumber]:
     yield printed_number("3.2", "bandwidth of shared memory", "TB/s", 1.21, total)
     yield printed_number("7", "bandwidth of one SM", "GB/s", 12.34, chip / sms / 1e9)
     yield printed_number("7", "bandwidth of one SM", "B/cycle", 9.14, chip / sms / clock)
+
+
+TLPS = (1, 2, 4, 8, 12, 16, 24, 32, 48)
+"""Warps of an SM at which throughputs are tabulated."""
+
+_ILPS = (1, 2, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputCurve:
+    """Results per cycle of an SM, of a chain of `ilp` independent operations in every warp, at
+    every number of warps of `TLPS`."""
+
+    operation: str
+    ilp: int
+    results_per_cycle: tuple[float, ...]
+
+
+def throughputs() -> Iterator[ThroughputCurve]:
+    """Chapters 3 and 4: throughput against TLP and ILP, by equation 4.5 as printed."""
+    machine = load_machine(GPU)
+    for kind in ("madd", *(kind for kind, _, _ in _PEAKS)):
+        delay = _table_3_1(machine, kind)
+        for ilp in _ILPS:
+            found = tuple(WARP_LANES / delay.printed(ilp * tlp) for tlp in TLPS)
+            yield ThroughputCurve(kind, ilp, found)
 
 
 def launches() -> Iterator[PaperNumber]:
