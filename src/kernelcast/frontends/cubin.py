@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelcast.errors import InputError
 from kernelcast.frontends.cubin_data import CubinData
@@ -24,6 +24,9 @@ _REGISTERS = 0x2F  # the attribute numbers, as nvdisasm and cuobjdump show them
 _MIN_STACK_BYTES = 0x12
 _FRAME_BYTES = 0x11
 _PARAMETER = 0x17
+_PARAMETER_OF_MANY = 0x45
+"""A parameter of a kernel with more than 4 KiB of them."""
+_PARAMETER_BLOCK = 0x0A
 _MAX_THREADS = 0x05
 _REQUIRED_THREADS = 0x10
 _BARRIERS = 0x4C
@@ -66,7 +69,12 @@ class Cubin:
         InputError where the file is damaged, as of `read_cubin`.
         """
         with _sound(self.name):
-            return self._data.constant_banks(kernel)
+            banks = self._data.constant_banks(kernel)
+            attributes = dict(_attributes(self._elf.content(f".nv.info.{kernel}")))
+            if _PARAMETER_BLOCK not in attributes:
+                return banks
+            (start,) = struct.unpack_from("<H", attributes[_PARAMETER_BLOCK], 4)
+            return replace(banks, parameters_at=start)
 
     @property
     def code_bytes(self) -> int:
@@ -237,6 +245,8 @@ def _parameters(kernel: str, attributes: list[tuple[int, bytes]]) -> tuple[Param
         if attribute == _PARAMETER:
             ordinal, offset, packed = struct.unpack_from("<HHI", value, 4)
             found.append((ordinal, offset, packed >> 18))
+        elif attribute == _PARAMETER_OF_MANY:
+            found.append(struct.unpack_from("<HHH", value, 4))
     return tuple(
         Parameter(
             name=f"{kernel}_param_{ordinal}",

@@ -103,13 +103,15 @@ class CodeBanks:
 
     `addresses` holds bank, offset, variable and addend of every address to be filled in,
     `functions` bank, offset and name where the address of a function belongs, and `variables` bank
-    and offset of every variable.
+    and offset of every variable. The parameters begin at `parameters_at` in bank 0; None where they
+    do at the usual place.
     """
 
     data: Mapping[int, bytes]
     addresses: tuple[tuple[int, int, str, int], ...] = ()
     functions: tuple[tuple[int, int, str], ...] = ()
     variables: tuple[tuple[int, int, Variable], ...] = ()
+    parameters_at: int | None = None
 
 
 NO_BANKS = CodeBanks({})
@@ -132,8 +134,9 @@ def parameter_block(
 ) -> ParameterBlock:
     """Lay out the banks of a kernel, whose parameters have offsets from 0 on."""
     layout = _launch_layout(architecture)
-    placed = tuple(replace(p, offset_bytes=p.offset_bytes + layout.parameters) for p in parameters)
-    end = max((p.offset_bytes + p.size_bytes for p in placed), default=layout.parameters)
+    start = layout.parameters if banks.parameters_at is None else banks.parameters_at
+    placed = tuple(replace(p, offset_bytes=p.offset_bytes + start) for p in parameters)
+    end = max((p.offset_bytes + p.size_bytes for p in placed), default=start)
     # Bank 0 holds the parameters; the other banks follow them, each aligned.
     offsets = {0: 0}
     data = _cluster_words(layout, cluster)
@@ -159,7 +162,7 @@ def parameter_block(
     if layout.shared_window is not None:
         words.append(LaunchWord(layout.shared_window, "shared_window"))
     if layout.parameter_window is not None:
-        words.append(LaunchWord(layout.parameter_window, "param_window", layout.parameters))
+        words.append(LaunchWord(layout.parameter_window, "param_window", start))
     return ParameterBlock(
         placed,
         ConstantBanks(

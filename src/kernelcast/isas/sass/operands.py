@@ -59,6 +59,9 @@ class Decoration:
 
 PLAIN = Decoration()
 
+_BANK_BYTES = 1 << 16
+"""How far a bank of constants reaches at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterOperand:
@@ -275,11 +278,13 @@ def _decoration(prefix: str, bar: str, suffixes: str) -> Decoration:
 
 def _constant(found: re.Match[str]) -> ConstantOperand:
     prefix, bar, bank, table, register, added, offset, _, suffixes = found.groups()
-    written = added or offset
+    written = int(added or offset, 16) if added or offset else None
+    if written is not None and not register:
+        written &= _BANK_BYTES - 1  # the upper half of a bank is printed as if it lay before it
     return ConstantOperand(
         bank=int(bank, 16) if bank else _parse_register(table),
         register=_parse_register(register) if register else None,
-        offset=int(written, 16) if written else None,
+        offset=written,
         decoration=_decoration(prefix, bar, suffixes),
     )
 

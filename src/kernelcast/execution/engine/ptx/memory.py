@@ -109,8 +109,8 @@ def _load_parameter(
     """A parameter at a constant offset is one scalar load for the whole warp."""
     operand = i.operands[1]
     start = _parameter_place(lw, operand)
-    if start is None or start + i.access_bytes > lw.kernel.parameter_bytes:
-        return False
+    if start is None or not 0 <= start <= lw.kernel.parameter_bytes - i.access_bytes:
+        return False  # its place is checked where it is read
     b = lw.b
     base = lw.slot(Slot.PARAM, "ptr")
     element = f"i{kind.bits * kind.lanes}"
