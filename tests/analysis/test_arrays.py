@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelcast.analysis.arrays import arrays_of_accesses
+from kernelcast.analysis.arrays import _KnownRegisters, arrays_of_accesses
 from kernelcast.isas.ptx.reader import parse_ptx
 
 HEAD = """
@@ -116,3 +116,49 @@ def of_first_store(body: str) -> frozenset[str] | None:
     kernel = parse_ptx(f"{HEAD}{body}\nret;\n}}").kernel()
     first = min(i.index for i in kernel.instructions if i.opcode == "st")
     return arrays_of_accesses(kernel, POINTERS).get(first)
+
+
+def test_work_grows_with_the_code_and_not_with_what_is_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loop over many choices, each of which leaves a pointer in a register of its own."""
+    choices = 200
+    parts = "".join(
+        f"""
+        setp.eq.u32 %p1, %r1, {n};
+        @%p1 bra skip{n};
+        add.s64 %e{n}, %d1, {n};
+        st.global.u32 [%e{n}], %r1;
+        skip{n}:
+        """
+        for n in range(choices)
+    )
+    text = f"""
+        .version 8.0
+        .target sm_80
+        .address_size 64
+        .visible .entry k(.param .u64 a) {{
+        .reg .pred %p<3>; .reg .b32 %r<3>; .reg .b64 %d<3>; .reg .b64 %e<{choices}>;
+        ld.param.u64 %d1, [a];
+        mov.u32 %r1, 0;
+        loop:
+        {parts}
+        add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra loop;
+        ret;
+        }}
+    """
+    kernel = parse_ptx(text, "choices.ptx").kernel("k")
+    sizes = []
+
+    def merged(one: _KnownRegisters, other: _KnownRegisters) -> _KnownRegisters:
+        sizes.append(len(one.all | other.all))
+        return join(one, other)
+
+    join = _KnownRegisters.merged
+    monkeypatch.setattr(_KnownRegisters, "merged", merged)
+    found = arrays_of_accesses(kernel, {0: "a"})
+    assert len(found) == choices and set(found.values()) == {frozenset(("a",))}
+    assert len(sizes) <= 2 * len(kernel.blocks)
+    assert max(sizes) == 1

@@ -7,10 +7,13 @@ anywhere where nothing else is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from kernelcast.analysis.cfg import layout_order
+from kernelcast.analysis.liveness import live_in
 from kernelcast.ir import (
     Address,
     BasicBlock,
@@ -45,18 +48,23 @@ def _arrays_of_accesses(
 ) -> Mapping[int, frozenset[str]]:
     """`arrays_of_accesses`, kept: a launch is executed several times, and so are its like."""
     origins = _Origins(kernel, dict(pointers))
+    alive = live_in(kernel)
     at_start = {0: _KnownRegisters()}
-    pending = {0}
+    # Where paths join, all of them come first.
+    order = layout_order([block.successors for block in kernel.blocks])
+    rank = {index: at for at, index in enumerate(order)}
+    pending = [0]
     while pending:
-        block = kernel.blocks[min(pending)]
-        pending.remove(block.index)
+        block = kernel.blocks[order[heapq.heappop(pending)]]
         state = origins.after(block, at_start[block.index])
-        for successor, known in _on_each_edge(kernel, block, state):
+        for successor, all_known in _on_each_edge(kernel, block, state):
+            known = all_known.only(alive[successor])
             before = at_start.get(successor)
             merged = known if before is None else before.merged(known)
             if merged != before:
                 at_start[successor] = merged
-                pending.add(successor)
+                if rank[successor] not in pending:
+                    heapq.heappush(pending, rank[successor])
     for index, state in at_start.items():
         origins.after(kernel.blocks[index], state, note=True)
     return {index: arrays for index, arrays in origins.found.items() if arrays}
@@ -66,46 +74,58 @@ def _arrays_of_accesses(
 class _KnownRegisters:
     """What is known of registers; one of which nothing is known holds a number.
 
-    `some` says more of a register in the lanes in which a predicate holds, or does not hold.
+    `some` says more of a register in the lanes in which a predicate holds, or does not hold. What
+    it holds of one register is never changed, but replaced, so that copies share it.
     """
 
     all: dict[Register, _Origin] = field(default_factory=dict)
-    some: dict[tuple[Register, Guard], _Origin] = field(default_factory=dict)
+    some: dict[Register, Mapping[Guard, _Origin]] = field(default_factory=dict)
 
     def copy(self) -> _KnownRegisters:
         return _KnownRegisters(dict(self.all), dict(self.some))
 
+    def only(self, registers: Set[Register]) -> _KnownRegisters:
+        """What is known of some registers."""
+        return _KnownRegisters(
+            {r: self.all[r] for r in registers & self.all.keys()},
+            {r: self.some[r] for r in registers & self.some.keys()},
+        )
+
     def of(self, register: Register, guard: Guard | None) -> _Origin:
         """What a register holds in the lanes of a guard."""
-        if guard is not None and (register, guard) in self.some:
-            return self.some[register, guard]
+        if guard is not None and guard in (known := self.some.get(register, _NOTHING)):
+            return known[guard]
         return self.all.get(register, _NUMBER)
 
     def write(self, register: Register, origin: _Origin, guard: Guard | None) -> None:
         """Note what is written to a register in the lanes of a guard."""
         if register.type == "pred":
-            self._forget(at for at in self.some if at[1].register == register)
+            self._forget(register)
             return
         others = None if guard is None else self.of(register, _others(guard))
         before = self.all.pop(register, _NUMBER)
-        self._forget(at for at in self.some if at[0] == register)
+        self.some.pop(register, None)
         if guard is not None:
-            self.some[register, guard] = origin
-            self.some[register, _others(guard)] = others
+            self.some[register] = {guard: origin, _others(guard): others}
             origin = _either((before, origin))
         if origin != _NUMBER:
             self.all[register] = origin
 
-    def _forget(self, places: Iterable[tuple[Register, Guard]]) -> None:
-        for place in list(places):
-            del self.some[place]
+    def _forget(self, predicate: Register) -> None:
+        """Drop what is known of the lanes of a predicate that changes."""
+        for register, known in list(self.some.items()):
+            kept = {guard: at for guard, at in known.items() if guard.register != predicate}
+            if not kept:
+                del self.some[register]
+            elif len(kept) < len(known):
+                self.some[register] = kept
 
     def where(self, guard: Guard) -> _KnownRegisters:
         """What is known if the guard holds in all lanes."""
         found = self.copy()
-        for (register, lanes), origin in self.some.items():
-            if lanes == guard:
-                found.write(register, origin, None)
+        for register, known in self.some.items():
+            if guard in known:
+                found.write(register, known[guard], None)
         return found
 
     def merged(self, other: _KnownRegisters) -> _KnownRegisters:
@@ -114,11 +134,16 @@ class _KnownRegisters:
         for register in self.all.keys() | other.all:
             one, two = self.all.get(register, _NUMBER), other.all.get(register, _NUMBER)
             found.all[register] = one if one == two else _either((one, two))
-        for register, guard in self.some.keys() | other.some:
-            origin = _either((self.of(register, guard), other.of(register, guard)))
-            if origin != found.of(register, None):
-                found.some[register, guard] = origin
+        for register in self.some.keys() | other.some:
+            guards = self.some.get(register, _NOTHING).keys() | other.some.get(register, _NOTHING)
+            known = {g: _either((self.of(register, g), other.of(register, g))) for g in guards}
+            usual = found.of(register, None)
+            if more := {guard: at for guard, at in known.items() if at != usual}:
+                found.some[register] = more
         return found
+
+
+_NOTHING: Mapping[Guard, _Origin] = {}
 
 
 def _others(guard: Guard) -> Guard:
