@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.engine import EXAMPLES, prepared
 from benchmarks.measured import Measured, median_seconds
 from kernelcast.execution.address_map import GLOBAL_BASE
-from kernelcast.execution.blocks import Span, all_blocks
+from kernelcast.execution.blocks import Span, Wave, all_blocks
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind, Words
 from kernelcast.ir import Kernel, Launch, OpClass, Space
@@ -23,7 +23,7 @@ CHUNK_WORDS = 1 << 17
 """What the engine hands out at a time."""
 CHUNKS = 10
 
-WAVE_BLOCKS = 132 * 8
+WAVE = Wave(132, 8)
 """Blocks of 256 threads that an H100 holds."""
 
 
@@ -85,7 +85,7 @@ def of_launch(file: str) -> Iterator[Measured]:
     """What `streams_of_run` takes, the execution included, on one thread."""
     kernel, launch, memory = prepared(EXAMPLES / file, "sass")
     run = Run(kernel, launch, memory, all_blocks(launch.blocks), threads=1)
-    streams = streams_of_run(run, WAVE_BLOCKS)
-    seconds = median_seconds(lambda: streams_of_run(run, WAVE_BLOCKS), 3)
+    streams = streams_of_run(run, WAVE)
+    seconds = median_seconds(lambda: streams_of_run(run, WAVE), 3)
     yield Measured(f"streams of {file}, {len(streams.blocks)} blocks", seconds, "s")
     yield Measured("  words", len(streams.words) / seconds / 1e6, "M words/s")
