@@ -48,7 +48,7 @@ def _arrays_of_accesses(
 ) -> Mapping[int, frozenset[str]]:
     """`arrays_of_accesses`, kept: a launch is executed several times, and so are its like."""
     origins = _Origins(kernel, dict(pointers))
-    alive = live_in(kernel)
+    alive = [frozenset(register.name for register in live) for live in live_in(kernel)]
     at_start = {0: _KnownRegisters()}
     # Where paths join, all of them come first.
     order = layout_order([block.successors for block in kernel.blocks])
@@ -60,7 +60,7 @@ def _arrays_of_accesses(
         for successor, all_known in _on_each_edge(kernel, block, state):
             known = all_known.only(alive[successor])
             before = at_start.get(successor)
-            merged = known if before is None else before.merged(known)
+            merged = known if before is None or known == before else before.merged(known)
             if merged != before:
                 at_start[successor] = merged
                 if rank[successor] not in pending:
@@ -72,26 +72,26 @@ def _arrays_of_accesses(
 
 @dataclass
 class _KnownRegisters:
-    """What is known of registers; one of which nothing is known holds a number.
+    """What is known of registers, by name; one of which nothing is known holds a number.
 
     `some` says more of a register in the lanes in which a predicate holds, or does not hold. What
     it holds of one register is never changed, but replaced, so that copies share it.
     """
 
-    all: dict[Register, _Origin] = field(default_factory=dict)
-    some: dict[Register, Mapping[Guard, _Origin]] = field(default_factory=dict)
+    all: dict[str, _Origin] = field(default_factory=dict)
+    some: dict[str, Mapping[Guard, _Origin]] = field(default_factory=dict)
 
     def copy(self) -> _KnownRegisters:
         return _KnownRegisters(dict(self.all), dict(self.some))
 
-    def only(self, registers: Set[Register]) -> _KnownRegisters:
+    def only(self, registers: Set[str]) -> _KnownRegisters:
         """What is known of some registers."""
         return _KnownRegisters(
             {r: self.all[r] for r in registers & self.all.keys()},
             {r: self.some[r] for r in registers & self.some.keys()},
         )
 
-    def of(self, register: Register, guard: Guard | None) -> _Origin:
+    def of(self, register: str, guard: Guard | None) -> _Origin:
         """What a register holds in the lanes of a guard."""
         if guard is not None and guard in (known := self.some.get(register, _NOTHING)):
             return known[guard]
@@ -101,7 +101,10 @@ class _KnownRegisters:
         """Note what is written to a register in the lanes of a guard."""
         if register.type == "pred":
             self._forget(register)
-            return
+        else:
+            self._write(register.name, origin, guard)
+
+    def _write(self, register: str, origin: _Origin, guard: Guard | None) -> None:
         others = None if guard is None else self.of(register, _others(guard))
         before = self.all.pop(register, _NUMBER)
         self.some.pop(register, None)
@@ -125,7 +128,7 @@ class _KnownRegisters:
         found = self.copy()
         for register, known in self.some.items():
             if guard in known:
-                found.write(register, known[guard], None)
+                found._write(register, known[guard], None)
         return found
 
     def merged(self, other: _KnownRegisters) -> _KnownRegisters:
@@ -229,7 +232,7 @@ class _Origins:
             return None if step.opcode == "unknown" else _NUMBER
         if step.opcode in _CHOICES:
             values = (o for o in step.operands[1:3] if isinstance(o, Register))
-            return _either(state.of(r, guard) for r in values)
+            return _either(state.of(r.name, guard) for r in values)
         return self._of_operands(step, state, guard, step.reads)
 
     def _of_operands(
@@ -246,7 +249,7 @@ class _Origins:
             for o in names
             if isinstance(o, Symbol) and o.name in self._variables
         }
-        origins = [state.of(r, guard) for r in registers if r.type != "pred"]
+        origins = [state.of(r.name, guard) for r in registers if r.type != "pred"]
         return _together((frozenset(variables), *origins))
 
     def _parameter(self, step: Instruction) -> _Origin:
