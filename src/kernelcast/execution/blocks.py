@@ -45,9 +45,14 @@ class Span:
     step: int = 1
 
     @property
+    def is_consecutive(self) -> bool:
+        """Whether none is left out between them."""
+        return self.run == self.step
+
+    @property
     def blocks(self) -> Sequence[int]:
         """Their indices, ascending."""
-        if self.run == self.step:
+        if self.is_consecutive:
             return range(self.start, self.end)
         firsts = range(self.start, self.end, self.step)
         return [b for first in firsts for b in range(first, min(first + self.run, self.end))]

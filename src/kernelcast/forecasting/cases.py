@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -208,19 +209,20 @@ class _ExecutedLaunch:
     """What the execution of a launch tells, whatever the machine: its profile and its streams."""
 
     profile: Profile
-    streams: AccessStreams | None
+    streams: Mapping[Wave, AccessStreams]
     why_no_streams: str = ""
     run: Callable[[], Run] | None = None
 
     def case(self, kernel: Kernel, launch: Launch, chip: Machine, caches: CacheState) -> Case:
         """The launch on a machine."""
         profile = replace(self.profile, kernel=kernel)
+        any_wave = next(iter(self.streams.values()), None)
         return Case(
             kernel,
             launch,
             chip,
             profile,
-            self.streams,
+            self.streams.get(_wave(kernel, launch, chip), any_wave),
             self.why_no_streams,
             caches,
             run=self.run,
@@ -309,12 +311,16 @@ def _streams(
     cache: Cache | None,
     launches: int,
     progress: Progress | None,
-) -> tuple[AccessStreams | None, str]:
-    """The accesses that caches are simulated with, or why there are none."""
+) -> tuple[Mapping[Wave, AccessStreams], str]:
+    """The accesses that caches are simulated with, by wave, or why there are none.
+
+    Whole waves of the largest GPU do for all; what some SMs hold of one is another for each.
+    """
     able = (chip for chip in machines if not missing_numbers(chip))
-    waves = [wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks]
+    held = {wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks}
+    waves = sorted(held, key=lambda wave: (-wave.blocks, wave.sms))
     if not waves:
-        return None, "no machine asked for has the numbers that it takes"
+        return {}, "no machine asked for has the numbers that it takes"
     run = Run(
         kernel,
         launch,
@@ -325,16 +331,20 @@ def _streams(
         cache=cache,
     )
     until = limited(progress, sampling.time_limit, launch.blocks)
+
+    def of_wave(wave: Wave, sharing: int) -> AccessStreams:
+        return streams_of_run(run, wave, exact=sampling.exact, launches=sharing, progress=until)
+
     try:
-        return streams_of_run(
-            run,
-            max(waves, key=lambda wave: wave.blocks),
-            exact=sampling.exact,
-            launches=launches,
-            progress=until,
-        ), ""
+        largest = of_wave(waves[0], launches)
     except UnsupportedError as error:
-        return None, error.what
+        return {}, error.what
+    found = dict.fromkeys(waves, largest)
+    if any(not span.is_consecutive for span in largest.spans):
+        for wave in waves[1:]:
+            with suppress(UnsupportedError):  # each has less room, which may be too little
+                found[wave] = of_wave(wave, launches * len(waves))
+    return found, ""
 
 
 def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:

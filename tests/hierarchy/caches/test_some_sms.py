@@ -45,3 +45,20 @@ def test_a_report_says_what_was_simulated(
     assert case.streams is not None
     assert found["blocks"] == len(case.streams.blocks)
     assert (found["of"], found["in_whole_waves"]) == (case.launch.blocks, in_whole_waves)
+
+
+def test_gpus_side_by_side_have_the_blocks_of_their_own_sms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 1 << 20)
+    work = api.workload(EXAMPLES / "matmul_naive.cu", LaunchFlags(parameters={"N": 512}))
+    machines = [api.machine(name) for name in ("h100-sxm", "rtx-a4000", "h200-sxm")]
+    together = api.cases(work, machines)
+    strides = []
+    for case, machine in zip(together, machines, strict=True):
+        assert case.streams is not None
+        [span] = case.streams.spans
+        strides.append(span.step)
+        assert span.step == machine.number("sm.count")
+    assert together[0].streams is together[2].streams
+    assert len(set(strides)) == 2
