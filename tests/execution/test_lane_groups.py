@@ -11,7 +11,7 @@ from kernelcast.execution.memory import Memory
 from kernelcast.frontends.launches import launch_from_flags
 from tests.execution.machine_code import kernel_in
 
-ISAS = ("ptx of sm_80", "sass of sm_80", "sass of sm_90", "sass of sm_120")
+ISAS = ("ptx of sm_80", *(f"sass of sm_{n}" for n in (80, 86, 89, 90, 120)))
 REDUCED, BALLOT, ALL, ANY, SAME, ALIKE = range(6)
 
 SOURCE = """

@@ -68,7 +68,7 @@ class OccupancyPart(Struct, frozen=True):
     tail_share: Share | None
 
 
-class SimulatedPart(Struct, frozen=True):
+class SimulatedBlocksPart(Struct, frozen=True):
     """Blocks that ran through the simulated caches, of how many.
 
     `spread` is by how much their spans differ in what they move, relative to its mean; where they
@@ -101,7 +101,7 @@ class TrafficPart(Struct, frozen=True):
     local_requested_bytes: NotNegative
     state: str
     caches: CachePart | None
-    simulated: SimulatedPart | None
+    simulated: SimulatedBlocksPart | None
 
 
 class CountPart(Struct, frozen=True):
@@ -317,8 +317,8 @@ def _traffic(case: Case) -> TrafficPart:
     )
 
 
-def _simulated(blocks: SimulatedBlocks) -> SimulatedPart:
-    return SimulatedPart(blocks.blocks, blocks.of, blocks.spread, blocks.in_whole_waves)
+def _simulated(blocks: SimulatedBlocks) -> SimulatedBlocksPart:
+    return SimulatedBlocksPart(blocks.blocks, blocks.of, blocks.spread, blocks.in_whole_waves)
 
 
 def _work(case: Case) -> WorkPart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelcast.ir import BlockRef, Guard, Immediate, Operand, Register
+from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.flow import FAILED_ASSERTION, branch_targets, call_targets
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
@@ -48,7 +49,8 @@ def _save_convergence(x: SassLift) -> None:
 def _branch(x: SassLift) -> None:
     """`BRA label`, in the lanes in which the guard and a printed predicate hold.
 
-    `.DIV` branches where the active lanes are not those of a mask, `.CONV` where they are.
+    `.CONV` branches where these lanes are those of a mask, `.DIV` branches in all lanes where they
+    are not.
     """
     guard = x.guard
     if x.has("DIV", "CONV"):
@@ -59,14 +61,18 @@ def _branch(x: SassLift) -> None:
 
 
 def _mask_test(x: SassLift) -> Guard:
-    """Whether the active lanes differ from a mask, all lanes where none is given."""
+    """Whether the lanes in which the guard holds are those of a mask, or differ from it; all lanes
+    where none is given."""
     expected: Operand = Immediate((1 << 32) - 1)
     if not isinstance(x.operands[0], sass.LabelOperand):
         expected = x.u32(x.take())
-    active = x.let("activemask.b32")
-    relation = "ne" if x.has("DIV") else "eq"
-    test: Operand = x.let(f"setp.{relation}.u32", active, expected)
-    return x.both(x.guard, test)
+    lanes = x.let("activemask.b32")
+    if x.guard is not None:
+        holds = x.both(x.guard, Immediate(1)).register
+        lanes = x.let("vote.sync.ballot.b32", holds, ALL_LANES)
+    if x.has("DIV"):
+        return x.both(None, x.let("setp.ne.u32", lanes, expected))
+    return x.both(x.guard, x.let("setp.eq.u32", lanes, expected))
 
 
 def _target(x: SassLift, operand: sass.SassOperand) -> BlockRef:
