@@ -82,6 +82,19 @@ def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tm
     assert options.std is None
 
 
+def test_a_makefile_names_sources_elsewhere_and_takes_all_for_cuda(tmp_path):
+    for name in ("own/main.cpp", "other/reference.cpp"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("")
+    (tmp_path / "own" / "Makefile").write_text(
+        "obj = main.o reference.o\nmain.o: main.cpp utils.h Makefile\n\t$(CC) -x cu -c $< -o $@\n"
+        "reference.o: ../other/reference.cpp Makefile\n\t$(CC) -x cu -c $< -o $@\n"
+    )
+    main, options = _main_and_options(tmp_path / "own")
+    assert main.name == "main.cpp"
+    assert options.further == ("-x", "cu", str(tmp_path / "own/../other/reference.cpp"))
+
+
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):
     for name in ("a.cu", "b.cpp", "notes.txt"):
         (tmp_path / name).write_text("")

@@ -305,11 +305,12 @@ def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
     if not files:
         raise InputError("its makefile lists no sources", where=str(makefile))
     flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
+    all_as_cuda = ("-x", "cu") if re.search(r"\s-x\s*cu\b", text) else ()
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),
         std=next((std for std in flags["-std="] if std not in _OLD_STANDARDS), None),
-        further=tuple(map(str, files[1:])),
+        further=(*all_as_cuda, *map(str, files[1:])),
     )
 
 
@@ -326,14 +327,17 @@ def _as_chosen(makefile: str) -> str:
 
 
 def _of_objects(makefile: str, folder: Path) -> list[str]:
-    """The sources in the folder that a makefile's objects are made of, in their order."""
+    """The sources that a makefile's objects are made of, in their order: of their name in the
+    folder, or those that a rule names."""
     found = re.findall(r"(?<=\s)([\w.+-][\w./+-]*)\.o\b", makefile)
+    rules = dict(re.findall(r"^([\w./+-]+)\.o[ \t]*:[ \t]*(\S+)", makefile, re.MULTILINE))
+    named = {posixpath.normpath(stem): source for stem, source in rules.items()}
     stems = dict.fromkeys(map(posixpath.normpath, found))
     return [
-        stem + suffix
+        name
         for stem in stems
-        for suffix in _SOURCES
-        if (folder / (stem + suffix)).is_file()
+        for name in dict.fromkeys((*(stem + suffix for suffix in _SOURCES), named.get(stem, "")))
+        if Path(name).suffix in _SOURCES and (folder / name).is_file()
     ]
 
 
