@@ -188,12 +188,9 @@ class ResultsFile:
         try:
             yield
         except sqlite3.Error as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-                raise InputError(
-                    "is no file of results",
-                    where=str(self._path),
-                    hint="name another one; it is made where there is none",
-                ) from error
+            # Only what SQLite itself refuses has a code.
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                raise self._error("is no file of results") from error
             raise InputError(
                 f"results cannot be kept: {error}; what was written before is whole",
                 where=str(self._path or "memory"),
