@@ -205,7 +205,8 @@ class _Search:
 
     @cached_property
     def _frame(self) -> Mapping[int, range]:
-        local = [i.index for i in self.instructions if _is_access(i) and _may_be_local(i)]
+        accesses = [i for i in self.instructions if _is_access(i)]
+        local = [i.index for i in accesses if Space.LOCAL in reachable_spaces(i)]
         return frame_words(self._kernel, local)
 
     @cached_property
@@ -368,10 +369,6 @@ def reads_arrays(kernel: Kernel, needed: Needed) -> bool:
         for index in needed.in_full
         for step in (kernel.instructions[index], *kernel.steps(index))
     )
-
-
-def _may_be_local(instruction: Instruction) -> bool:
-    return Space.LOCAL in reachable_spaces(instruction)
 
 
 def reachable_spaces(instruction: Instruction) -> tuple[Space, ...]:

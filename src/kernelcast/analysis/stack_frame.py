@@ -27,29 +27,24 @@ def frame_words(kernel: Kernel, accesses: Sequence[int]) -> Mapping[int, range]:
             return {}
         pointer, found[index] = place
         pointers.add(pointer)
-    [first, *others] = pointers or [None]
-    if first is None or others or not _is_only_a_base(kernel, first, frozenset(found)):
+    if len(pointers) != 1 or not _is_only_a_base(kernel, pointers.pop(), frozenset(found)):
         return {}
     return found
 
 
 def _from_a_register(kernel: Kernel, access: Instruction) -> tuple[Register, range] | None:
     """The register that an access goes from, and the words behind it."""
-    words: set[int] = set()
-    bases = set()
-    for step in kernel.steps(access.index):
-        if not step.op_class.is_memory:
-            continue
-        [at] = [o for o in step.operands if isinstance(o, Address)] or [Address(None)]
-        bases.add(at.base)
-        end = at.offset + step.access_bytes
-        words.update((at.offset // _WORD_BYTES, -(-end // _WORD_BYTES)))
-    [base, *others] = bases or [None]
     # Beside its address, what is stored may be the pointer, too.
-    is_plain = access.space is Space.LOCAL and not others and access.reads.count(base) == 1
-    if not is_plain or not isinstance(base, Register) or access.address_reads != (base,):
+    if access.space is not Space.LOCAL or len(access.address_reads) != 1:
         return None
-    return base, range(min(words), max(words))
+    (base,) = access.address_reads
+    steps = [step for step in kernel.steps(access.index) if step.op_class.is_memory]
+    places = [(o, s.access_bytes) for s in steps for o in s.operands if isinstance(o, Address)]
+    if access.reads.count(base) != 1 or {at.base for at, _ in places} != {base}:
+        return None
+    first = min(at.offset for at, _ in places)
+    end = max(at.offset + size for at, size in places)
+    return base, range(first // _WORD_BYTES, -(-end // _WORD_BYTES))
 
 
 def _is_only_a_base(kernel: Kernel, pointer: Register, accesses: frozenset[int]) -> bool:
