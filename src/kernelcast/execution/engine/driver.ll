@@ -1,4 +1,5 @@
-; The loop over blocks and warps, and the slow path of address checks. The rules it follows are those
+; The loop over blocks and warps, the slow path of address checks, and what seldom happens of an
+; access. The rules it follows are those
 ; of docs/execution.md, "Order" and "Barriers". `driver.py` turns this text into LLVM IR: it replaces
 ;   %x = slot KIND NAME    by a load from a slot of the context
 ;   slot NAME = %x         by a store to one
@@ -651,9 +652,11 @@ define internal void @note_fault(ptr %ctx, <32 x i64> %addresses, i32 %bad, i64 
 ; Logs an access whose lanes do not follow lane 0 as lane 1 does: as two halves where those from 16
 ; on follow lane 16 so, else address by address. Lane 17 tells most often that they do not. It is
 ; inlined where code is generated well: registers that live across a call would be saved before it.
-define internal i64 @log_uneven(i64 %position, <32 x i64> %addresses, i32 %mask, i64 %ident) alwaysinline {
+define internal i64 @log_uneven(i64 %position, <32 x i64> %addresses, i32 %mask,
+                                i64 %instruction) alwaysinline {
   %record = inttoptr i64 %position to ptr
   %lanes = zext i32 %mask to i64
+  %ident = shl i64 %instruction, $ID_SHIFT
   %header = or i64 %lanes, %ident
   %behind = getelementptr i64, ptr %record, i64 1
   %first = extractelement <32 x i64> %addresses, i32 0

@@ -1,4 +1,4 @@
-"""Makes LLVM IR of `driver.ll`: the loop over blocks and warps, and the search for arrays."""
+"""Makes LLVM IR of `driver.ll`: the loop over blocks and warps, and what accesses share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kernelcast.execution.engine.context import (
     WarpStatus,
 )
 from kernelcast.execution.fills import PIECE_BYTES
-from kernelcast.execution.trace import KIND_SHIFT, RECORD_WORDS, RecordKind
+from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
 from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 
 _ENUMS: tuple[type[IntEnum], ...] = (
@@ -61,6 +61,7 @@ _NUMBERS = {
     "GLOBAL_BASE": GLOBAL_BASE,
     "HALVES_BYTES": 8 * RECORD_WORDS[RecordKind.HALVES],
     "HALVES_HEADER": RecordKind.HALVES << KIND_SHIFT,
+    "ID_SHIFT": ID_SHIFT,
     "LANES_OF_HALVES": _lanes("i64", (n % HALF_WARP_LANES for n in _LANES)),
     "LOCAL_WINDOW": LOCAL_WINDOW,
     "OWN_BYTES": 8 * (SLOTS - FIRST_OF_OWN),
@@ -99,7 +100,7 @@ _LOG_ONLY = "; log"
 
 @cache
 def driver_ir(*, logs: bool) -> str:
-    """The IR of `run`, which calls the kernel's `warp`, and of `resolve`, which `warp` calls."""
+    """The IR of `run`, which calls the kernel's `warp`, and of all that `warp` calls."""
     text = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(";")]
     lines = [line for line in lines if logs or not line.endswith(_LOG_ONLY)]

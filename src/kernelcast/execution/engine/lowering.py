@@ -7,7 +7,7 @@ which LLVM promotes; what a block wrote is blended into it by the mask where the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, Protocol
+from typing import Protocol
 
 from kernelcast.analysis.liveness import live_in
 from kernelcast.analysis.slicing import Needed
@@ -25,7 +25,7 @@ from kernelcast.execution.engine.registers import (
     stack_slot,
 )
 from kernelcast.execution.engine.values import Value, ptx_type, vector
-from kernelcast.execution.trace import KIND_SHIFT, RecordKind
+from kernelcast.execution.trace import ID_SHIFT, KIND_SHIFT, RecordKind
 from kernelcast.ir import (
     Instruction,
     Kernel,
@@ -298,9 +298,9 @@ class Lowering:
             b.line(f"store i64 {b.scalar(f'add i64 {old}, {added}')}, ptr {pointer}")
 
 
-def record_header(kind: RecordKind | Literal[0], ident: int) -> int:
-    """A header word without its mask, and without its kind where that is 0."""
-    return kind << KIND_SHIFT | ident << 32
+def record_header(kind: RecordKind, ident: int) -> int:
+    """A header word without its mask."""
+    return kind << KIND_SHIFT | ident << ID_SHIFT
 
 
 def _live_out(kernel: Kernel) -> tuple[frozenset[str], ...]:

@@ -133,7 +133,7 @@ def _log(lw: Lowering, address: Value, space: Space, mask: str, affine: _Affine)
     b.label(uneven)
     bytes_of_others = b.scalar(
         f"call i64 @log_uneven(i64 {position}, {vector('i64')} {address.text}, i32 {mask}, "
-        f"i64 {record_header(0, lw.position)})"
+        f"i64 {lw.position})"
     )
     b.line(f"br label %{logged}")
     b.label(logged)
