@@ -95,6 +95,15 @@ def test_a_makefile_names_sources_elsewhere_and_takes_all_for_cuda(tmp_path):
     assert options.further == ("-x", "cu", str(tmp_path / "own/../other/reference.cpp"))
 
 
+def test_a_makefile_says_which_dialect_nvcc_takes(tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "source = main.cu\nCFLAGS := --extended-lambda -expt-relaxed-constexpr -O3\n"
+        "link: main.o\n\t$(CC) --extended-lambda main.o\n"
+    )
+    _, options = _main_and_options(tmp_path)
+    assert options.further == ("--extended-lambda", "--expt-relaxed-constexpr")
+
+
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):
     for name in ("a.cu", "b.cpp", "notes.txt"):
         (tmp_path / name).write_text("")

@@ -306,11 +306,12 @@ def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
         raise InputError("its makefile lists no sources", where=str(makefile))
     flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
     all_as_cuda = ("-x", "cu") if re.search(r"\s-x\s*cu\b", text) else ()
+    dialect = dict.fromkeys(re.findall(r"--?(extended-lambda|expt-[\w-]+)", text))
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),
         std=next((std for std in flags["-std="] if std not in _OLD_STANDARDS), None),
-        further=(*all_as_cuda, *map(str, files[1:])),
+        further=(*all_as_cuda, *(f"--{name}" for name in dialect), *map(str, files[1:])),
     )
 
 
