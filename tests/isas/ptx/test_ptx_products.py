@@ -14,12 +14,12 @@ from tests.execution.machine_code import disagreements
 from tests.isas.sass import test_meaning_tensor as fragments
 from tests.kept import CACHE
 
-from kernelcast.errors import UnsupportedError
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Kernel, Launch, Space
 from kernelcast.isas.ptx import parse_ptx
+from kernelcast.isas.ptx.products import warp_product
 from kernelcast.profiling.run import profile_launch
 
 EXECUTORS = ("engine", "reference")
@@ -155,15 +155,13 @@ def test_a_product_with_its_loads_is_profiled() -> None:
     assert shared[0] == shared[1] == 4 * 32 * (11 + 20)
 
 
-def test_forms_that_are_not_known_are_refused() -> None:
-    """Wrong if sums that saturate wrap around."""
-    product = fragments.Product(16, 16, "s32.s8.s8.s32", 80)
-    source = product.source.replace("row.col", "row.col.satfinite")
-    kernel = ptx(source, product.name)
-    arrays = {n: Array("u32", (128,)) for n in "abc"}
-    launch = Launch((1, 1, 1), (32, 1, 1), arrays)
-    with pytest.raises(UnsupportedError, match="mma"):
-        execute(kernel, launch, Memory.build(kernel, launch))
+def test_sums_of_integers_alone_may_saturate() -> None:
+    """Wrong if sums of floats were taken for some that saturate, or sums of integers wrap."""
+    head = ("sync", "aligned", "m16n8k16", "row", "col", "satfinite")
+    found = warp_product((*head, "s32", "s8", "s8", "s32"))
+    assert found is not None
+    assert found.is_clamped
+    assert warp_product((*head, "f32", "f16", "f16", "f32")) is None
 
 
 AFTER_A_LOCK = """.version 8.0

@@ -308,12 +308,11 @@ def test_the_profile_of_a_product_has_its_traffic_without_the_product(architectu
 @pytest.mark.parametrize(
     ("rows", "depth", "types", "architecture"),
     [
-        (16, 16, "satfinite.s32.s8.s8.s32", "sm_80"),
         (8, 32, "s32.s4.s4.s32", "sm_75"),
     ],
 )
 def test_what_is_not_known_is_refused(rows: int, depth: int, types: str, architecture: str) -> None:
-    """Wrong if sums that saturate wrap around, or four bits are read as eight."""
+    """Wrong if four bits are read as eight."""
     a, b = (1 if rows == 8 else 2), 1
     head = f"mma.sync.aligned.m{rows}n8k{depth}.row.col.{types}"
     d = [f"%{n}" for n in range(rows // 4)]
@@ -329,3 +328,27 @@ def test_what_is_not_known_is_refused(rows: int, depth: int, types: str, archite
     launch = Launch((1, 1, 1), (32, 1, 1), {"x": Array("u32", (64,)), "c": Array("u32", (8,))})
     with pytest.raises(UnsupportedError, match="IMMA"):
         execute(kernel, launch, Memory.build(kernel, launch))
+
+
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_sums_that_saturate_stay_at_the_limits(executor: str) -> None:
+    """32 products of 1 and 1, or -1 and 1, are added: 10 from a limit, and far from both."""
+    operands = '{"+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])}'.strip("{}")
+    source = (
+        'extern "C" __global__ void k(int* c, int a) { int s[4];'
+        "for (int n = 0; n < 4; n++) s[n] = c[threadIdx.x * 4 + n];"
+        'asm volatile("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32 '
+        '{%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};" : '
+        f'{operands} : "r"(a), "r"(0x01010101));'
+        "for (int n = 0; n < 4; n++) c[threadIdx.x * 4 + n] = s[n]; }"
+    )
+    kernel = machine_kernels(source, "sm_80")["k"]
+    least, largest = -(2**31), 2**31 - 1
+    start = np.tile(np.array([5, largest - 10, least + 10, least], np.int64), 32)
+    for bits, change in ((0x01010101, 32), (-1, -32)):
+        launch = Launch((1, 1, 1), (32, 1, 1), {"c": Array("s32", (128,)), "a": bits})
+        memory = Memory.build(kernel, launch)
+        memory.array("c")[:] = start.astype(np.int32)
+        execute(kernel, launch, memory, executor=executor)
+        wanted = (start + change).clip(least, largest)
+        assert memory.array("c").tolist() == wanted.tolist()

@@ -70,6 +70,9 @@ _ADD = {
 DECLARATIONS = tuple(
     f"declare <8 x {kind}> @llvm.fma.v8{name}(<8 x {kind}>, <8 x {kind}>, <8 x {kind}>)"
     for kind, name in (("float", "f32"), ("double", "f64"))
+) + tuple(
+    f"declare <{count} x i32> @llvm.sadd.sat.v{count}i32(<{count} x i32>, <{count} x i32>)"
+    for count in (64, 128)
 )
 
 
@@ -82,7 +85,7 @@ def warp_function(kind: Product) -> tuple[str, Functions]:
         *_numbers(kind),
         _a_from_registers(kind),
         f"call void @fragment.{kind.b}({right})",
-        *_sum_calls(kind),
+        *(_clamped_sum_calls(kind) if kind.is_clamped else _sum_calls(kind)),
         "ret void",
     )
     functions[name] = _function(f"void @{name}(ptr %a, ptr %b, ptr %sums)", body)
@@ -132,7 +135,7 @@ def group_function(found: GroupProduct) -> tuple[str, Functions]:
 
 def _key(kind: Product) -> str:
     shape = f"m{kind.rows}n{kind.columns}k{kind.depth}"
-    return f"{shape}.{kind.sums}.{kind.a}.{kind.b}"
+    return f"{shape}.{kind.sums}.{kind.a}.{kind.b}{'.clamped' * kind.is_clamped}"
 
 
 def _function(head: str, body: tuple[str, ...]) -> str:
@@ -196,6 +199,20 @@ def _sum_calls(kind: Product) -> tuple[str, ...]:
         f"{sums}i64 {kind.columns}, i1 0)",
         f"call void @multiply.{_SUM_KIND[kind.sums]}(ptr %a.n, ptr %b.n, ptr %sums.n, {shape})",
         f"{sums}i64 {kind.columns}, i1 1)",
+    )
+
+
+def _clamped_sum_calls(kind: Product) -> tuple[str, ...]:
+    """What is added fits 32 bits, so that it is the difference of the sums that wrap around."""
+    vector = f"<{kind.rows * kind.columns} x i32>"
+    clamp = f"@llvm.sadd.sat.v{kind.rows * kind.columns}i32"
+    return (
+        f"%old = load {vector}, ptr %sums, align 4",
+        *_sum_calls(kind),
+        f"%wrapped = load {vector}, ptr %sums, align 4",
+        f"%added = sub {vector} %wrapped, %old",
+        f"%clamped = call {vector} {clamp}({vector} %old, {vector} %added)",
+        f"store {vector} %clamped, ptr %sums, align 4",
     )
 
 

@@ -181,6 +181,9 @@ def _from_registers(words: Any, kind: Product) -> _Matrix:
 
 def _to_registers(sums: _Matrix, kind: Product) -> tuple[Lanes, ...]:
     """The bits of the sums as lanes hold them."""
+    if kind.is_clamped:
+        limits = np.iinfo(np.int32)
+        sums = sums.clip(limits.min, limits.max)
     stored = sums.astype(_SUM_TYPES[kind.sums])
     blocks = kind.columns // COLUMNS_OF_LANES
     parts = stored.reshape(kind.groups, ROWS_OF_LANES, blocks, LANES_OF_ROW, 2)

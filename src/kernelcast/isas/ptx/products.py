@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernelcast.ir import Immediate, Instruction, Operand, Vector
@@ -32,6 +32,9 @@ NUMBER_BYTES = {
     "f64": 8,
 }
 """Types of a and b: bytes of a number in memory and in registers."""
+
+CLAMPED = "satfinite"
+"""The modifier with which sums of integers do not wrap around."""
 
 LANES_OF_ROW = 4
 ROWS_OF_LANES = 8
@@ -61,7 +64,10 @@ _GROUP_WORDS = ("mma_async", "sync", "aligned")
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The product that one warp makes: its shape, and the types of a, b and the sums."""
+    """The product that one warp makes: its shape, and the types of a, b and the sums.
+
+    Sums of integers wrap around, or stay at the least or the largest number if `is_clamped`.
+    """
 
     rows: int
     columns: int
@@ -69,6 +75,7 @@ class Product:
     a: str
     b: str
     sums: str
+    is_clamped: bool = False
 
     @property
     def word_bytes(self) -> int:
@@ -128,13 +135,17 @@ class GroupProduct:
 @lru_cache(maxsize=256)
 def warp_product(modifiers: tuple[str, ...]) -> Product | None:
     """The product of an `mma` with these modifiers; None where there is no such form here."""
-    words = [m for m in modifiers if not m.startswith("kind::")]
+    words = [m for m in modifiers if not m.startswith("kind::") and m != CLAMPED]
     if tuple(words[:2] + words[3:5]) != _WARP_WORDS or len(words) != 9:
         return None
     d, a, b, c = words[5:]
     found = _product(words[2], a, b, d)
     if found is None or c != d or found.columns != COLUMNS_OF_LANES:
         return None
+    if CLAMPED in modifiers:
+        if d != "s32":
+            return None
+        found = replace(found, is_clamped=True)
     is_whole = found.rows in (8, 16) and found.b_registers in (1, 2, 4)
     return found if is_whole and found.a_registers <= 8 else None
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from kernelcast.ir import Immediate, Operand, Register, Vector
-from kernelcast.isas.ptx.products import NUMBER_BYTES, Product, warp_product
+from kernelcast.isas.ptx.products import CLAMPED, NUMBER_BYTES, Product, warp_product
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.control import nothing
 from kernelcast.isas.sass.meaning.lift import SassLift, consecutive
@@ -60,9 +60,9 @@ def _eight_bit_product(x: SassLift) -> None:
 
 
 def _byte_product(x: SassLift) -> None:
-    """`IMMA.16832.S8.U8 d, a, b, c`: the types of a and b; sums wrap around."""
-    x.only(*_SHAPES, *_BYTES)
-    _warp_product(x, "s32", *_two(x, _BYTES))
+    """`IMMA.16832.S8.U8 d, a, b, c`: the types of a and b; sums wrap around without `.SAT`."""
+    x.only(*_SHAPES, *_BYTES, "SAT")
+    _warp_product(x, "s32", *_two(x, _BYTES), is_clamped="SAT" in x.native.modifiers)
 
 
 def _double_product(x: SassLift) -> None:
@@ -88,12 +88,13 @@ def _byte_group_product(x: SassLift) -> None:
     _group_product(x, tuple(_BYTES), "s32", *_two(x, _BYTES))
 
 
-def _warp_product(x: SassLift, sums: str, a: str, b: str) -> None:
+def _warp_product(x: SassLift, sums: str, a: str, b: str, *, is_clamped: bool = False) -> None:
     shapes = [_SHAPES[m] for m in x.native.modifiers if m in _SHAPES]
     if len(shapes) != 1:
         raise x.refuse("the shape")
     ((rows, depth),) = shapes
-    modifiers = ("sync", "aligned", f"m{rows}n8k{depth}", "row", "col", sums, a, b, sums)
+    modifiers = ("sync", "aligned", f"m{rows}n8k{depth}", "row", "col")
+    modifiers = (*modifiers, *((CLAMPED,) if is_clamped else ()), sums, a, b, sums)
     kind = warp_product(modifiers)
     if kind is None:
         raise x.refuse("the shape")
