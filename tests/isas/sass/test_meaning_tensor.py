@@ -333,7 +333,7 @@ def test_what_is_not_known_is_refused(rows: int, depth: int, types: str, archite
 @pytest.mark.parametrize("executor", ["engine", "reference"])
 def test_sums_that_saturate_stay_at_the_limits(executor: str) -> None:
     """32 products of 1 and 1, or -1 and 1, are added: 10 from a limit, and far from both."""
-    operands = '{"+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])}'.strip("{}")
+    operands = ", ".join(f'"+r"(s[{n}])' for n in range(4))
     source = (
         'extern "C" __global__ void k(int* c, int a) { int s[4];'
         "for (int n = 0; n < 4; n++) s[n] = c[threadIdx.x * 4 + n];"

@@ -93,8 +93,8 @@ def _warp_product(x: SassLift, sums: str, a: str, b: str, *, is_clamped: bool = 
     if len(shapes) != 1:
         raise x.refuse("the shape")
     ((rows, depth),) = shapes
-    modifiers = ("sync", "aligned", f"m{rows}n8k{depth}", "row", "col")
-    modifiers = (*modifiers, *((CLAMPED,) if is_clamped else ()), sums, a, b, sums)
+    head = ("sync", "aligned", f"m{rows}n8k{depth}", "row", "col")
+    modifiers = (*head, *((CLAMPED,) if is_clamped else ()), sums, a, b, sums)
     kind = warp_product(modifiers)
     if kind is None:
         raise x.refuse("the shape")
