@@ -1,4 +1,5 @@
-"""What compilers and disassemblers made, kept for all processes and later runs of tests.
+"""What compilers and disassemblers made, kept by content for all processes, later runs of tests and
+other checkouts.
 
 The path of a source is part of what is made of it, so files of tests lie at the same place in every
 run.
@@ -18,7 +19,7 @@ from pathlib import Path
 import kernelcast
 from kernelcast.toolchain.cache import Cache, content_key
 
-_ROOT = Path(__file__).parents[1] / ".pytest_cache" / "kernelcast"
+_ROOT = Path("~/.cache/kernelcast-tests").expanduser()
 _PACKAGE = Path(kernelcast.__file__).parent
 _MADE_BY = (*sorted((_PACKAGE / "toolchain").glob("*.py")), _PACKAGE / "execution/engine/jit.py")
 
@@ -42,8 +43,7 @@ def delete_unused(root: Path = _ROOT, kept: Path = DIRECTORY) -> None:
 @contextmanager
 def folder_of_session(root: Path | None = None) -> Iterator[Path]:
     """A folder for the files of a test session: the first that no other session is using."""
-    checkout = content_key(str(_PACKAGE))[:8]
-    root = root or Path(tempfile.gettempdir()) / f"kernelcast-tests-{os.getuid()}" / checkout
+    root = root or Path(tempfile.gettempdir()) / f"kernelcast-tests-{os.getuid()}"
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     for number in count():
         with (root / f"{number}.lock").open("w") as lock:
