@@ -148,6 +148,7 @@ class _Search:
         self.users: dict[int, int] = {}
         self.last_links: set[int] = set()
         self._needed: set[_Storage] = set()
+        self._reading: set[int] = set()
         self._barriers = {i.index for i in kernel.instructions if _is_on_barrier(kernel, i.index)}
         self._roots: list[tuple[int, Sequence[Register]]] = []
         self._pending: deque[int] = deque()
@@ -182,9 +183,28 @@ class _Search:
             index = self._pending.popleft()
             instruction = self.instructions[index]
             self._take_writers(index, _reads(instruction))
-            if _may_read(instruction):
-                for place in self._places(instruction):
-                    self.need_memory(place, index)
+            if instruction.op_class is not OpClass.LOAD:
+                self._need_contents(index)
+
+    def _need_contents(self, index: int) -> None:
+        """Note that what an instruction finds in memory is needed."""
+        instruction = self.instructions[index]
+        if index not in self._reading and _may_read(instruction):
+            self._reading.add(index)
+            for place in self._places(instruction):
+                self.need_memory(place, index)
+
+    def _is_loaded(self, index: int, register: Register) -> bool:
+        """Whether what an instruction writes to a register comes from memory: a load may also hand
+        on where it goes, as the copy of a tile does to the parts that follow."""
+        steps = self._kernel.steps(index)
+        if self.instructions[index].op_class is not OpClass.LOAD or len(steps) == 1:
+            return True
+        loaded: set[Register] = set()
+        for step in steps:
+            if step.op_class.is_memory or not loaded.isdisjoint(step.reads):
+                loaded.update(step.writes)
+        return register in loaded
 
     def _places(self, instruction: Instruction) -> tuple[_Storage, ...]:
         """Where its address may lead to. The words of barriers are a place of their own, since
@@ -215,12 +235,14 @@ class _Search:
 
     def _take_writers(self, user: int, registers: Sequence[Register]) -> list[int]:
         """Take in what writes the registers that `user` reads; return what is new of it."""
-        return [
-            writer
-            for register in registers
-            for writer in self.writers.before(user, register)
-            if self._take(writer, user)
-        ]
+        taken = []
+        for register in registers:
+            for writer in self.writers.before(user, register):
+                if self._take(writer, user):
+                    taken.append(writer)
+                if self._is_loaded(writer, register):
+                    self._need_contents(writer)
+        return taken
 
     def _take(self, index: int, user: int | None) -> bool:
         """Take an instruction in, in full; False if it already was."""
