@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import DeadlockError, LaunchError, MemoryFaultError
 from kernelcast.execution.consumers import Keep
 from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import decode
 from kernelcast.frontends.launches import launch_from_flags
-from kernelcast.ir import Kernel
+from kernelcast.ir import Kernel, OpClass, Space
 from tests.execution.machine_code import kernel_in
 
 EXECUTORS = ("engine", "reference")
@@ -188,6 +189,83 @@ COPIES = """
   MEET;
 }
 """
+
+
+TILES = """
+#define SAY asm volatile
+struct __align__(64) Map { unsigned long long opaque[16]; };
+__device__ unsigned place(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+extern "C" __global__ void __cluster_dims__(2, 1, 1)
+k(const __grid_constant__ Map from, unsigned* out) {
+  __shared__ __align__(128) unsigned s[2][64];
+  __shared__ unsigned long long b;
+  unsigned rank, t = threadIdx.x;
+  SAY("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  if (t == 0) {
+    SAY("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(place(&b)) : "memory");
+    SAY("fence.mbarrier_init.release.cluster;" ::: "memory");
+    SAY("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" :: "r"(place(&b)) : "memory");
+  }
+  SAY("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  SAY("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  if (t == 0) {
+    SAY("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2}], [%3], %4;" :: "r"(place(s[rank])), "l"(&from),
+        "r"(64 * rank), "r"(place(&b)), "h"((short)3) : "memory");
+  }
+  SAY("{.reg .pred p; W%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W%=;}"
+      :: "r"(place(&b)) : "memory");
+  out[128 * blockIdx.x + t] = s[0][t];
+  out[128 * blockIdx.x + 64 + t] = s[1][t];
+}
+"""
+
+
+@pytest.mark.parametrize("isa", ISAS[:3])
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_tile_goes_to_all_blocks_that_are_named(isa: str, executor: str) -> None:
+    """Wrong if the blocks of a multicast are looked for among other bits of their operand."""
+    code = kernel_in(TILES, isa)
+    args = ["from=u32[128] randint(0, 1 << 28, 1) box[64]", "out=u32[256]"]
+    launch = launch_from_flags("2", "64", 0, args)
+    memory = Memory.build(code, launch)
+    execute(code, launch, memory, executor=executor)
+    found = memory.array("out").reshape(2, 128)
+    assert (found == memory.array("from")).all()
+
+
+@pytest.mark.parametrize("isa", ISAS[:2])
+def test_what_a_tile_holds_is_not_needed_to_know_where_it_goes(isa: str) -> None:
+    """Wrong if a copy that a barrier waits for asks for all that may be in global memory."""
+    code = kernel_in(TILES, isa)
+    needed = needed_for_trace(code)
+    stores = {
+        i.index
+        for i in code.instructions
+        if i.op_class is OpClass.STORE and i.space in (Space.GLOBAL, Space.GENERIC)
+    }
+    assert stores
+    assert stores <= needed.address_only
+
+
+REGISTERS_HANDED_ON = """
+extern "C" __global__ void __launch_bounds__(256) k(const unsigned* in, unsigned* out) {
+  if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  else asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  out[threadIdx.x] = in[threadIdx.x] + 1;
+}
+"""
+
+
+@pytest.mark.parametrize("isa", ["ptx of sm_90a", "sass of sm_90a"])
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_warp_groups_hand_registers_on(isa: str, executor: str) -> None:
+    """Wrong if the code that asks for registers waits for them."""
+    code = kernel_in(REGISTERS_HANDED_ON, isa)
+    launch = launch_from_flags("1", "256", 0, ["in=u32[256] randint(0, 9, 1)", "out=u32[256]"])
+    memory = Memory.build(code, launch)
+    execute(code, launch, memory, executor=executor)
+    assert np.array_equal(memory.array("out"), memory.array("in") + 1)
 
 
 def computed(body: str, isa: str, executor: str, grid: str, cluster: str = "2,1,1") -> Memory:

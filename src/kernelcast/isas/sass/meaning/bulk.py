@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelcast.ir import Address, Guard, Immediate, Register, Vector
+from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.bulk import UNIT_BYTES, copy, copy_tile, tile_bytes
 from kernelcast.isas.ptx.clusters import at_rank, each_of
@@ -39,7 +39,7 @@ def _copy_bytes(x: SassLift) -> None:
     into, out_of = (_SPACES[end] for end in ends)
     ranks = None
     if x.has("MULTICAST"):
-        ranks = x.let("shr.u32", x.b32(size), Immediate(_UNITS.value.bit_length()))
+        ranks = _multicast(x, x.b32(size))
     for rank, guard in each_of(x, x.code.cluster_blocks, ranks, lane):
         there = at_rank(x, _place(x, to, into), rank)
         copy(x, (into, out_of), there, _place(x, source, out_of), size_bytes, guard)
@@ -48,11 +48,11 @@ def _copy_bytes(x: SassLift) -> None:
 
 
 def _load_tile(x: SassLift) -> None:
-    """`UTMALDG.2D [to, barrier, x, y], [map]`."""
+    """`UTMALDG.2D [to, barrier, x, y], [map]`; of a multicast the blocks it goes to follow."""
     x.only("MULTICAST", *_RANKS)
     rank = _rank(x)
     block, tensor = _address(x), _address(x)
-    ranks = x.b32(x.take()) if x.has("MULTICAST") else None
+    ranks = _multicast(x, x.b32(x.take())) if x.has("MULTICAST") else None
     _policy(x)
     lane = _first_lane(x)
     to, barrier, *coordinates = _words(x, block, 2 + rank)
@@ -80,6 +80,11 @@ def _store_tile(x: SassLift) -> None:
 
 def _nothing(x: SassLift) -> None:
     """Prefetches of memory and of tensor maps; the end of a group of copies."""
+
+
+def _multicast(x: SassLift, word: Operand) -> Register:
+    """The blocks of the cluster that a copy goes to, as bits."""
+    return x.let("shr.u32", word, Immediate(_UNITS.value.bit_length()))
 
 
 def _first_lane(x: SassLift) -> Guard:

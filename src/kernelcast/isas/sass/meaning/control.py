@@ -250,6 +250,16 @@ def _wait_for_cluster(x: SassLift) -> None:
     x.do("barrier.cluster.wait", guard=x.guard)
 
 
+def _set_registers(x: SassLift) -> None:
+    """`USETMAXREG.TRY_ALLOC UP, n` and `.DEALLOC n`: warps of a warp group hand registers on. There
+    are always enough here, so that the predicate, whether they were had, is true at once."""
+    if x.has("TRY_ALLOC"):
+        x.write(x.take(), Immediate(1))
+    elif not x.has("DEALLOC"):
+        raise x.refuse()
+    x.u32(x.take())
+
+
 MEANINGS = {
     **dict.fromkeys(
         (
@@ -272,5 +282,6 @@ MEANINGS = {
     "UCGABAR_ARV": _arrive_at_cluster,
     "UCGABAR_WAIT": _wait_for_cluster,
     "B2R": _barrier_result,
+    "USETMAXREG": _set_registers,
     "BMOV": _save_convergence,
 }
