@@ -434,10 +434,11 @@ class VirtualGpu:
         capability = machine.compute_capability
         kernel = function.module.kernel(function.name, capability, launch.cluster)
         variables = function.module.variables_of(function.name, capability)
-        first = min((p.offset_bytes for p in kernel.parameters), default=0)
+        # The program laid them out by what it was told of the kernel.
+        told = function.module.shell(function.name, self.machine.compute_capability).parameters
         values = tuple(
-            (p, parameters[p.offset_bytes - first :][: p.size_bytes].ljust(p.size_bytes, b"\0"))
-            for p in kernel.parameters
+            (p, parameters[given.offset_bytes :][: p.size_bytes].ljust(p.size_bytes, b"\0"))
+            for p, given in zip(kernel.parameters, told, strict=True)
         )
         heap = self._heap(process) if _calls_system(kernel) else None
         reservation = self.memory.private if is_sample else self.memory.shared

@@ -331,6 +331,7 @@ COPY(DtoD)
 
 #include "driver_arrays.h"
 #include "driver_mapping.h"
+#include "driver_tensor_maps.h"
 
 #define SET(bits, type)                                                                    \
   KC_API error cuMemsetD##bits##Async(address p, type value, size_t n, stream s) {         \
