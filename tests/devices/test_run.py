@@ -204,6 +204,20 @@ def test_blocks_of_a_cluster_reach_each_others_shared_memory(ended, built):
     assert all(kernel["launches"] == 1 for kernel in done.profile["kernels"])
 
 
+def test_a_host_makes_tensor_maps(ended, built):
+    """Wrong if a map is refused, taken though no GPU could copy by it, or means another tensor."""
+    done = ended("--gpu", "h100-sxm", built("tensor_maps", (9, 0)))
+    # Misaligned; rows longer than the swizzle; a stride of 8 bytes; rows shorter than the swizzle.
+    assert done.printed == "0 wrong, cudaSuccess\n1 1 1 801\n"
+    assert "rows are shorter than its swizzle is not supported by the virtual" in done.said
+
+
+def test_code_for_one_chip_alone_is_compiled_for_it(ended):
+    """Wrong if `nvcc` is asked for `sm_90` where a program has instructions of Hopper alone."""
+    done = ended("--gpu", "h100-sxm", PROGRAMS / "one_chip.cu")
+    assert done.printed == "256\n"
+
+
 def test_functions_may_call_themselves_and_processes_share_no_memory(ended, built):
     done = ended(*A100, built("recursion"))
     assert done.printed == "55 13 cudaErrorNotSupported\n"

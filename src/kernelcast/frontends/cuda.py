@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernelcast.errors import UnsupportedError
+from kernelcast.errors import CompileError, InputError, UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.declarations import DeclaredKernel, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
@@ -16,7 +16,13 @@ from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvrtc import NO_OPTIONS, Compilation, CompileOptions
+from kernelcast.toolchain.diagnostics import asks_for_one_chip
+from kernelcast.toolchain.nvrtc import (
+    NO_OPTIONS,
+    Compilation,
+    CompileOptions,
+    choose_architecture,
+)
 
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes spill stores, (\d+) bytes spill loads"
@@ -102,6 +108,40 @@ def compile_source(
     return CompiledSource(
         name, compilation, module, cubin, found.declared, labels, found.types, found.notes
     )
+
+
+def compile_for_chip(
+    source: str,
+    *,
+    name: str,
+    compute_capability: tuple[int, int],
+    kernels: Sequence[str] = (),
+    options: CompileOptions = NO_OPTIONS,
+    cache: Cache | None = None,
+) -> tuple[CompiledSource, str]:
+    """Compile a source for a chip, with its own instructions where the source uses them; also what
+    there is to say of the architecture, nothing where it is the chip's."""
+    target = choose_architecture(compute_capability, options.nvrtc)
+
+    def compiled_for(architecture: str) -> CompiledSource:
+        return compile_source(
+            source,
+            name=name,
+            architecture=architecture,
+            kernels=kernels,
+            options=options,
+            cache=cache,
+        )
+
+    try:
+        return compiled_for(target.architecture), target.note
+    except CompileError as error:
+        if not asks_for_one_chip(error.log):
+            raise
+        try:
+            return compiled_for(f"{target.architecture}a"), target.note
+        except InputError:
+            raise error from None
 
 
 def _spilled_bytes(log: str) -> dict[str, int]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kernelcast.errors import CompileError, InputError, NotFoundError, UnsupportedError
+from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
-from kernelcast.frontends.cuda import CompiledSource, compile_source
+from kernelcast.frontends.cuda import compile_for_chip, compile_source
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
@@ -20,14 +20,11 @@ from kernelcast.frontends.source.source_launches import SourceLaunch, launches_o
 from kernelcast.frontends.source.words import included_headers
 from kernelcast.ir import Kernel, Variable
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions
 
 _H100_COMPUTE_CAPABILITY = (9, 0)
 _KERNELS_SHOWN = 20
 """Kernels that an error names where there are several to choose from."""
-
-_OTHER_TARGET = "not supported on .target"
-"""How the compiler refuses instructions that no other chip will have: it wants to hear so."""
 
 
 @dataclass(frozen=True)
@@ -307,32 +304,25 @@ def _load_cuda(
     options: CompileOptions,
     cache: Cache | None,
 ) -> LoadedModule:
-    def compiled_for(architecture: str) -> CompiledSource:
-        return compile_source(
-            data.decode("utf-8", "surrogateescape"),
+    source, note = data.decode("utf-8", "surrogateescape"), ""
+    if architecture is None:
+        compiled, note = compile_for_chip(
+            source,
+            name=name,
+            compute_capability=compute_capability,
+            kernels=kernels,
+            options=options,
+            cache=cache,
+        )
+    else:
+        compiled = compile_source(
+            source,
             name=name,
             architecture=architecture,
             kernels=kernels,
             options=options,
             cache=cache,
         )
-
-    note = ""
-    if architecture is None:
-        target = choose_architecture(compute_capability, options.nvrtc)
-        note = target.note
-        try:
-            compiled = compiled_for(target.architecture)
-        # Some code needs the features of one architecture alone, `sm_90a` beside `sm_90`.
-        except CompileError as error:
-            if _OTHER_TARGET not in error.log:
-                raise
-            try:
-                compiled = compiled_for(f"{target.architecture}a")
-            except InputError:
-                raise error from None
-    else:
-        compiled = compiled_for(architecture)
     return LoadedModule(
         name=name,
         kind=FileKind.CUDA,

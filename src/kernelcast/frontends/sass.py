@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.containers import embedded_kernel, has_machine_code
 from kernelcast.frontends.cubin import Cubin, kernel_symbols, read_cubin
-from kernelcast.frontends.cuda import compile_source
+from kernelcast.frontends.cuda import compile_for_chip
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel, read_file
 from kernelcast.frontends.machine_kernel import listed
@@ -19,7 +19,7 @@ from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Kernel, Resources
 from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions, choose_architecture
+from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions
 
 
 @dataclass(frozen=True)
@@ -202,18 +202,17 @@ def _from_cuda(
     options: CompileOptions,
     cache: Cache | None,
 ) -> tuple[MachineCode, ...]:
-    target = choose_architecture(compute_capability, options.nvrtc)
-    compiled = compile_source(
+    compiled, note = compile_for_chip(
         text,
         name=name,
-        architecture=target.architecture,
+        compute_capability=compute_capability,
         kernels=[kernel],
         options=options,
         cache=cache,
     )
     data = compiled.compilation.cubin
     found = _from_cubin(data, compiled.cubin, compiled.labels, kernel, name, cache)
-    return tuple(replace(code, note=target.note) for code in found)
+    return tuple(replace(code, note=note) for code in found)
 
 
 def _from_ptx(

@@ -22,6 +22,7 @@ _HOST_ONLY = re.compile(
 )
 _NESTED_LAUNCH = re.compile(r"kernel launch from __device__|device-side kernel launch")
 _NAME = re.compile(r"#pragma nv_mangled_name (.*)")
+_OTHER_TARGET = "not supported on .target"
 
 
 def compile_error(log: str, name: str) -> CompileError:
@@ -36,6 +37,11 @@ def compile_error(log: str, name: str) -> CompileError:
             log=log,
         )
     return CompileError(what, where=where, hint=_hint(log), log=log)
+
+
+def asks_for_one_chip(log: str) -> bool:
+    """Whether code was refused that is for one architecture alone, `sm_90a` beside `sm_90`."""
+    return _OTHER_TARGET in log
 
 
 def error_places(log: str) -> frozenset[tuple[str, int]]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
+from kernelcast.toolchain.diagnostics import asks_for_one_chip
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 
@@ -25,6 +26,8 @@ _INSTALL_HOST = "install one, for example: apt install g++"
 _HOSTS = ("g++", "c++", "clang++")
 _SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
 """What marks the line of a log that says what is wrong."""
+_FIRST_ALONE = 90
+"""The first chip with instructions that no later one has, `sm_90a`."""
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -100,15 +103,21 @@ def compile_program(
             f"cannot read the file: {error.strerror}", where=str(source), hint="check the path"
         ) from error
     nvcc, host = find_nvcc(), find_host_compiler()
-    arguments = _arguments(nvcc, host, capabilities, options)
+    arguments = _arguments(nvcc, host, options)
     arguments += ["-Xlinker", f"-rpath-link={runtime}"]
-    return _kept(
-        "program",
-        source,
-        text,
-        (options, arguments, cache),
-        lambda: _linked(nvcc, source, arguments, runtime),
-    )
+    targets = tuple(dict.fromkeys(_target(nvcc, capability) for capability in capabilities))
+
+    def made() -> bytes:
+        try:
+            return _linked(nvcc, source, [*arguments, *_for_targets(targets)], runtime)
+        except CompileError as error:
+            if not asks_for_one_chip(error.log):
+                raise
+            alone = _for_targets(targets, alone=True)
+            return _linked(nvcc, source, [*arguments, *alone], runtime)
+
+    key = [*arguments, *map(str, targets)]
+    return _kept("program", source, text, (options, key, cache), made)
 
 
 def compile_to_ptx(
@@ -158,15 +167,18 @@ def _kept(
     return stored
 
 
-def _arguments(
-    nvcc: Path, host: str, capabilities: Sequence[tuple[int, int]], options: ProgramOptions
-) -> list[str]:
+def _arguments(nvcc: Path, host: str, options: ProgramOptions) -> list[str]:
     arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "shared", "--compress-mode=none"]
     if _runtime_version(nvcc) < 13:
         arguments.remove("--compress-mode=none")
-    for target in dict.fromkeys(_target(nvcc, capability) for capability in capabilities):
-        arguments += ["-gencode", f"arch=compute_{target},code=sm_{target}"]
     return [*arguments, *_of_options(options)]
+
+
+def _for_targets(targets: Sequence[int], *, alone: bool = False) -> Iterator[str]:
+    """Arguments for machine code of some chips, `alone` with instructions that only these have."""
+    for target in targets:
+        name = f"{target}a" if alone and target >= _FIRST_ALONE else f"{target}"
+        yield from ("-gencode", f"arch=compute_{name},code=sm_{name}")
 
 
 def _of_options(options: ProgramOptions) -> list[str]:
