@@ -38,6 +38,40 @@ def test_a_launch_as_programs_write_it() -> None:
     assert found.opened == {"n": "atoi ( argv [ 1 ] )"}
 
 
+def test_a_variable_may_hold_an_instance_of_a_template() -> None:
+    found = launch(
+        """
+    template <int M, int N> __global__ void tiles(int n, const float* x) {}
+    void go(int n, float* x) {
+        constexpr int M = 64, N = 2 * M;
+        auto* kernel = tiles<M, N>, *other = tiles<N, M>;
+        bool less = n < M, more = M > n;
+        kernel<<<n / N, N>>>(n, x);
+    }"""
+    )
+    assert (found.kernel, found.is_known) == ("tiles<64, 128>", True)
+    assert (found.grid, found.block) == (("n // 128",), ("128",))
+
+
+def test_sizes_of_types_that_the_source_declares() -> None:
+    found = launch(
+        """
+    #include <cuda_bf16.h>
+    typedef __nv_bfloat16 bf16;
+    struct Pair { float a; double b; };
+    __global__ void pairs(bf16* x, Pair* p) {}
+    void go(int n) {
+        using Own = Pair;
+        bf16* x; Pair* p;
+        cudaMalloc(&x, sizeof(bf16) * n);
+        cudaMalloc(&p, n * sizeof(Own));
+        pairs<<<n, 32, sizeof(Pair)>>>(x, p);
+    }"""
+    )
+    assert found.arguments == {"x": "bf16[n]", "p": "b8[n * 16]"}
+    assert (found.smem, dict(found.opened)) == ("16", {"n": ""})
+
+
 @pytest.mark.parametrize(
     ("before", "grid", "expected"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelcast.frontends.source.c_expressions import (
@@ -99,10 +99,19 @@ class Setting:
 
 
 class CallGraph:
-    """The functions of a source, and the constants outside of them."""
+    """The functions of a source, and the constants outside of them.
 
-    def __init__(self, words: Sequence[Lexeme], declarations: Sequence[SourceDeclaration]) -> None:
+    `size_of` gives the bytes of a type that the source declares.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[Lexeme],
+        declarations: Sequence[SourceDeclaration],
+        size_of: Callable[[str], int | None],
+    ) -> None:
         self.words = words
+        self._size_of = size_of
         found = list(walk(declarations))
         self.functions = sorted(
             (d for d in found if d.kind is DeclarationKind.FUNCTION and d.body is not None),
@@ -208,7 +217,8 @@ class CallGraph:
 
         def value_of(name: str) -> tuple[Lexemes | None, NameScope] | None:
             if name.startswith("typename "):
-                words = template.get(name.removeprefix("typename "))
+                type_ = name.removeprefix("typename ")
+                words = template.get(type_) or held.aliases.get(type_)
                 return None if words is None else (words, scope)
             if name in held.opened:
                 return None, scope
@@ -224,7 +234,7 @@ class CallGraph:
             words = self._values.get(name.rpartition("::")[2])
             return None if words is None else (words, self._outside)
 
-        scope = NameScope(value_of, self.inlined)
+        scope = NameScope(value_of, self.inlined, self._size_of)
         names = () if function is None else template_parameters(self.words, function)
         unbound = frozenset(names) - set(template)
         return Setting(scope, held, types, template, caller, given, unbound)
@@ -235,7 +245,7 @@ class CallGraph:
             words = self._values.get(name.rpartition("::")[2])
             return None if words is None else (words, scope)
 
-        scope = NameScope(value_of, self.inlined)
+        scope = NameScope(value_of, self.inlined, self._size_of)
         return scope
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelcast.frontends.source.c_expressions import matching
+from kernelcast.frontends.source.c_expressions import matching, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
@@ -187,13 +187,22 @@ def _value(words: Sequence[Lexeme], begin: int) -> Lexemes:
     """The words of a value, up to the `,` or `;` that ends it."""
     at = begin
     while at < len(words) and words[at].text not in (",", ";", ")", "}", "]"):
-        if words[at].text in ("(", "[", "{"):
+        if words[at].text == "<" and words[at - 1].kind is TokenKind.NAME:
+            at = max(at, _template_end(words, at))
+        elif words[at].text in ("(", "[", "{"):
             closing = matching(words, at)
             if closing < 0:
                 break
             at = closing
         at += 1
     return tuple(words[begin:at])
+
+
+def _template_end(words: Sequence[Lexeme], opening: int) -> int:
+    """The `>` that closes template arguments, -1 where a `<` compares: then a value follows it."""
+    closing = template_end(words, opening)
+    following = words[closing + 1].text if 0 <= closing < len(words) - 1 else ""
+    return closing if following in (",", ";", ")", "}", "]", "(", "{", "::") else -1
 
 
 def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:

@@ -104,11 +104,13 @@ class NameScope:
     """What names mean where an expression stands.
 
     `value_of` gives the words of a name's value and the scope they stand in, None where the source
-    does not say; `function` the parameters and the value of a function that only returns one.
+    does not say; `function` the parameters and the value of a function that only returns one;
+    `size_of` the bytes of a type that the source declares.
     """
 
     value_of: Lookup
     function: Callable[[str], tuple[tuple[str, ...], Tree] | None]
+    size_of: Callable[[str], int | None]
 
 
 _TAKEN = frozenset({"source", "caches", "launch", "symbols"})
@@ -383,6 +385,9 @@ def _fold_size(words: Sequence[Lexeme], scope: NameScope, depth: int = 0) -> Fol
     held = scope.value_of(f"typename {type_}")
     if held is not None and held[0] and depth < _MAX_DEPTH:
         return _fold_size(held[0], held[1], depth + 1)
+    size = scope.size_of(type_)
+    if size is not None:
+        return Folded(str(size), size, False, {})
     return open_name(f"sizeof_{type_}", f"sizeof({type_})")
 
 

@@ -36,7 +36,7 @@ from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import SourceDeclaration, walk
 from kernelcast.frontends.source.value_skeletons import image_skeleton, is_image, struct_skeleton
 from kernelcast.frontends.source.words import Lexeme, Lexemes
-from kernelcast.ir.value_types import StructType
+from kernelcast.ir.value_types import ScalarType, StructType
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def source_launches(
     sites = list(launch_sites(view.words))
     if not sites:
         return ()
-    program = CallGraph(view.words, declarations)
     types = SourceTypes(view.words, declarations)
+    program = CallGraph(view.words, declarations, types.size_of)
     kernels: dict[str, list[SourceDeclaration]] = {}
     for each in walk(declarations):
         if each.is_kernel:
@@ -294,14 +294,20 @@ class _SiteReader:
     def _array(self, label: str, pointee: str, allocated: tuple[Lexemes, Setting] | None) -> str:
         """An array of as many elements as were allocated; where that is not said, of an open
         number."""
-        element = ELEMENT_TYPES.get(pointee, "b8")
-        size = SIZES.get(pointee, 1) if pointee in ELEMENT_TYPES else 1
+        element, size = self._element(pointee)
         if allocated is None:
             length = open_name(f"{label}_length", f"elements of {label}")
         else:
             length = _elements(allocated[0], size, allocated[1])
         self.opened |= length.opened
         return f"{element}[{length.text}]"
+
+    def _element(self, type_: str) -> tuple[str, int]:
+        """The element type of arrays of a C++ type, and its bytes; bytes for what is no number."""
+        if type_ in ELEMENT_TYPES:
+            return ELEMENT_TYPES[type_], SIZES.get(type_, 1)
+        found = self.types.type_of(type_)
+        return (found.name, found.size_bytes) if isinstance(found, ScalarType) else ("b8", 1)
 
 
 def _elements(words: Lexemes, size: int, setting: Setting) -> Folded:

@@ -79,6 +79,11 @@ class SourceTypes:
         except (_UnknownLayoutError, RecursionError):
             return None
 
+    def size_of(self, text: str) -> int | None:
+        """Bytes of the type spelled so; None where the source does not say all of it."""
+        found = self.type_of(text)
+        return None if found is None else found.size_bytes
+
     def variables(self) -> Iterator[tuple[str, ValueType | None]]:
         """The variables of the device, with their scope, and their types."""
         for each in walk(self.declarations):
@@ -295,7 +300,7 @@ class _Reading:
             held = self.types.constants.get(name.rpartition("::")[2])
             return None if held is None else (held, scope)
 
-        scope = NameScope(value_of, lambda _: None)
+        scope = NameScope(value_of, lambda _: None, lambda _: None)
         return scope
 
 
