@@ -148,7 +148,7 @@ class _Search:
         self.users: dict[int, int] = {}
         self.last_links: set[int] = set()
         self._needed: set[_Storage] = set()
-        self._reading: set[int] = set()
+        self._loaded: set[int] = set()
         self._barriers = {i.index for i in kernel.instructions if _is_on_barrier(kernel, i.index)}
         self._roots: list[tuple[int, Sequence[Register]]] = []
         self._pending: deque[int] = deque()
@@ -183,16 +183,10 @@ class _Search:
             index = self._pending.popleft()
             instruction = self.instructions[index]
             self._take_writers(index, _reads(instruction))
-            if instruction.op_class is not OpClass.LOAD:
-                self._need_contents(index)
-
-    def _need_contents(self, index: int) -> None:
-        """Note that what an instruction finds in memory is needed."""
-        instruction = self.instructions[index]
-        if index not in self._reading and _may_read(instruction):
-            self._reading.add(index)
-            for place in self._places(instruction):
-                self.need_memory(place, index)
+            finds = instruction.op_class is not OpClass.LOAD or index in self._loaded
+            if finds and _may_read(instruction):
+                for place in self._places(instruction):
+                    self.need_memory(place, index)
 
     def _is_loaded(self, index: int, register: Register) -> bool:
         """Whether what an instruction writes to a register comes from memory: a load may also hand
@@ -238,10 +232,13 @@ class _Search:
         taken = []
         for register in registers:
             for writer in self.writers.before(user, register):
-                if self._take(writer, user):
+                is_new = self._take(writer, user)
+                if is_new:
                     taken.append(writer)
-                if self._is_loaded(writer, register):
-                    self._need_contents(writer)
+                if writer not in self._loaded and self._is_loaded(writer, register):
+                    self._loaded.add(writer)
+                    if not is_new:  # only where it goes was needed so far
+                        self._pending.append(writer)
         return taken
 
     def _take(self, index: int, user: int | None) -> bool:
