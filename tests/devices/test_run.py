@@ -33,6 +33,28 @@ def test_a_program_computes_what_it_should_and_is_forecast(ended, built):
     assert (back["kind"], back["bytes"]) == ("device to host", 400000)
 
 
+def test_the_host_waits_for_copies_and_where_it_asks_to(ended, built):
+    done = ended(*A100, built("vector_add"), 100000, 3)
+    host = {part["call"]: part for part in done.profile["host"]}
+    waits = host.pop("wait for a stream or all")
+    assert {call: part["count"] for call, part in host.items()} == dict.fromkeys(
+        ["launch", "copy", "allocate", "free"], 3
+    )
+    assert host["launch"]["waited_s"] == 0
+    assert waits["waited_s"] == pytest.approx(done.profile["gpus"][0]["kernels_s"])
+    copies_s = sum(part["time_s"] for part in done.profile["transfers"])
+    assert host["copy"]["waited_s"] == pytest.approx(copies_s)
+    events = {part["call"]: part for part in ended(*A100, built("transpose")).profile["host"]}
+    assert events["wait for an event"]["waited_s"] > 0
+
+
+def test_a_profile_says_what_to_do_about_its_kernels(ended, built):
+    (kernel,) = ended(*A100, built("vector_add"), 1 << 22).profile["kernels"]
+    assert kernel["times"][0]["bottleneck"] == "dram bandwidth"
+    (step,) = kernel["what_to_do"]
+    assert step.startswith("move fewer bytes")
+
+
 def test_the_forecast_is_that_of_predict(ended, built, tmp_path):
     done = ended(*A100, built("vector_add"), 1 << 20)
     source = tmp_path / "add.cu"

@@ -20,6 +20,26 @@ class CopyKind(StrEnum):
     FILL = "fill"
 
 
+class HostCall(StrEnum):
+    """What a program calls that the device takes part in."""
+
+    LAUNCH = "launch"
+    COPY = "copy"
+    FILL = "fill"
+    ALLOCATE = "allocate"
+    FREE = "free"
+    WAIT = "wait for a stream or all"
+    WAIT_FOR_EVENT = "wait for an event"
+
+
+@dataclass(slots=True)
+class HostCalls:
+    """Calls of one kind, and how long the host waited in them in forecast time."""
+
+    count: int = 0
+    waited_s: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
     """A launch that was executed. Times are in seconds, `begin_s` from the program's first work;
@@ -51,12 +71,15 @@ class TransferRecord:
 class ProgramRecord:
     """All that a program did.
 
-    `failures` are launches that went wrong, and why; `checked` what was found in launches that were
-    to be checked, which are none of `launches`.
+    `host` are calls of the host by their kind, `failures` launches that went wrong, and why,
+    `checked` what was found in launches that were to be checked, which are none of `launches`.
     """
 
     launches: list[LaunchRecord] = field(default_factory=list)
     transfers: list[TransferRecord] = field(default_factory=list)
+    host: dict[HostCall, HostCalls] = field(
+        default_factory=lambda: {call: HostCalls() for call in HostCall}
+    )
     failures: list[str] = field(default_factory=list)
     checked: list[CheckedLaunch] = field(default_factory=list)
     end_s: float = 0.0

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from kernelcast.devices.device import Process, Reply, VirtualGpu, WrittenRows
 from kernelcast.devices.errors import Code, code_of
-from kernelcast.devices.record import CopyKind
+from kernelcast.devices.record import CopyKind, HostCall
 from kernelcast.errors import InputError, KernelcastError
 
 _SOCKET_VARIABLE = "KERNELCAST_DEVICE"
@@ -59,7 +59,19 @@ class Request(IntEnum):
     SYNCHRONIZE = auto()
     SYNCHRONIZE_EVENT = auto()
     FREE_TEXTURE = auto()
+    COPY_DONE = auto()
 
+
+_HOST_CALLS: Mapping[Request, HostCall] = {
+    Request.ALLOCATE: HostCall.ALLOCATE,
+    Request.FREE: HostCall.FREE,
+    Request.LAUNCH: HostCall.LAUNCH,
+    Request.COPIED: HostCall.COPY,
+    Request.FILLED: HostCall.FILL,
+    Request.SYNCHRONIZE: HostCall.WAIT,
+    Request.SYNCHRONIZE_EVENT: HostCall.WAIT_FOR_EVENT,
+}
+"""What a request is to the program; `COPY_DONE` is the end of the copy before."""
 
 _COPIES = (
     CopyKind.HOST_TO_HOST,
@@ -112,18 +124,29 @@ class _Connection:
         """Reply one request. _GoneError where the process is gone."""
         kind, _, size = _REQUEST.unpack(self._received(_REQUEST.size))
         data = self._received(size)
+        request, asked_s = Request(kind), self.process.clock.now_s
         try:
-            status, answer = self._answer(Request(kind), data)
+            status, answer = self._answer(request, data)
         except KernelcastError as error:
             status, answer = code_of(error), b""
             if status not in (Code.SYMBOL_NOT_FOUND,):
                 self.device.say(f"{status.title}: {error}")
+        self._note_host(request, self.process.clock.now_s - asked_s)
         if kind >= Request.COPIED:
             return
         try:
             self.socket.sendall(_REPLY.pack(status, 0, len(answer)) + answer)
         except OSError:
             raise _GoneError from None
+
+    def _note_host(self, request: Request, waited_s: float) -> None:
+        """Count a call of the host, and how long it waited in it."""
+        host = self.device.record.host
+        if request is Request.COPY_DONE:
+            host[HostCall.COPY].waited_s += waited_s
+        elif request in _HOST_CALLS:
+            host[_HOST_CALLS[request]].count += 1
+            host[_HOST_CALLS[request]].waited_s += waited_s
 
     def _received(self, size: int) -> bytes:
         parts = bytearray()
@@ -188,7 +211,7 @@ class _Connection:
                 clock.close(*numbers)
             case Request.RECORD:
                 clock.record(*numbers)
-            case Request.SYNCHRONIZE:
+            case Request.SYNCHRONIZE | Request.COPY_DONE:
                 clock.synchronize(*numbers)
             case Request.SYNCHRONIZE_EVENT:
                 clock.synchronize_event(*numbers)

@@ -20,7 +20,7 @@ enum request {
   OCCUPANCY, ELAPSED, NEW_TEXTURE,
   // Without an answer:
   COPIED = 100, FILLED, NEW_STREAM, STREAM_WAITS, FREE_STREAM, RECORD, SYNCHRONIZE,
-  SYNCHRONIZE_EVENT, FREE_TEXTURE,
+  SYNCHRONIZE_EVENT, FREE_TEXTURE, COPY_DONE,
 };
 
 static const char *const SOCKET_VARIABLE = "KERNELCAST_DEVICE";
@@ -697,6 +697,13 @@ void kc_record(uint64_t event, uint64_t stream) {
 int kc_synchronize(uint64_t stream) {
   if (kc_start()) return KC_NO_DEVICE;
   tell(SYNCHRONIZE, &stream, sizeof stream);
+  return sticky;
+}
+
+int kc_copy_done(void) {
+  uint64_t stream = 0;
+  if (kc_start()) return KC_NO_DEVICE;
+  tell(COPY_DONE, &stream, sizeof stream);
   return sticky;
 }
 

@@ -180,6 +180,8 @@ KC_API void kc_free_stream(uint64_t stream);
 KC_API uint64_t kc_new_event(void);
 KC_API void kc_record(uint64_t event, uint64_t stream);
 KC_API int kc_synchronize(uint64_t stream);
+// What a call waits for that returns when its copy is done.
+KC_API int kc_copy_done(void);
 KC_API int kc_synchronize_event(uint64_t event);
 KC_API int kc_elapsed(uint64_t start, uint64_t end, float *milliseconds);
 

@@ -310,7 +310,7 @@ static error copied(address to, address from, size_t bytes, stream s) {
   return kc_copy(to, bytes, from, bytes, bytes, 1, s);
 }
 
-static error waited(error status) { return status ? status : kc_synchronize(0); }
+static error waited(error status) { return status ? status : kc_copy_done(); }
 
 KC_API error cuMemcpy(address to, address from, size_t n) { return waited(copied(to, from, n, 0)); }
 

@@ -686,7 +686,7 @@ static error copied(void *to, const void *from, size_t bytes, unsigned kind, str
 }
 
 // Copies that are not asynchronous: the host waits for them.
-static error waited(error status) { return status ? status : ended(kc_synchronize(0)); }
+static error waited(error status) { return status ? status : ended(kc_copy_done()); }
 
 KC_API error cudaMemcpy(void *to, const void *from, size_t n, unsigned kind) {
   return waited(copied(to, from, n, kind, 0));

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kernelcast.models.terms.base import Bottleneck
 from kernelcast.reporting.documents.accesses import WastefulAccess
 from kernelcast.reporting.documents.occupancy_curve import CurveResult
-from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.documents.speed_of_light import SpeedPart
 from kernelcast.reporting.figures import digits
 
@@ -70,17 +70,19 @@ USUAL: Mapping[str, str] = {
 
 
 def next_steps(
-    result: Result, speed_of_light: Sequence[SpeedPart], curve: CurveResult | None
+    bottleneck: Bottleneck,
+    wasteful: Sequence[WastefulAccess],
+    speed_of_light: Sequence[SpeedPart] = (),
+    curve: CurveResult | None = None,
 ) -> list[str]:
     """Up to three clauses, the most telling first: lines that waste what binds or what is busy most
     of the time, and the warps that are missing where latency binds; what usually helps where
     neither is seen."""
-    bottleneck = str(result.bottleneck)
-    wanted = {bottleneck, *(str(s.unit) for s in speed_of_light if s.share > _BUSY)}
-    found = [_repair(a) for a in result.wasteful_accesses if wanted & _SPENT_BY[a.unit]]
+    wanted = {str(bottleneck), *(str(s.unit) for s in speed_of_light if s.share > _BUSY)}
+    found = [_repair(a) for a in wasteful if wanted & _SPENT_BY[a.unit]]
     if bottleneck in _LATENCIES and curve is not None and not curve.enough:
         found += curve.advice[:1]
-    return found[:_MOST] or [USUAL[bottleneck]]
+    return found[:_MOST] or [USUAL[str(bottleneck)]]
 
 
 def _repair(access: WastefulAccess) -> str:

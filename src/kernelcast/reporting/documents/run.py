@@ -21,6 +21,7 @@ from kernelcast.reporting.documents.base import (
     Share,
     json_schema,
 )
+from kernelcast.reporting.documents.next_steps import next_steps
 from kernelcast.version import VERSION
 
 _SCHEMA: Literal["kernelcast/run/1"] = "kernelcast/run/1"
@@ -46,6 +47,7 @@ class ProfiledKernel(Struct, frozen=True):
     `sampled` were forecast anew, `known` had been before, and `estimated` follow from others;
     those without a forecast are `unknown`, for the reason that `why_unknown` gives. `executed_s` is
     what this machine took to execute them all, but for `repeats`, which would have changed nothing.
+    `what_to_do` follows from what binds its longest launch, and from its wasteful accesses.
     """
 
     kernel: str
@@ -65,6 +67,7 @@ class ProfiledKernel(Struct, frozen=True):
     executed_s: NotNegative
     repeats: Natural
     wasteful_accesses: list[WastefulAccess]
+    what_to_do: list[str]
 
 
 class TransferPart(Struct, frozen=True):
@@ -75,6 +78,15 @@ class TransferPart(Struct, frozen=True):
     count: Positive
     bytes: NotNegative
     time_s: NotNegative
+
+
+class HostPart(Struct, frozen=True):
+    """Calls of the host of one kind: how many, and how long it waited in them for the device. Its
+    own work takes no time."""
+
+    call: str
+    count: Positive
+    waited_s: NotNegative
 
 
 class GpuTotal(Struct, frozen=True):
@@ -106,6 +118,7 @@ class RunDocument(Struct, frozen=True):
     memory_bytes: NotNegative
     kernels: list[ProfiledKernel]
     transfers: list[TransferPart]
+    host: list[HostPart]
     failures: list[str]
 
 
@@ -133,6 +146,11 @@ def run_document(run: ProgramRun) -> RunDocument:
         memory_bytes=record.most_bytes,
         kernels=sorted(kernels, key=lambda kernel: -kernel.times[0].total_s),
         transfers=list(_transfers(record.transfers)),
+        host=[
+            HostPart(str(call), calls.count, calls.waited_s)
+            for call, calls in record.host.items()
+            if calls.count
+        ],
         failures=list(record.failures),
     )
 
@@ -159,6 +177,7 @@ def _kernel(run: ProgramRun, launches: list[LaunchRecord], totals: list[float]) 
     unknown = [f for f in forecasts if not f.predictions]
     estimated = sum(f.is_estimated for f in forecasts)
     longest = max(distinct.values(), key=lambda f: f.times_s[0], default=None)
+    wasteful = wasteful_accesses(longest.predictions[0].case.profile) if longest else []
     first = launches[0].launch
     return ProfiledKernel(
         kernel=launches[0].kernel,
@@ -177,7 +196,8 @@ def _kernel(run: ProgramRun, launches: list[LaunchRecord], totals: list[float]) 
         thread_instructions=sum(one.thread_instructions for one in launches),
         executed_s=sum(one.executed_s for one in launches),
         repeats=sum(one.is_repeat for one in launches),
-        wasteful_accesses=wasteful_accesses(longest.predictions[0].case.profile) if longest else [],
+        wasteful_accesses=wasteful,
+        what_to_do=next_steps(longest.predictions[0].bottleneck, wasteful) if longest else [],
     )
 
 

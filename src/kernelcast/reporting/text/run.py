@@ -11,7 +11,7 @@ from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.reporting.text.result import access_words
 
 _KERNELS_EXAMINED = 3
-"""The slowest kernels, of which wasteful accesses are shown."""
+"""The slowest kernels, of which it is told what wastes bandwidth, and what to do."""
 
 
 def render(document: RunDocument, *, brief: bool) -> RenderableType:
@@ -24,7 +24,9 @@ def render(document: RunDocument, *, brief: bool) -> RenderableType:
             _gpus(document),
             *(_kernels(document, at) for at in range(len(document.gpus))),
             _transfers(document),
+            _host(document),
             *(_waste(kernel) for kernel in document.kernels[:_KERNELS_EXAMINED]),
+            _what_to_do(document),
             _remarks(document),
         ]
     )
@@ -104,6 +106,21 @@ def _transfers(document: RunDocument) -> RenderableType | None:
     for part in document.transfers:
         table.add_row(part.kind, grouped(part.count), size(part.bytes), seconds(part.time_s))
     return section("Copies and fills, at the peak rate of the bus or the memory", table)
+
+
+def _host(document: RunDocument) -> RenderableType | None:
+    if not document.host:
+        return None
+    table = columns("", "count", "waits", left=("",))
+    for part in document.host:
+        table.add_row(part.call, grouped(part.count), seconds(part.waited_s))
+    return section("Calls of the host, and how long it waits in them for the device", table)
+
+
+def _what_to_do(document: RunDocument) -> RenderableType | None:
+    kernels = document.kernels[:_KERNELS_EXAMINED]
+    lines = [f"{kernel.kernel}: {step}" for kernel in kernels for step in kernel.what_to_do]
+    return section("What to do", bullets(lines)) if lines else None
 
 
 def _waste(kernel: ProfiledKernel) -> RenderableType | None:
