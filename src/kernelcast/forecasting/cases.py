@@ -101,10 +101,13 @@ def cases_of_memory(
     cache: Cache | None = None,
     caches: CacheState = CacheState.COLD,
 ) -> tuple[Case, ...]:
-    """One case per machine of a launch whose memory is there already; `memory` is changed.
+    """One case per machine of a launch whose memory is there already, and is left as it was.
 
-    The machines are those that execute this code. Raises as `case_of_kernel` does.
+    It can be undone (`Memory.undo`): every execution finds what the launch would, also those that
+    models make later. The machines are those that execute this code. Raises as `case_of_kernel`
+    does.
     """
+    assert memory.undo is not None
     asked = tuple(access_rules(chip) for chip in machines)
     fits = [fitted(kernel, launch, chip) for chip in machines]
     run = Run(kernel, launch, memory, all_blocks(launch.blocks), cache=cache)
@@ -114,7 +117,12 @@ def cases_of_memory(
     for chip, own, fit in zip(machines, asked, fits, strict=True):
         rules = own.with_those_of(asked)
         if rules not in profiles:
-            profiles[rules] = profile_launch(kernel, launch, memory, sampling, cache, rules=rules)
+            try:
+                profiles[rules] = profile_launch(
+                    kernel, launch, memory, sampling, cache, rules=rules
+                )
+            finally:
+                memory.undo()
         executed = _ExecutedLaunch(profiles[rules], streams, why, lambda: run)
         found.append(executed.case(fit, launch, chip, caches))
     return tuple(found)
