@@ -38,7 +38,7 @@ from kernelcast.toolchain.nvcc import find_nvcc
 
 _GREATEST = 1 << 20
 _CORES = 2
-_PATIENCE = 5
+_PATIENCE = 15
 _BUILD_SECONDS = 300
 _FAILS = re.compile(
     r"^(?!kernelcast: |  - failed: |.*failed as expected)"
