@@ -105,17 +105,18 @@ def _reported(lines: Iterable[dict[str, object]], log: str) -> Iterator[Outcome]
         before = worst.get(name)
         if before is None or (before.outcome == _PASSED and line["outcome"] != _PASSED):
             is_failed = line["outcome"] == _FAILED
-            cause = _cause(str(line["longrepr"]), log) if is_failed else ""
+            cause = _cause(line["longrepr"], log) if is_failed else ""
             worst[name] = Outcome(name, str(line["outcome"]), cause)
         if line["when"] == "teardown":
             yield worst[name]
 
 
-def _cause(trace: str, log: str) -> str:
-    """What the device said, else the last error that pytest tells."""
+def _cause(trace: object, log: str) -> str:
+    """What the device said, else what was raised."""
     said = re.findall(r"^kernelcast: (.*)$", log, re.MULTILINE)
-    raised = re.findall(r"^E\s+(\S.*)$", trace, re.MULTILINE)
-    return (said[-1:] or raised[:1] or ["?"])[0][:200]
+    crash = trace.get("reprcrash") if isinstance(trace, dict) else None
+    raised = crash["message"] if crash else str(trace)
+    return (said[-1] if said else raised)[:200]
 
 
 def drawn(names: Iterable[str], seed: int, count: int) -> list[str]:

@@ -29,8 +29,8 @@ from tests.kept import CACHE
 GPU = "h100-sxm"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ELSEWHERE = 0.2
-"""By how much a small launch differs whose arrays lie in other sets of the caches: that of `predict`
-does, too, where its arrays are laid elsewhere."""
+"""By how much a small launch differs whose arrays lie in other sets of the caches: what `predict`
+says does, too, where its arrays are laid elsewhere."""
 
 ALWAYS = {"graph", "stream"}
 """Families that are run each time; the others only with `--all`. What a search through a graph does

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from kernelcast import api
+from kernelcast.cli.main import main
 from kernelcast.devices.run import check_on_device
 from kernelcast.machines.loader import load_machine
 from kernelcast.toolchain.nvcc import find_nvcc
@@ -341,6 +342,19 @@ def test_a_launch_ends_with_the_program_that_waits_for_it(built):
     run = subprocess.run(call, capture_output=True, timeout=300)
     assert run.returncode == 128 + 9
     assert json.loads(run.stdout)["kernels"] == []
+
+
+def test_a_program_built_with_the_flags_that_doctor_names_runs(ended, built, tmp_path, capfd):
+    built("vector_add")  # skips without the compilers
+    assert main(["doctor", "--json"]) == 0
+    answer = json.loads(capfd.readouterr().out)
+    found = {part["part"]: part["detail"] for part in answer["findings"]}
+    flags = re.search('NVCC_APPEND_FLAGS="([^"]+)"', found["run PROGRAM"])
+    assert flags is not None
+    program = tmp_path / "add"
+    call = [str(find_nvcc()), str(PROGRAMS / "vector_add.cu"), "-o", str(program), "-arch=sm_80"]
+    subprocess.run(call, check=True, env={**os.environ, "NVCC_APPEND_FLAGS": flags[1]})
+    assert ended(*A100, program, 1000).printed == "cudaSuccess, 0 wrong\n"
 
 
 def test_a_program_with_the_static_runtime_is_told_how_to_link(ended, built, tmp_path):

@@ -74,11 +74,18 @@ def _disassembler() -> InstalledPart:
 
 def _virtual_gpu() -> Iterator[InstalledPart]:
     from kernelcast.devices.libraries import compiler, find_libraries
+    from kernelcast.devices.shim.build import NEWEST_RUNTIME
     from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
 
     try:
-        state = "are there" if find_libraries() else f"will be made with {Path(compiler()[0]).name}"
-        yield InstalledPart("run PROGRAM", True, f"the libraries of the virtual GPU {state}")
+        folder = find_libraries()
+        state = (
+            f"the libraries of the virtual GPU are there; build programs for it with "
+            f'NVCC_APPEND_FLAGS="-cudart none -L{folder} -l:{NEWEST_RUNTIME}"'
+            if folder
+            else f"the libraries of the virtual GPU will be made with {Path(compiler()[0]).name}"
+        )
+        yield InstalledPart("run PROGRAM", True, state)
     except KernelcastError as error:
         yield InstalledPart("run PROGRAM", False, error.what, error.hint)
     try:

@@ -21,6 +21,8 @@ _DRIVER = "libcuda.so.1"
 _RUNTIMES = {f"libcudart.so.{version}": version for version in (12, 13)}
 """One for every major version that programs may have been built for."""
 
+NEWEST_RUNTIME = list(_RUNTIMES)[-1]
+
 LIBRARIES = (_DRIVER, *_RUNTIMES)
 """The files that programs look for."""
 
