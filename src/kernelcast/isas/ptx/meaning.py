@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelcast.ir import Guard, Instruction, Location, Operand, Register
-from kernelcast.isas.ptx import clusters, copies, matrices, mbarriers, textures
+from kernelcast.isas.ptx import clusters, copies, eight_bit_floats, matrices, mbarriers, textures
 from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning, UnknownFormError
 from kernelcast.isas.ptx.opcodes import Form
 from kernelcast.isas.ptx.parts import address_reads, is_traced, outer, parts
@@ -19,6 +19,7 @@ _MEANINGS: Mapping[str, PtxMeaning] = {
     **clusters.MEANINGS,
     **matrices.MEANINGS,
     **textures.MEANINGS,
+    **eight_bit_floats.MEANINGS,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Immediate, Operand
+from kernelcast.isas.ptx.eight_bit_floats import halves_of_pair, pair_of_halves, pair_of_numbers
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.floating import flag, plain, rounding, suffixes, undecorated
 from kernelcast.isas.sass.meaning.lift import SassLift
@@ -95,6 +96,9 @@ def _packed_floats(x: SassLift) -> None:
 
     Before sm_89 `.F16` and `.F32` are not printed. `MERGE_C d, a, RZ` is of a alone.
     """
+    if x.has("E4M3") or x.has("E5M2"):
+        _eight_bit_floats(x)
+        return
     x.only("F16", "BF16", "F32", "PACK_AB", "MERGE_C", "RZ", "RELU")
     type = "bf16" if x.has("BF16") else "f16"
     target = x.take()
@@ -107,6 +111,32 @@ def _packed_floats(x: SassLift) -> None:
         x.set(target, f"{name}.f32", a)
     else:
         raise x.refuse("a third operand")
+
+
+def _eight_bit_floats(x: SassLift) -> None:
+    """`F2FP.F16.E4M3.UNPACK_B d, a`: halves of two bytes. `F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C
+    d, a, b, c`: bytes of two floats, a's the high one, `.F16.UNPACK_B_MERGE_C d, a, c` of the two
+    halves of a; above them the low half of c, or the one that a suffix of it selects."""
+    (name,) = (m.lower() for m in x.native.modifiers if m in ("E4M3", "E5M2"))
+    target = x.take()
+    if x.has("UNPACK_B"):
+        x.only("F16", "E4M3", "E5M2", "UNPACK_B")
+        x.write(target, halves_of_pair(x, number(x, x.take(), "b16"), name))
+        x.done()
+        return
+    x.only("SATFINITE", "E4M3", "E5M2", "F16", "F32", "PACK_AB_MERGE_C", "UNPACK_B_MERGE_C")
+    if not x.has("SATFINITE") or x.has("F32") != x.has("PACK_AB_MERGE_C"):
+        raise x.refuse("the types")
+    if x.has("F32"):
+        high, low = (x.f32(plain(x, x.take())) for _ in range(2))
+        pair = pair_of_numbers(x, high, low, name)
+    else:
+        pair = pair_of_halves(x, x.b32(x.take()), name)
+    above = number(x, x.take(), "b16")
+    x.done()
+    if above != Immediate(0):
+        pair = x.let("or.b32", pair, x.let("shl.b32", above, Immediate(16)))
+    x.write(target, pair)
 
 
 def _packed_bytes(x: SassLift) -> None:
