@@ -6,6 +6,7 @@ threads that take no more of it than one alone take half as long.
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -42,25 +43,27 @@ def measure() -> Iterator[Measured]:
 def _programs() -> Iterator[Measured]:
     histogram = ROOT / "examples" / "programs" / "histogram.cu"
     _ran(histogram, 4194304, 1)  # compiled, and its kernels, from here on
-    yield Measured(
-        "run, one launch, its execution included", _ran(histogram, 4194304, 1), "s", 2, True
-    )
+    used = _ran(histogram, 4194304, 1)
+    yield Measured("run, one launch, its execution included", _seconds(used), "s", 2, True)
+    yield Measured("its peak memory", used.ru_maxrss / 1000, "MB", 500, True)
     launches = ROOT / "benchmarks" / "launches.cu"
     _ran(launches, 1)
-    few, many = (_ran(launches, count) for count in (200, 1200))
+    few, many = (_seconds(_ran(launches, count)) for count in (200, 1200))
     yield Measured("run, a launch known before", 1e3 * (many - few) / 1000, "ms", 5, True)
 
 
-def _ran(source: Path, *arguments: int) -> float:
-    """What a program and its engine take."""
+def _ran(source: Path, *arguments: int) -> resource.struct_rusage:
+    """What a program and its engine use."""
     call = [sys.executable, "-m", "kernelcast", "run", "--quiet", "--gpu", GPU, str(source)]
-    before = _of_children()
-    subprocess.run([*call, *map(str, arguments)], check=True, capture_output=True)
-    return _of_children() - before
+    silent = subprocess.DEVNULL
+    program = subprocess.Popen([*call, *map(str, arguments)], stdout=silent, stderr=silent)
+    _, status, used = os.wait4(program.pid, 0)
+    program.returncode = os.waitstatus_to_exitcode(status)
+    assert program.returncode == 0
+    return used
 
 
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def _seconds(used: resource.struct_rusage) -> float:
     return used.ru_utime + used.ru_stime
 
 

@@ -22,7 +22,7 @@ _HALF_NAN, _HALF_INFINITY, _HALF_256 = 0x7FFF, 0x7C00, 0x5C00
 
 
 @dataclass(frozen=True)
-class EightBitFloat:
+class _EightBitFloat:
     """A format: bits of its mantissa, bias of its exponent, and its largest number in `f32`."""
 
     mantissa_bits: int
@@ -35,16 +35,16 @@ class EightBitFloat:
         return _F32_BIAS + 1 - self.bias
 
 
-FORMATS = {
-    "e4m3": EightBitFloat(3, 7, 0x43E0_0000),
-    "e5m2": EightBitFloat(2, 15, 0x4760_0000),
+_FORMATS = {
+    "e4m3": _EightBitFloat(3, 7, 0x43E0_0000),
+    "e5m2": _EightBitFloat(2, 15, 0x4760_0000),
 }
 
 
 def pair_of_numbers(x: Steps, high: Operand, low: Operand, name: str) -> Operand:
     """Two numbers of single precision, rounded to the nearest, in the low 16 bits of a word."""
-    above = x.let("shl.b32", _encoded(x, high, FORMATS[name]), Immediate(8))
-    return x.let("or.b32", above, _encoded(x, low, FORMATS[name]))
+    above = x.let("shl.b32", _encoded(x, high, _FORMATS[name]), Immediate(8))
+    return x.let("or.b32", above, _encoded(x, low, _FORMATS[name]))
 
 
 def pair_of_halves(x: Steps, halves: Operand, name: str) -> Operand:
@@ -67,7 +67,7 @@ def halves_of_pair(x: Steps, pair: Operand, name: str) -> Operand:
     return _with_nans(x, exact, spread, "eq", Immediate(_NAN << 8))
 
 
-def _encoded(x: Steps, value: Operand, to: EightBitFloat) -> Operand:
+def _encoded(x: Steps, value: Operand, to: _EightBitFloat) -> Operand:
     """One number in the low byte of a word.
 
     A sum with a number so large that its last bit is the last that the result has is rounded there.
@@ -109,7 +109,7 @@ def _with_nans(
 
 def _convert(x: PtxLift) -> None:
     """`cvt.rn.f16x2.e4m3x2 d, a`, `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and of `f16x2`."""
-    pairs = {f"{name}x2": name for name in FORMATS}
+    pairs = {f"{name}x2": name for name in _FORMATS}
     match x.modifiers:
         case ("rn", "f16x2", source) if source in pairs:
             target, pair = x.take(), x.let("cvt.u32.u16", x.take())
