@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.execution.machine_code import disagreements, kernels
 from tests.isas.sass import test_meaning_tensor as tensor
 from tests.isas.sass.float_kernels import Work, differences
 from tests.isas.sass.integer_kernels import executors_on
 from tests.isas.sass.small_checks import cases, check_by_numpy, check_by_ptx
 from tests.isas.sass.small_kernels import ALL, FROM_SM_80, SMALL, WAITING
+
+from kernelcast.ir import Array, Launch
 
 
 @pytest.mark.parametrize(("name", "architecture"), cases(SMALL))
@@ -61,3 +64,25 @@ def test_rarer_forms_of_arithmetic_are_those_of_ptx(architecture: str, name: str
     """Wrong if a product is scaled, saturated or converted in another way."""
     executors = executors_on(architecture)
     assert not differences(WORKS, name, architecture, executors=executors)
+
+
+FOR_DEBUGGERS = """
+extern "C" __device__ __noinline__ int after(int *x, int n) {
+  int held[4];
+  for (int i = 0; i < 4; i++) held[i] = x[i] + n;
+  return held[n & 3];
+}
+extern "C" __global__ void k(int *x, int *y) { y[threadIdx.x] = after(x, threadIdx.x); }
+"""
+
+
+@pytest.mark.parametrize("architecture", ALL)
+def test_code_for_debuggers_finds_room_for_its_stack(architecture: str) -> None:
+    """Wrong if the lowest place of the stack, with which it compares its own, is above it."""
+    _, machine = kernels(FOR_DEBUGGERS, architecture, "k", ("-G",))
+    assert any("SR_LMEMHIOFF" in str(i) for i in machine.instructions)
+    args = {"x": Array("s32", (4,)), "y": Array("s32", (64,))}
+    only = (architecture,)
+    assert not disagreements(
+        FOR_DEBUGGERS, Launch(1, 64, args), name="k", architectures=only, extra=("-G",)
+    )

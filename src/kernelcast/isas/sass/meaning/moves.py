@@ -31,8 +31,9 @@ _SPECIAL = {
 _WIDE = {"SR_CLOCKLO": "clock64", "SR_GLOBALTIMERLO": "globaltimer"}
 """Those that a move of 64 bits reads together with their high word."""
 
-_ZERO = frozenset({"SRZ", "SR_CgaSize"})
-"""The words about clusters stand where `SR_CgaSize` is 0 (`launch_state.py`)."""
+_ZERO = frozenset({"SRZ", "SR_CgaSize", "SR_LMEMHIOFF"})
+"""The words about clusters stand where `SR_CgaSize` is 0 (`launch_state.py`). The last one is the
+lowest offset that the stack may reach, which code for debuggers compares it with."""
 
 _RANK = frozenset({"SR_CgaCtaId", "SR_CTAID_IN_CGA"})
 
