@@ -5,9 +5,9 @@
 The rule: the modules `numba.cuda.tests.cudapy.test_*` of the installed numba-cuda, in the order of
 `random.Random(seed).sample(names, len(names))`, the first `count` of them; each in a process of its
 own, one test after the other, for as much time as two cores give in `seconds`. They need
-`filecheck` and `ml_dtypes` from PyPI. Tests that Numba itself skips are counted apart, and modules
-that had no time for all of their tests are named. Results are kept in DIR, a file each, so that a
-run goes on where it was ended.
+`filecheck`, `ml_dtypes`, `cffi` and `nvidia-nvjitlink` from PyPI. Tests that Numba itself skips are
+counted apart, and modules that had no time for all of their tests are named. Results are kept in
+DIR, a file each, so that a run goes on where it was ended.
 """
 
 from __future__ import annotations
