@@ -48,7 +48,9 @@ MAY_NAME_PTX = (
     "execution/",  # executes steps, which are instructions of PTX
     "analysis/arrays.py",  # follows pointers through steps
     "analysis/global_writes.py",  # looks for atomics of a kind in steps
-    "analysis/warp_values.py",  # evaluates addresses through steps
+    "analysis/lane_arithmetic.py",  # evaluates addresses through steps
+    "analysis/lane_numbers.py",  # and what is known of them exactly
+    "analysis/warp_values.py",  # along the paths of a kernel
     "gating/conditions.py",  # `and`, `or` and `not` of conditions
     "pytest_plugin.py",  # the part of a test that is called
 )

@@ -55,6 +55,11 @@ extern "C" __global__ void listing(int s, int* a) {
 """
 
 
+COLUMNS = """
+extern "C" __global__ void columns(float* a) { a[threadIdx.y * 1024 + threadIdx.x] = 0; }
+"""
+
+
 @pytest.mark.parametrize("isa", ["ptx", "sass"])
 @pytest.mark.parametrize("stride", [1, 2, 3, 4, 16, 32, 33])
 def test_requests_of_listing_3_2(tmp_path, isa, stride):
@@ -96,23 +101,13 @@ def test_algorithm_6_1_as_meant():
     assert bank_conflicts([0, 16, 32], banks=4, bank_bytes=4) == 3
 
 
-@pytest.mark.parametrize(
-    "block", [(32, 1, 1), (256, 1, 1), (8, 8, 1), (16, 16, 1), (64, 4, 1), (4, 4, 4), (32, 8, 2)]
-)
+@pytest.mark.parametrize("block", [(32, 1, 1), (256, 1, 1), (16, 16, 1), (24, 4, 1), (5, 3, 1)])
 def test_thread_indices_of_every_warp(block):
-    """Each warp's are those of the first, and a multiple of the grain further in all lanes."""
     found = thread_indices(Launch(1, block))
-    linear = np.arange(math.prod(block)).reshape(-1, 32)
-    exact = {
-        "tid.x": linear % block[0],
-        "tid.y": linear // block[0] % block[1],
-        "tid.z": linear // (block[0] * block[1]),
-    }
-    for name, rows in exact.items():
-        for row in rows:
-            apart = row - found[name].lanes
-            assert (apart == apart[0]).all()
-            assert apart[0] == 0 or (found[name].grain and apart[0] % found[name].grain == 0)
+    linear = np.arange(-(-math.prod(block) // 32) * 32).reshape(-1, 32)
+    assert (found["tid.x"].lanes == linear % block[0]).all()
+    assert (found["tid.y"].lanes == linear // block[0] % block[1]).all()
+    assert (found["tid.z"].lanes == linear // (block[0] * block[1])).all()
 
 
 def test_a_remainder_that_no_warp_straddles_is_known(tmp_path):
@@ -123,9 +118,14 @@ def test_a_remainder_that_no_warp_straddles_is_known(tmp_path):
     assert (load.is_evaluated, load.passes) == (True, 2)
 
 
-def test_irregular_blocks_of_several_warps_are_not_evaluated():
-    assert not thread_indices(Launch(1, (24, 4)))
-    assert thread_indices(Launch(1, (5, 3))).keys() == {"tid.x", "tid.y", "tid.z"}
+def test_rows_of_irregular_blocks_are_evaluated(tmp_path):
+    """Rows of 24 threads: of three warps, one begins with a whole row and two amid rows."""
+    launch = Launch(1, (24, 4), {"a": kc.f32(1 << 14)})
+    (store,) = accesses_of(COLUMNS, launch, tmp_path)
+    rows = np.arange(96).reshape(-1, 32)
+    bytes_of = rows % 24 * 4 + rows // 24 * 4096
+    lines = np.mean([len(np.unique(row // 128)) for row in bytes_of])
+    assert (store.is_evaluated, store.lines) == (True, pytest.approx(lines))
 
 
 @pytest.fixture(scope="module", params=[(f, isa) for f in FILES for isa in ("ptx", "sass")])

@@ -14,6 +14,7 @@ What every lane of a warp asks for is known from code alone where addresses are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,7 @@ from itertools import groupby
 
 import numpy as np
 
-from kernelcast.analysis.coalescing import bank_passes, warp_starts
+from kernelcast.analysis.coalescing import LINE_BYTES, bank_passes, warp_rows
 from kernelcast.analysis.warp_values import WarpAccess, accesses_of_warp
 from kernelcast.ir import Kernel, Launch, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
@@ -58,47 +59,45 @@ class Remedy:
 
 def remedies(kernel: Kernel, launch: Launch) -> tuple[Remedy, ...]:
     """The changes that cure accesses of a kernel, in the order of its code."""
-    lanes = min(WARP_LANES, launch.threads_per_block)
     accesses = [a for a in accesses_of_warp(kernel, launch) if a.address is not None]
-    return (*_paddings(accesses, lanes), *_rearrangements(accesses, lanes))
+    return (*_paddings(accesses, launch), *_rearrangements(accesses, launch))
 
 
-def _stride(access: WarpAccess, lanes: int) -> int:
+def _stride(access: WarpAccess, launch: Launch) -> int:
     """Bytes between most neighbouring lanes, 0 where they stand still."""
     assert access.address is not None
-    steps = np.abs(np.diff(access.address.lanes[:lanes]))
-    if not len(steps):
+    rows, _ = warp_rows(access.address, launch)
+    steps = np.abs(np.diff(rows, axis=1))
+    if not steps.size:
         return 0
     values, counts = np.unique(steps, return_counts=True)
     return int(values[counts.argmax()])
 
 
-def _passes(access: WarpAccess, lanes: int, row: int = 1, pad: int = 0) -> float:
+def _passes(access: WarpAccess, launch: Launch, row: int = 1, pad: int = 0) -> float:
     """Passes of an access in the mean, with rows of `row` bytes lengthened by `pad`."""
     assert access.address is not None
-    starts = warp_starts(access.address.grain)
-    found = 0
-    for start in starts:
-        at = access.address.lanes[:lanes] + start
-        found += bank_passes(at + at // row * pad, access.access_bytes, access.is_load)
-    return found / len(starts)
+    rows, shares = warp_rows(access.address, launch, math.lcm(row, LINE_BYTES))
+    padded = rows + rows // row * pad
+    return float(shares @ bank_passes(padded, access.access_bytes, access.is_load))
 
 
-def _fewest_passes(access: WarpAccess, lanes: int) -> int:
-    side_by_side = np.arange(lanes, dtype=np.int64) * access.access_bytes
-    return bank_passes(side_by_side, access.access_bytes, access.is_load)
+def _fewest_passes(access: WarpAccess, launch: Launch) -> int:
+    lanes = min(WARP_LANES, launch.threads_per_block)
+    side_by_side = np.arange(lanes, dtype=np.int64)[np.newaxis] * access.access_bytes
+    return int(bank_passes(side_by_side, access.access_bytes, access.is_load)[0])
 
 
-def _paddings(accesses: Sequence[WarpAccess], lanes: int) -> Iterator[Remedy]:
+def _paddings(accesses: Sequence[WarpAccess], launch: Launch) -> Iterator[Remedy]:
     """One for every length of rows whose columns meet in a bank."""
     shared = [a for a in accesses if a.space is Space.SHARED]
-    before = {a.instruction: _passes(a, lanes) for a in shared}
-    fewest = {a.instruction: _fewest_passes(a, lanes) for a in shared}
+    before = {a.instruction: _passes(a, launch) for a in shared}
+    fewest = {a.instruction: _fewest_passes(a, launch) for a in shared}
     bad = [a for a in shared if before[a.instruction] > fewest[a.instruction]]
     widest = max((a.access_bytes for a in shared), default=0)
-    for row in sorted({_stride(a, lanes) for a in bad} - {0}):
+    for row in sorted({_stride(a, launch) for a in bad} - {0}):
         for pad in (pad for pad in _PADS if pad % widest == 0):
-            after = {a.instruction: _passes(a, lanes, row, pad) for a in shared}
+            after = {a.instruction: _passes(a, launch, row, pad) for a in shared}
             cured = [a for a in bad if after[a.instruction] <= fewest[a.instruction]]
             if cured and all(after[at] <= before[at] for at in after):
                 of = tuple(a.instruction for a in cured)
@@ -106,17 +105,17 @@ def _paddings(accesses: Sequence[WarpAccess], lanes: int) -> Iterator[Remedy]:
                 break
 
 
-def _rearrangements(accesses: Sequence[WarpAccess], lanes: int) -> Iterator[Remedy]:
+def _rearrangements(accesses: Sequence[WarpAccess], launch: Launch) -> Iterator[Remedy]:
     """One for every array of global memory in which lanes are structures or rows apart."""
 
     def key(access: WarpAccess) -> tuple[str, int, int]:
         assert access.address is not None
-        return access.address.array, _stride(access, lanes), access.access_bytes
+        return access.address.array, _stride(access, launch), access.access_bytes
 
     apart = [
         a
         for a in accesses
-        if a.space is Space.GLOBAL and _stride(a, lanes) >= max(SECTOR_BYTES // 4, a.access_bytes)
+        if a.space is Space.GLOBAL and _stride(a, launch) >= max(SECTOR_BYTES // 4, a.access_bytes)
     ]
     for (array, stride, width), same in groupby(sorted(apart, key=key), key):
         if array and stride > width:

@@ -201,6 +201,10 @@ class Traits:
         Lanes that have diverged wait at it for each other.
     is_indirect:
         It is a branch that goes where a register says.
+    calls:
+        It goes to a function, which comes back to what stands behind it in the code.
+    returns:
+        It goes back behind the call of the function.
     member_mask:
         The lanes of a warp that execute it together; None where each may on its own.
     is_volatile:
@@ -238,6 +242,8 @@ class Traits:
     sleeps: bool = False
     reconverges: bool = False
     is_indirect: bool = False
+    calls: bool = False
+    returns: bool = False
     member_mask: Register | Immediate | None = None
     is_volatile: bool | None = False
     is_read_only: bool = False

@@ -18,7 +18,7 @@ from kernelcast.ir import (
     Traits,
 )
 from kernelcast.isas.sass.early_opcodes import early_opcodes
-from kernelcast.isas.sass.flow import FAILED_ASSERTION, INDIRECT
+from kernelcast.isas.sass.flow import CALLS, FAILED_ASSERTION, INDIRECT
 
 _PRODUCTS = frozenset(("FMUL", "FMUL32", "FMUL32I"))
 _WIDER = frozenset(("WIDE", "HI"))
@@ -82,6 +82,8 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         stops=FAILED_ASSERTION in i.modifiers,
         reconverges=i.opcode in _RECONVERGES,
         is_indirect=i.opcode in INDIRECT,
+        calls=i.opcode in CALLS,
+        returns=i.opcode == "RET",
         member_mask=_member_mask(steps),
         is_volatile=_is_volatile(i),
         is_read_only="CONSTANT" in i.modifiers,
