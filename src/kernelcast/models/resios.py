@@ -27,7 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelcast.analysis.intensity import arithmetic_intensity
+from kernelcast.analysis.intensity import ArithmeticIntensity, arithmetic_intensity
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.ir import Space
 from kernelcast.models.terms.base import (
@@ -36,6 +36,7 @@ from kernelcast.models.terms.base import (
     Part,
     Prediction,
     in_seconds,
+    kept,
     launch_overhead,
 )
 from kernelcast.models.terms.resios_delays import Delay
@@ -257,15 +258,22 @@ def _parts(trace: FlatTrace, run: CoarseRun, warps: int, scale: float) -> tuple[
 
 def _metrics(case: Case, time_s: float) -> Mapping[str, float]:
     """Section 5.3 but for the speed-up."""
-    profile = case.profile
-    intensity = arithmetic_intensity(case.kernel, profile.instruction_warps.tolist())
+    size_bytes, operations, intensity = _work(case)
     found = {
-        "effective bandwidth, byte/s": profile.requested_bytes(Space.GLOBAL) / time_s,
-        "FLOPS": sum(profile.flops.values()) / time_s,
+        "effective bandwidth, byte/s": size_bytes / time_s,
+        "FLOPS": operations / time_s,
     }
     if intensity.off_chip:
         found["arithmetic intensity"] = intensity.ratio
     return found
+
+
+@kept
+def _work(case: Case) -> tuple[float, float, ArithmeticIntensity]:
+    """Bytes accessed, floating-point operations and the intensity, which no machine changes."""
+    profile = case.profile
+    intensity = arithmetic_intensity(case.kernel, profile.instruction_warps.tolist())
+    return profile.requested_bytes(Space.GLOBAL), sum(profile.flops.values()), intensity
 
 
 def _hot_spots(trace: FlatTrace, run: CoarseRun) -> Mapping[str, str]:

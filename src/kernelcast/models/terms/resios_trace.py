@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.classes import class_number, product_cycles
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.latency import l2_latency, timing
 from kernelcast.models.terms.resios_delays import (
     Delay,
@@ -83,6 +83,10 @@ class TracedOperation:
     location: Location | None = None
     name: str = ""
 
+    def served(self, delay: Delay, resource: Bottleneck) -> TracedOperation:
+        """The same operation with another delay."""
+        return replace(self, delay=delay, resource=resource)
+
 
 @dataclass(frozen=True)
 class FlatTrace:
@@ -114,62 +118,80 @@ def flat_trace(case: Case, needed_by: str, *, cached: bool = True) -> FlatTrace:
 
     Raises MissingNumberError where the machine lacks what its instructions need.
     """
-    maker = _TraceMaker(case, needed_by, cached)
-    return FlatTrace(tuple(maker.operations()), tuple(dict.fromkeys(maker.notes)))
+    plan = _planned(case, needed_by)
+    memory = _MemoryDelays(case, needed_by, cached)
+    operations = [
+        op if access is None else op.served(*memory.of(access)) for op, access in plan.operations
+    ]
+    return FlatTrace(tuple(operations), plan.notes)
 
 
-class _TraceMaker:
-    def __init__(self, case: Case, needed_by: str, cached: bool) -> None:
+@dataclass(frozen=True)
+class _PlannedTrace:
+    """A trace as far as no cache and no memory beyond it decides: operations, of which those with
+    an access to global or local memory lack their delay."""
+
+    operations: tuple[tuple[TracedOperation, AccessProfile | None], ...]
+    notes: tuple[str, ...]
+
+
+@kept
+def _planned(case: Case, needed_by: str) -> _PlannedTrace:
+    planner = _Planner(case, needed_by)
+    return _PlannedTrace(tuple(planner.operations()), planner.notes)
+
+
+_NOT_YET = Delay(0.0, math.inf, 0.0)
+
+
+class _Planner:
+    """What does not depend on memory: a sweep over its numbers asks for it once."""
+
+    def __init__(self, case: Case, needed_by: str) -> None:
         self._case, self._machine, self._needed_by = case, case.machine, needed_by
-        self._is_cached = cached and caches_memory(case.machine)
-        self.notes: list[str] = []
-        dram = self._dram_latency() if self._uses_memory else 0.0
-        timed = timing(case, dram, needed_by)
+        timed = timing(case, 0.0, needed_by)
         self._latency = timed.latency
-        self.notes += timed.notes
+        self.notes = tuple(dict.fromkeys(timed.notes))
         self._accesses: dict[int, list[AccessProfile]] = defaultdict(list)
         for access in case.profile.accesses:
             self._accesses[access.instruction].append(access)
-        self._counted: dict[tuple[int, Space], AccessCounts] = {}
-        if self._is_cached and case.cache_counts is not None:
-            self._counted = {(a.instruction, a.space): a for a in case.cache_counts.accesses}
         self._issue = 1 / self._machine.number("sm.issue_per_cycle", needed_by)
         self._machine.number("throughput.fp32", needed_by)
 
-    @property
-    def _uses_memory(self) -> bool:
-        return any(a.space in (Space.GLOBAL, Space.LOCAL) for a in self._case.profile.accesses)
-
-    def operations(self) -> list[TracedOperation]:
+    def operations(self) -> Iterator[tuple[TracedOperation, AccessProfile | None]]:
         """One for every instruction that is executed and does not vanish."""
         kernel, profile = self._case.kernel, self._case.profile
-        found: list[TracedOperation] = []
+        warps = profile.warps
         for block, ilp in zip(kernel.blocks, block_parallelism(kernel), strict=True):
             for instruction in kernel.instructions[block.start : block.end]:
-                times = float(profile.instruction_warps[instruction.index]) / profile.warps
+                times = float(profile.instruction_warps[instruction.index]) / warps
                 op_class = assembled_class(instruction, kernel)
                 if times and op_class is not None:
-                    found += self._operations(instruction, op_class, times, ilp)
-        return found
+                    yield from self._operations(instruction, op_class, times, ilp)
 
     def _operations(
         self, instruction: Instruction, op_class: OpClass, times: float, ilp: float
-    ) -> list[TracedOperation]:
-        def made(
-            kind: int, delay: Delay, resource: Bottleneck, times: float = times
-        ) -> TracedOperation:
+    ) -> Iterator[tuple[TracedOperation, AccessProfile | None]]:
+        def made(kind: int, delay: Delay, resource: Bottleneck, times: float) -> TracedOperation:
             at, name = instruction.location, instruction.name
             return TracedOperation(instruction.index, kind, times, ilp, delay, resource, at, name)
 
         if op_class is OpClass.BARRIER:
-            return [made(BARRIER, Delay(0.0, math.inf, 0.0), Bottleneck.BARRIERS)]
-        accesses = [a for a in self._accesses.get(instruction.index, ()) if a.requests]
-        found = [
-            made(MEMORY, *self._memory(a), a.requests / self._case.profile.warps)
-            for a in accesses
-            if a.space in (Space.GLOBAL, Space.LOCAL, Space.SHARED)
+            yield made(BARRIER, _NOT_YET, Bottleneck.BARRIERS, times), None
+            return
+        accesses = [
+            access
+            for access in self._accesses.get(instruction.index, ())
+            if access.requests and access.space in (Space.GLOBAL, Space.LOCAL, Space.SHARED)
         ]
-        return found or [made(COMPUTE, *self._compute(instruction, op_class))]
+        for access in accesses:
+            requests = access.requests / self._case.profile.warps
+            if access.space is Space.SHARED:
+                yield made(MEMORY, *self._shared(access), requests), None
+            else:
+                yield made(MEMORY, _NOT_YET, Bottleneck.DRAM_BANDWIDTH, requests), access
+        if not accesses:
+            yield made(COMPUTE, *self._compute(instruction, op_class), times), None
 
     def _compute(self, instruction: Instruction, op_class: OpClass) -> tuple[Delay, Bottleneck]:
         machine, get = self._machine, self._machine.get
@@ -192,9 +214,6 @@ class _TraceMaker:
         warps = warps_for_peak(own_latency, penalty)
         return Delay(own_latency, warps, penalty, 1 / warps), resource
 
-    def _memory(self, access: AccessProfile) -> tuple[Delay, Bottleneck]:
-        return self._shared(access) if access.space is Space.SHARED else self._global(access)
-
     def _shared(self, access: AccessProfile) -> tuple[Delay, Bottleneck]:
         get, number = self._machine.get, self._machine.number
         latency = get("resios.shared_latency") or number("latency.shared", self._needed_by)
@@ -211,7 +230,19 @@ class _TraceMaker:
         peak = get("resios.shared_warps") or warps_for_peak(latency, penalty)
         return memory_delay(latency, penalty, peak), Bottleneck.SHARED_BANDWIDTH
 
-    def _global(self, access: AccessProfile) -> tuple[Delay, Bottleneck]:
+
+class _MemoryDelays:
+    """Delays of accesses to global and local memory."""
+
+    def __init__(self, case: Case, needed_by: str, cached: bool) -> None:
+        self._case, self._machine, self._needed_by = case, case.machine, needed_by
+        self._is_cached = cached and caches_memory(case.machine)
+        self._counted: dict[tuple[int, Space], AccessCounts] = {}
+        if self._is_cached and case.cache_counts is not None:
+            self._counted = {(a.instruction, a.space): a for a in case.cache_counts.accesses}
+
+    def of(self, access: AccessProfile) -> tuple[Delay, Bottleneck]:
+        """The delay, and what serves it in its penalty."""
         size = _moved_bytes(self._machine, access) / access.requests
         from_l1, from_l2, from_dram = self._shares(access)
         rates = [(Bottleneck.DRAM_BANDWIDTH, from_dram, self._dram_bytes_per_cycle())]
