@@ -19,9 +19,9 @@ def command(ctx: click.Context, output: Output) -> None:
     from kernelcast.machines.loader import load_machine
     from kernelcast.reporting.documents.resios import resios_document
     from kernelcast.validation.resios.experiments import experiments, microbenchmarks
-    from kernelcast.validation.resios.tables import GPU, equations, launches, throughputs
+    from kernelcast.validation.resios.tables import GPU, equations, launches, schedules, throughputs
 
-    numbers = (*equations(), *microbenchmarks(), *launches())
+    numbers = (*equations(), *microbenchmarks(), *schedules(), *launches())
     with progress_bar("executing", output.quiet) as progress:
         found = experiments(progress)
     document = resios_document(load_machine(GPU).title, numbers, throughputs(), found)

@@ -85,7 +85,7 @@ def _experiment(found: ExperimentResult) -> ThesisExperimentPart:
     given = found.experiment
     return ThesisExperimentPart(
         name=given.name,
-        block=given.block,
+        block=given.flags.block or "",
         predicted_s=found.predicted.time_s,
         simulated_s=found.simulated.time_s,
         ratio=found.ratio,

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelcast.analysis.list_schedule import TieBreak, list_schedule
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.machine import Machine
@@ -126,6 +127,20 @@ def throughputs() -> Iterator[ThroughputCurve]:
         for ilp in _ILPS:
             found = tuple(WARP_LANES / delay.printed(ilp * tlp) for tlp in TLPS)
             yield ThroughputCurve(kind, ilp, found)
+
+
+_LATENCIES = (1, 2, 2, 1, 1, 2)
+_NEEDS = ((), (), (), (), (), (4,))
+"""Additions take two cycles, all else one; the last addition needs the instruction before it. The
+thesis' own program is lost in the copy at hand, this one takes as long."""
+
+
+def schedules() -> Iterator[PaperNumber]:
+    """Section 5.1: list scheduling, in which the order of ties decides."""
+    for tie, stated in ((TieBreak.CODE, 6), (TieBreak.FINISHES_FIRST, 5)):
+        found = list_schedule(_LATENCIES, _NEEDS, 2, tie).cycles
+        says = f"a graph like Figure 5.1's on two units, ties by {tie}"
+        yield printed_number("Figure 5.1", says, "cycles", stated, found)
 
 
 def launches() -> Iterator[PaperNumber]:
