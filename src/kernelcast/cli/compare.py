@@ -21,6 +21,7 @@ from kernelcast.cli.options import (
     read_streams,
     sampling_options,
     source_options,
+    transfers_option,
 )
 from kernelcast.errors import InputError
 from kernelcast.machines import DEFAULT_GPU
@@ -44,6 +45,7 @@ _SEVERAL_GPUS = ("b200", "h100-sxm", "a100-sxm-80gb", "rtx-4090", "l4")
 @source_options
 @sampling_options
 @caches_option
+@transfers_option
 @output_options
 def command(
     files: tuple[str, ...],
@@ -53,10 +55,11 @@ def command(
     source: SourceFlags,
     sampling: SamplingFlags,
     caches: str | None,
+    transfers: str | None,
     output: Output,
 ) -> None:
     """Compare GPUs for one FILE, or two versions of a kernel, each in its FILE, on one GPU."""
-    from kernelcast.cli.studies import backgrounds, forecasts, study
+    from kernelcast.cli.studies import backgrounds, copy_plan, forecasts, study
     from kernelcast.reporting.documents.compare import compare_document
     from kernelcast.reporting.documents.predict import predict_document
     from kernelcast.reporting.documents.report import report_document
@@ -69,7 +72,7 @@ def command(
         found = forecasts(
             study(files[0], gpus, source, launch, sampling, output, caches), models, output
         )
-        together = predict_document(found)
+        together = predict_document(found, copy_plan(files[0], source, launch, transfers))
         output.show(together, lambda: report_document(found, together, backgrounds(found, output)))
         return
     gpus.machine()
@@ -79,6 +82,7 @@ def command(
     }
     if len(versions) < 2:
         raise InputError("the same file twice", where=files[0], hint="give two versions")
-    document = compare_document(versions)
+    copies = {file: copy_plan(file, source, launch, transfers) for file in versions}
+    document = compare_document(versions, copies)
     every = [one for each in versions.values() for one in each]
     output.show(document, lambda: report_document(every, document, backgrounds(every, output)))

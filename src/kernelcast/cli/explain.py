@@ -24,6 +24,7 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
     timeline_option,
+    transfers_option,
 )
 from kernelcast.errors import InputError, UnsupportedError
 
@@ -43,6 +44,7 @@ from kernelcast.errors import InputError, UnsupportedError
 @source_options
 @sampling_options
 @caches_option
+@transfers_option
 @timeline_option
 @output_options
 def command(
@@ -54,11 +56,12 @@ def command(
     source: SourceFlags,
     sampling: SamplingFlags,
     caches: str | None,
+    transfers: str | None,
     timeline: str | None,
     output: Output,
 ) -> None:
     """Explain one prediction: the model's terms, and the cost of every line and instruction."""
-    from kernelcast.cli.studies import backgrounds, forecasts, study, write_timeline
+    from kernelcast.cli.studies import backgrounds, copy_plan, forecasts, study, write_timeline
     from kernelcast.isas.assembly import is_machine_code
     from kernelcast.reporting.documents.explain import explain_document
     from kernelcast.reporting.documents.report import page_of
@@ -80,5 +83,6 @@ def command(
         with contextlib.suppress(UnsupportedError):
             as_ptx = replace(source, isa="ptx")
             ptx = study(file, gpus, as_ptx, launch, sampling, output, caches)[at].profile
-    document = explain_document(found, ptx)
+    copies = copy_plan(file, source, launch, transfers)
+    document = explain_document(found, ptx, copies)
     output.show(document, lambda: page_of([document], backgrounds=backgrounds([found], output)))

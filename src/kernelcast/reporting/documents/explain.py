@@ -7,19 +7,28 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from kernelcast.analysis.coalescing import StaticAccess
 from kernelcast.errors import MissingNumberError
 from kernelcast.exploration.occupancy_curve import occupancy_curve
 from kernelcast.hierarchy.caches.counts import CacheCounts
-from kernelcast.ir import Instruction, Location, OpClass, Space
+from kernelcast.ir import CopyPlan, Instruction, Location, OpClass, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.profiling.profile import AccessProfile, Count, LineProfile, Profile
 from kernelcast.reporting.documents.base import Natural, NotNegative, Positive, Share
 from kernelcast.reporting.documents.caches import CachePart, cache_part
+from kernelcast.reporting.documents.code_facts import (
+    CodeFacts,
+    accesses_by_code,
+    code_facts,
+    requests_by_code,
+)
 from kernelcast.reporting.documents.costs import instruction_costs
+from kernelcast.reporting.documents.end_to_end import EndToEndTime, end_to_end_time
 from kernelcast.reporting.documents.memory_chart import SpacePart, spaces
 from kernelcast.reporting.documents.next_steps import next_steps
 from kernelcast.reporting.documents.occupancy_curve import CurveResult, curve_result
+from kernelcast.reporting.documents.predict import total_times
 from kernelcast.reporting.documents.result import CountPart, Result, result
 from kernelcast.reporting.documents.roofline import RooflinePart, roofline_part
 from kernelcast.reporting.documents.simulated import SimulatedPart, simulated_part, stalls_of
@@ -53,11 +62,13 @@ class LinePart(Struct, frozen=True):
 
 class PatternPart(Struct, frozen=True):
     """How an instruction accesses the space it leads to most often: `per_request` sectors, or
-    passes of shared memory; null where it made no request."""
+    passes of shared memory, null where it made no request; `by_code` is what code alone says of
+    whole warps, null where it does not tell."""
 
     space: str
     unit: Literal["sectors", "passes"]
     per_request: NotNegative | None
+    by_code: NotNegative | None
 
 
 class InstructionPart(Struct, frozen=True):
@@ -95,7 +106,7 @@ class ExplainDocument(Struct, frozen=True):
     where the model does not simulate warps. `heat` names what the `cost` of lines and instructions
     is a share of: what warps spend waiting where they are simulated, else what binds. `roofline`
     and `curve`, the throughput over occupancy by the volkov model, are null where the machine lacks
-    a number for them.
+    a number for them. `end_to_end` is null where no copies are asked for.
     """
 
     schema: Literal["kernelcast/explain/1"]
@@ -112,10 +123,18 @@ class ExplainDocument(Struct, frozen=True):
     spaces: list[SpacePart]
     curve: CurveResult | None
     sources: list[ShownFile]
+    end_to_end: EndToEndTime | None
+    code: CodeFacts
 
 
-def explain_document(prediction: Prediction, ptx: Profile | None = None) -> ExplainDocument:
-    """One prediction; `ptx` is the profile of the same launch as PTX, where there is one."""
+def explain_document(
+    prediction: Prediction, ptx: Profile | None = None, copies: CopyPlan | None = None
+) -> ExplainDocument:
+    """One prediction; `ptx` is the profile of the same launch as PTX, where there is one, and
+    `copies` are those around it.
+
+    Raises NotFoundError and MissingNumberError as `models.terms.transfers` does.
+    """
     case = prediction.case
     profile, counts, found = case.profile, case.cache_counts, prediction.simulated
     # A generic access may lead to several spaces: the one it leads to most often stands for it.
@@ -124,6 +143,7 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
     for i in profile.kernel.instructions:
         at_line[i.location].append(i.index)
     heat, costs = instruction_costs(prediction)
+    by_code = accesses_by_code(profile)
     told, curve, speeds = result(prediction, lines=None), _curve(case), speed_of_light(prediction)
     return ExplainDocument(
         schema="kernelcast/explain/1",
@@ -143,6 +163,7 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
                 profile,
                 i,
                 accesses.get(i.index),
+                by_code.get(i.index),
                 counts,
                 stalls_of(found, [i.index]),
                 costs[i.index],
@@ -158,7 +179,14 @@ def explain_document(prediction: Prediction, ptx: Profile | None = None) -> Expl
         spaces=spaces(case),
         curve=curve,
         sources=source_files(profile.kernel),
+        end_to_end=None if copies is None else _end_to_end(prediction, copies),
+        code=code_facts(profile, by_code),
     )
+
+
+def _end_to_end(prediction: Prediction, copies: CopyPlan) -> EndToEndTime:
+    ((_, by), kernel_s), *_ = total_times([prediction]).items()
+    return end_to_end_time([prediction.case], by, kernel_s, copies)
 
 
 def _curve(case: Case) -> CurveResult | None:
@@ -197,6 +225,7 @@ def _instruction(
     profile: Profile,
     instruction: Instruction,
     access: AccessProfile | None,
+    by_code: StaticAccess | None,
     counts: CacheCounts | None,
     stalls: dict[str, float] | None,
     cost: float,
@@ -214,20 +243,21 @@ def _instruction(
         threads=threads,
         code_offset=i.code_offset,
         lanes=threads / (WARP_LANES * warps) if warps else 0.0,
-        access=_pattern(access) if access else None,
+        access=_pattern(access, by_code) if access else None,
         caches=cache_part(counts, lambda one: one.instruction == i.index) if access else None,
         stalls=stalls,
         cost=cost,
     )
 
 
-def _pattern(access: AccessProfile) -> PatternPart:
+def _pattern(access: AccessProfile, by_code: StaticAccess | None) -> PatternPart:
     is_shared = access.space is Space.SHARED
     used = access.passes if is_shared else access.sectors
     return PatternPart(
         space=str(access.space),
         unit="passes" if is_shared else "sectors",
         per_request=used / access.requests if access.requests else None,
+        by_code=requests_by_code(by_code, access.space),
     )
 
 

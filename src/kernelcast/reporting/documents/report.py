@@ -65,9 +65,21 @@ def page_of(
         together=answer if isinstance(answer, PredictDocument) and answer.overview else None,
         versions=answer if isinstance(answer, CompareDocument) else None,
         explained=explained,
-        end_to_end=answer.end_to_end if isinstance(answer, PredictDocument) else [],
+        end_to_end=_programs(explained, answer),
         backgrounds=list(backgrounds),
     )
+
+
+def _programs(
+    explained: list[ExplainDocument], answer: PredictDocument | CompareDocument | None
+) -> list[EndToEndTime]:
+    """Programs with their copies, of what answers."""
+    match answer:
+        case PredictDocument():
+            return answer.end_to_end
+        case CompareDocument():
+            return [whole for version in answer.versions for whole in version.end_to_end]
+    return [one.end_to_end for one in explained if one.end_to_end is not None]
 
 
 def background(prediction: Prediction, progress: Progress | None = None) -> Background:

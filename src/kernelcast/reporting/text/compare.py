@@ -9,14 +9,18 @@ from rich.text import Text
 
 from kernelcast.reporting.documents.compare import CompareDocument
 from kernelcast.reporting.figures import digits, seconds
-from kernelcast.reporting.layout import columns, indented
+from kernelcast.reporting.layout import columns, indented, spaced
+from kernelcast.reporting.text.end_to_end import render_end_to_end
 from kernelcast.reporting.text.predict import occupancy_words
 
 
 def render(document: CompareDocument, *, brief: bool) -> RenderableType:
     """Which version is fastest, and their launches; `brief` keeps the first line only."""
     verdict = _verdict(document)
-    return verdict if brief else Group(verdict, Text(), _table(document))
+    if brief:
+        return verdict
+    wholes = [render_end_to_end(whole) for v in document.versions for whole in v.end_to_end]
+    return spaced([Group(verdict, Text(), _table(document)), *wholes])
 
 
 def _verdict(document: CompareDocument) -> Text:

@@ -26,6 +26,8 @@ def render_end_to_end(whole: EndToEndTime) -> RenderableType:
     together = "sum" if whole.parts == 1 else f"overlapping in {whole.parts} parts"
     table.add_row(together, "", seconds(whole.total_time_s), share(whole.total_time_s))
     notes = list(whole.assumptions)
+    if whole.as_graph_s is not None:
+        notes.insert(0, f"with the launches as one graph {seconds(whole.as_graph_s)}")
     if whole.context_s is not None:
         notes.append(f"creating the context takes {seconds(whole.context_s)} more, once a program")
     title = f"End to end on {whole.gpu} by the {whole.model_label} model"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
+from kernelcast.reporting.documents.code_facts import CodeFacts
 from kernelcast.reporting.documents.explain import (
     ExplainDocument,
     InstructionPart,
@@ -12,8 +13,9 @@ from kernelcast.reporting.documents.explain import (
     UnlikePart,
 )
 from kernelcast.reporting.documents.result import Result
-from kernelcast.reporting.figures import digits, grouped, percent, scaled
+from kernelcast.reporting.figures import digits, grouped, percent, scaled, size
 from kernelcast.reporting.layout import columns, facts, section, spaced
+from kernelcast.reporting.text.end_to_end import render_end_to_end
 from kernelcast.reporting.text.result import answer, cache_words, render_result
 from kernelcast.reporting.text.simulated import (
     render_loop,
@@ -32,8 +34,10 @@ def render(document: ExplainDocument, *, brief: bool) -> RenderableType:
     return spaced(
         [
             render_result(document.result),
+            None if document.end_to_end is None else render_end_to_end(document.end_to_end),
             _terms(document.result) if document.result.terms else None,
             None if unlike is None else _beside_ptx(unlike),
+            _code(document.code),
             *_simulated(document),
             _instructions(document.instructions),
         ]
@@ -46,6 +50,25 @@ def _terms(result: Result) -> RenderableType:
         text = digits(value, 5) if isinstance(value, int | float) else value or ""
         table.add_row(Text(name), Text(text))
     return section(f"Terms of the {result.model_label} model", table)
+
+
+def _code(code: CodeFacts) -> RenderableType:
+    """Regions read and written, and what of accesses and parallelism code alone tells."""
+    table = facts()
+
+    def arrays(sizes: dict[str, int]) -> str:
+        return ", ".join(f"{name} {size(count)}" for name, count in sizes.items()) or "none"
+
+    anywhere = " and perhaps others" if code.may_lead_anywhere else ""
+    table.add_row("arrays read", Text(arrays(code.reads) + anywhere))
+    table.add_row("arrays written", Text(arrays(code.writes) + anywhere))
+    if code.unknown_sizes:
+        table.add_row("of unknown size", Text(", ".join(code.unknown_sizes)))
+    table.add_row("addresses known", f"of {code.evaluated} of {code.accesses} accesses")
+    table.add_row("ILP", digits(code.ilp))
+    if code.intensity is not None:
+        table.add_row("arithmetic intensity", f"{digits(code.intensity)} on the chip for each off it")
+    return section("What code alone tells", table)
 
 
 def _simulated(document: ExplainDocument) -> tuple[RenderableType | None, ...]:
