@@ -2,9 +2,11 @@
 
 Blocks of the same warps do the same work where they are next to each other in any case, or share
 nothing: of those one is executed, and the others follow from it, what the caches hold taken to be
-the same (`candidates.follow_from_each_other`). The fastest are executed themselves before anything
-is said of them, as is every candidate elsewhere, and where the model plays the launch itself. For a
-cap on registers the source is compiled anew, as `__launch_bounds__` would have it.
+the same (`candidates.likeness`). Where other warps come to share an SM, they may take as long as if
+its L1 cache held all that they read more than once, or longer: those that could be the fastest then
+are executed. The fastest are executed themselves before anything is said of them, as is every
+candidate elsewhere, and where the model plays the launch itself. For a cap on registers the source
+is compiled anew, as `__launch_bounds__` would have it.
 
 Of those that are executed the one is advised that the default model finds to be the fastest, if
 both models say that it is faster than the launch, and it leaves the same in memory. Else the launch
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kernelcast.analysis.intensity import arithmetic_intensity
@@ -27,9 +29,10 @@ from kernelcast.execution.trace import Progress
 from kernelcast.exploration.candidates import (
     Candidate,
     CodeVerdict,
+    Likeness,
     do_the_same,
-    follow_from_each_other,
     has_loops,
+    likeness,
     proposed,
     same_warps,
     why_fixed,
@@ -38,6 +41,7 @@ from kernelcast.exploration.code_advice import CodeChange, code_changes, time_to
 from kernelcast.exploration.sweep import TimeModel
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
+from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
 from kernelcast.ir import Launch, OpClass, Space
 from kernelcast.machines.classes import class_number
@@ -99,6 +103,9 @@ class LaunchSearch:
     model: Model
     build: Build
     sampling: Sampling
+    _modules: dict[int | None, dict[tuple[int, int], LoadedModule]] = field(
+        default_factory=dict, repr=False
+    )
 
     def case(self, launch: Launch, cap: int | None = None) -> Case:
         """The launch executed, its code compiled with a cap."""
@@ -107,26 +114,34 @@ class LaunchSearch:
             extra = (*build.options.extra, f"--maxrregcount={cap}")
             build = replace(build, options=replace(build.options, extra=extra))
         work = replace(self.work, launches=(launch,))
-        (found,) = cases_of_workload(work, [self.machine], build=build, sampling=self.sampling)
+        (found,) = cases_of_workload(
+            work,
+            [self.machine],
+            build=build,
+            sampling=self.sampling,
+            modules=self._modules.setdefault(cap, {}),
+        )
         return found
 
     def ranked(
         self, case: Case, candidates: Sequence[Candidate], progress: Progress | None = None
     ) -> list[Candidate]:
-        """The candidates with their times, the fastest first.
+        """The candidates with their times, or the least that they may take, the fastest first.
 
         One of each kind of warp is executed, beside the launch's own `case`, and of a kernel that
-        loops one more: all are where that shows that a warp's work depends on its block, where they
-        do not follow from each other, or the model plays a launch.
+        loops one more: all are where that shows that a warp's work depends on its block, where
+        nothing follows from each other, or the model plays a launch.
         """
         plays = isinstance(self.model, (Teg, Auto))
-        known = [case] if follow_from_each_other(case) and not plays else []
+        alike_are = Likeness.NONE if plays else likeness(case)
+        known = [] if alike_are is Likeness.NONE else [case]
         is_checked = not has_loops(case)
         tried = []
         for done, one in enumerate(candidates, 1):
             alike = [c for c in known if one.cap is None and same_warps(c.launch.block, one.block)]
             if alike and is_checked:
-                make = partial(alike[0].in_blocks, one.grid, one.block)
+                at_best = alike_are is Likeness.AT_BEST
+                make = partial(alike[0].in_blocks, one.grid, one.block, at_best=at_best)
             else:
                 make = partial(self.case, one.of(case.launch), one.cap)
             tried.append(found := self._timed(one, make))
@@ -223,16 +238,20 @@ def _three_strategies(case: Case) -> LaunchSize | None:
 def _with_finalists(
     search: LaunchSearch, launch: Launch, current: Prediction, ranked: Sequence[Candidate]
 ) -> list[Candidate]:
-    """The ranking, in which the fastest were executed; they may stand elsewhere then."""
+    """The ranking, in which the fastest were executed; they may stand elsewhere then.
+
+    All are that could be among the fastest: as many as it takes where their times are bounds.
+    """
     found = list(ranked)
-    for _ in range(_MOST_EXECUTED):
+    executed = 0
+    while True:
         head = [c for c in found[:_FINALISTS] if _is_faster(c.time_s, current.time_s)]
         estimated = [c for c in head if not c.is_executed]
-        if not estimated:
-            break
+        if not estimated or (executed >= _MOST_EXECUTED and not estimated[0].is_bound):
+            return found
         found[found.index(estimated[0])] = search.executed(estimated[0], launch)
         found.sort(key=_time)
-    return found
+        executed += 1
 
 
 def _chosen(

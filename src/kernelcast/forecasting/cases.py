@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -136,6 +136,7 @@ def cases_of_workload(
     sampling: Sampling = ENOUGH,
     progress: Progress | None = None,
     caches: CacheState | None = None,
+    modules: MutableMapping[tuple[int, int], LoadedModule] | None = None,
 ) -> tuple[Case, ...]:
     """One case per launch and machine, in that order.
 
@@ -146,7 +147,10 @@ def cases_of_workload(
     """
     rules = tuple(access_rules(chip) for chip in machines)
     state = work.caches if caches is None else caches
-    study = _Study(work, tuple(machines), rules, build or Build(), sampling, progress, state)
+    compiled = {} if modules is None else modules
+    study = _Study(
+        work, tuple(machines), rules, build or Build(), sampling, progress, state, compiled
+    )
     rows = [study.cases_on(chip, own) for chip, own in zip(machines, rules, strict=True)]
     return tuple(row[at] for at in range(len(work.launches)) for row in rows)
 
@@ -162,7 +166,7 @@ class _Study:
     sampling: Sampling
     progress: Progress | None
     caches: CacheState
-    _modules: dict[tuple[int, int], LoadedModule] = field(default_factory=dict)
+    _modules: MutableMapping[tuple[int, int], LoadedModule]
     _executed: dict[tuple[object, ...], list[_ExecutedLaunch]] = field(default_factory=dict)
 
     def cases_on(self, chip: Machine, own: AccessRules) -> list[Case]:

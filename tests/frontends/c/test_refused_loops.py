@@ -161,6 +161,30 @@ def test_where_data_say_which_element_an_array_has_a_length():
     assert remarks == ("elements of at, which are subscripts, are drawn at random below 33",)
 
 
+COUNTED = """void f(int n, const int *restrict count, const float a[n][40], float *restrict y) {
+for (int i = 0; i < n; i++) {
+float sum = 0;
+for (int j = 0; j < count[i]; j++) sum += a[i][j];
+y[i] = sum;
+}
+}"""
+
+
+@pytest.mark.parametrize(("condition", "limit"), [("j < count[i]", 41), ("j <= count[i]", 40)])
+def test_loops_whose_bounds_nobody_gives_end_with_what_they_go_through(condition, limit):
+    """a[i][39] is the last of a row: counts are drawn up to 40, those of `<=` up to 39."""
+    text = COUNTED.replace("j < count[i]", condition)
+    (found,), remarks = read(text).launches(LoopChoice(sizes={"n": 9}))
+    assert found.arrays["count"].fill.numbers[:2] == (0, limit)
+    assert f"elements of count, which bound loops, are drawn at random below {limit}" in remarks
+
+
+def test_long_rows_leave_bounds_below_100():
+    text = COUNTED.replace("[40]", "[4000]")
+    (found,), _ = read(text).launches(LoopChoice(sizes={"n": 9}))
+    assert found.arrays["count"].fill.numbers[:2] == (0, 100)
+
+
 def test_what_is_written_where_data_say_is_refused():
     (refusal,) = read(GATHER.replace("y[i] = x[at[i]]", "y[at[i]] = x[i]")).refusals
     assert "iteration i = 0 writes an element of y that iteration i = 1 writes" in refusal.reason

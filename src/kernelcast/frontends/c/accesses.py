@@ -67,13 +67,16 @@ class NestAccesses:
     """The common loops of a nest, outermost first, and all accesses in them.
 
     `variables` are all names that stand for numbers of iterations; others are sizes. `pointing` are
-    pairs of an array whose elements are subscripts and the array that these are of.
+    pairs of an array whose elements are subscripts and the array that these are of, `bounding` an
+    array whose elements bound a loop, the array and its dimension that the loop goes through, and
+    how far beyond its last element they may lie.
     """
 
     loops: tuple[IndexedLoop, ...]
     accesses: tuple[ArrayAccess, ...]
     variables: frozenset[str]
     pointing: frozenset[tuple[str, str]] = frozenset()
+    bounding: frozenset[tuple[str, str, int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def nest_accesses(
         tuple(walker.accesses),
         frozenset(walker.variables),
         frozenset(walker.pointing),
+        frozenset(walker.bounding),
     )
 
 
@@ -120,6 +124,8 @@ class _Walker:
     accesses: list[ArrayAccess] = field(default_factory=list)
     variables: set[str] = field(default_factory=set)
     pointing: set[tuple[str, str]] = field(default_factory=set)
+    bounding: set[tuple[str, str, int, int]] = field(default_factory=set)
+    _bounds: dict[str, set[tuple[str, int]]] = field(default_factory=dict)
     part: int = 0
     _unknown: set[str] = field(default_factory=set)
     _values: dict[str, Polynomial | None] = field(default_factory=dict)
@@ -149,6 +155,9 @@ class _Walker:
         self._values[loop.variable] = at = name(index)
         if start is None or stop is None:
             self._unknown.add(index)
+            past = 0 if "=" in loop.comparison else 1
+            self._bounds[index] = {(a, 0) for a in _element_of(loop.start)}
+            self._bounds[index] |= {(a, past) for a in _element_of(loop.stop)}
         domain: list[Constraint] = []
         up = whole(1 if loop.step > 0 else -1)
         if start is not None:
@@ -417,6 +426,12 @@ class _Walker:
         every = (*start.leading, first, *rest)
         if len(every) != len(dims):
             raise RefusedError(node, f"{start.array} has {len(dims)} dimensions")
+        for dimension, subscript in enumerate(every):
+            for index in subscript.names & self._bounds.keys():
+                # Behind an offset the loop goes on from there, which the bound says nothing of.
+                if subscript == name(index):
+                    bounds = self._bounds[index]
+                    self.bounding |= {(b, start.array, dimension, past) for b, past in bounds}
         unknown = [
             (subscript, length)
             for subscript, length in zip(every, dims, strict=True)
@@ -447,12 +462,7 @@ class _Walker:
         value = self.value(node)
         if value is not None:
             return value
-        pointing = {
-            target.name.name
-            for target in walk(node)
-            if kind(target) == "ArrayRef" and kind(target.name) == "ID"
-        }
-        self.pointing |= {(each, array) for each in pointing}
+        self.pointing |= {(each, array) for each in _arrays_in(node)}
         return self._anything("element")
 
     # Values of integer expressions.
@@ -522,6 +532,20 @@ class _Walker:
 _NARROW = frozenset({"char", "short", "_Bool", "float", "double"})
 """Words of types that do not hold every `int`."""
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def _arrays_in(node: Node) -> set[str]:
+    """Arrays of which an expression reads elements."""
+    return {
+        target.name.name
+        for target in walk(node)
+        if kind(target) == "ArrayRef" and kind(target.name) == "ID"
+    }
+
+
+def _element_of(node: Node) -> set[str]:
+    """The array that an expression is an element of, if it is one."""
+    return {node.name.name} if kind(node) == "ArrayRef" and kind(node.name) == "ID" else set()
 
 
 def _is_integer_cast(node: Node) -> bool:

@@ -111,9 +111,11 @@ def launch_function(
     host = _Host(plan, dict(values), block, arrays or {})
     host.run(plan.steps)
     regions = host.regions()
-    limits = _limits(plan, regions)
+    limits, bounds = _limits(plan, regions), host.bounds(regions)
     made = {
-        region.name: _array(region, at, limits.get(region.name, _MOST_DRAWN))
+        region.name: _array(
+            region, at, limits.get(region.name, bounds.get(region.name, _MOST_DRAWN))
+        )
         for at, region in enumerate(regions, 1)
     }
     replaced = {each: array for each, array in (arrays or {}).items() if each in made}
@@ -123,6 +125,11 @@ def launch_function(
         f"elements of {name}, which are subscripts, are drawn at random below {limit}"
         for name, limit in limits.items()
         if name not in replaced
+    )
+    assumed += tuple(
+        f"elements of {name}, which bound loops, are drawn at random below {limit}"
+        for name, limit in bounds.items()
+        if name not in replaced and name not in limits
     )
     launches = tuple(_launch(call, made) for call in host.calls)
     return FunctionLaunches(plan.name, launches, regions, made, values, assumed, _results(plan))
@@ -403,6 +410,20 @@ class _Host:
                 where=str(place(access.node)),
                 hint="give smaller sizes",
             )
+        return found
+
+    def bounds(self, regions: Sequence[ArrayRegion]) -> dict[str, int]:
+        """Of arrays that bound loops, what their elements must stay below: loops end where an array
+        does that they go through. The usual limit where that is longer, or longer than is known."""
+        whole = {region.name: region.length for region in regions}
+        found: dict[str, int] = {}
+        for kernel in self.plan.kernels:
+            for array, target, dimension, past in sorted(kernel.accesses.bounding):
+                if array in whole and target in whole:
+                    lengths = self._lengths(target)
+                    others = _product([n for n in lengths[1:] if n is not None])
+                    extent = lengths[dimension] or whole[target] // max(1, others)
+                    found[array] = min(found.get(array, _MOST_DRAWN), extent + past)
         return found
 
     def _lengths(self, array: str) -> list[int | None]:

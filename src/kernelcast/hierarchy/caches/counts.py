@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,3 +99,31 @@ class CacheCounts:
     def l2_sectors(self) -> float:
         """Sectors that the SMs ask of the L2 cache or write there."""
         return sum(a.l2.sectors for a in self.accesses)
+
+
+def held_at_best(counts: CacheCounts, read_sectors: float) -> CacheCounts:
+    """The counts if the L1 caches held so much that loads ask the L2 cache for no more than
+    `read_sectors`, those that differ, and for what it does not hold itself.
+
+    The L1 cache then holds more of every load alike; nothing else changes.
+    """
+    loads = [a for a in counts.accesses if _is_cached_load(a)]
+    asked = sum(a.l2.sectors for a in loads)
+    share = min(1.0, read_sectors / asked) if asked else 1.0
+    accesses = [_held_better(a, share) if _is_cached_load(a) else a for a in counts.accesses]
+    return replace(counts, accesses=tuple(accesses))
+
+
+def _is_cached_load(access: AccessCounts) -> bool:
+    return access.op_class is OpClass.LOAD and access.l1.sectors > 0
+
+
+def _held_better(access: AccessCounts, share: float) -> AccessCounts:
+    asked = max(access.l2.misses, share * access.l2.sectors)
+    more = access.l2.sectors - asked
+    return replace(
+        access,
+        missed_lines=access.missed_lines * (asked / access.l2.sectors if more else 1.0),
+        l1=Lookups(access.l1.sectors, access.l1.hits + more),
+        l2=Lookups(asked, asked - access.l2.misses),
+    )

@@ -9,7 +9,7 @@ from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
 from kernelcast.execution.run import Replay
-from kernelcast.hierarchy.caches.counts import CacheCounts
+from kernelcast.hierarchy.caches.counts import CacheCounts, held_at_best
 from kernelcast.hierarchy.caches.launch import (
     NotedLaunch,
     StreamedLaunch,
@@ -82,7 +82,8 @@ class Case:
     empty, only those of its capacities are simulated; others follow from stack distances. `run`
     makes the launch ready to be followed once more, for models that do so themselves; None where it
     was executed elsewhere, and not all of it is known. Where `like` is there, nothing was executed:
-    it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's.
+    it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's;
+    with `at_best`, as if the L1 caches held all that they ever could.
     """
 
     kernel: Kernel
@@ -96,6 +97,7 @@ class Case:
     sized_from: Machine | None = field(default=None, repr=False)
     run: Callable[[], Replay] | None = field(default=None, repr=False, compare=False)
     like: Case | None = field(default=None, repr=False)
+    at_best: bool = False
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
 
     @cached_property
@@ -128,11 +130,12 @@ class Case:
         object.__setattr__(moved, "kept", self.kept)
         return moved
 
-    def in_blocks(self, grid: Dim3, block: Dim3) -> Case:
+    def in_blocks(self, grid: Dim3, block: Dim3, *, at_best: bool = False) -> Case:
         """The same warps in other blocks, which nothing executes: see `like`."""
         launch = replace(self.launch, grid=grid, block=block)
         profile = replace(self.profile, launch=launch)
-        return replace(self, launch=launch, profile=profile, run=None, like=self.like or self)
+        like = self.like or self
+        return replace(self, launch=launch, profile=profile, run=None, like=like, at_best=at_best)
 
 
 def kept(
@@ -159,10 +162,14 @@ def _occupancy(case: Case) -> Occupancy:
 
 
 _LIKE = "what caches hold is that of the same warps in other blocks"
+_AT_BEST = "the L1 caches hold all that the same warps in other blocks read more than once"
 
 
 @kept
 def _traffic(case: Case) -> Traffic:
+    if case.like is not None and case.at_best and (counts := case.cache_counts) is not None:
+        found = simulated_traffic(case.profile, counts)
+        return replace(found, assumptions=(*found.assumptions, _AT_BEST))
     if case.like is not None:
         found = case.like.on(case.machine).traffic
         return replace(found, assumptions=(*found.assumptions, _LIKE))
@@ -184,7 +191,10 @@ def _cache_counts(case: Case) -> CacheCounts:
     if case.like is not None:
         found = case.like.on(case.machine).cache_counts
         assert found is not None
-        return found
+        if not case.at_best:
+            return found
+        read = sum(f.distinct_sectors for f in case.profile.footprints if f.read)
+        return held_at_best(found, read)
     limits = simulation_limits(case.profile, case.machine)
     if case.sized_from is not None and case.caches is CacheState.COLD:
         noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))

@@ -36,7 +36,7 @@ class CandidatePart(Struct, frozen=True):
     that proposes it. `gain` is the share of the launch's time that it saves. `time_s` and what
     follows from it are null where it was `refused`. `results` says whether it leaves the same in
     memory, null where nobody looked. Where it was not `executed`, its time follows from a launch of
-    the same warps in other blocks.
+    the same warps in other blocks, of which it is the least that it may take where it is a `bound`.
     """
 
     grid: Extents
@@ -50,6 +50,7 @@ class CandidatePart(Struct, frozen=True):
     refused: str
     results: str | None
     executed: bool
+    bound: bool
 
 
 class StrategiesPart(Struct, frozen=True):
@@ -165,6 +166,7 @@ def _candidate(candidate: Candidate, before_s: float) -> CandidatePart:
         refused=candidate.refused,
         results=None if candidate.verdict is None else str(candidate.verdict),
         executed=candidate.is_executed,
+        bound=candidate.is_bound,
     )
 
 

@@ -18,6 +18,10 @@ from kernelcast.reporting.layout import bullets, columns, indented, section, spa
 
 _LEFT = ("block", "grid", "bound by", "")
 _ESTIMATED = "~ was not executed: its time follows from a launch of the same warps in other blocks."
+_BOUND = (
+    "> was not executed: it takes so long if the L1 caches hold all that the same warps in other "
+    "blocks read more than once, else longer."
+)
 
 
 def render(document: AdviseDocument, *, brief: bool) -> RenderableType:
@@ -39,7 +43,7 @@ def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableTy
             if result.code_changes
             else None,
             indented(_table(result)),
-            None if all(c.executed for c in result.candidates) else Text(_ESTIMATED),
+            *(Text(note) for note in _notes_on_times(result)),
             section("The three strategies of Resios 2011", _strategies(result))
             if result.strategies
             else None,
@@ -99,13 +103,23 @@ def _table(result: AdviceResult) -> RenderableType:
             _extents(c.block),
             _extents(c.grid),
             "" if c.registers is None else f"at most {c.registers}",
-            f"{'' if c.executed else '~'}{seconds(c.time_s)}",
+            f"{_mark(c)}{seconds(c.time_s)}",
             f"{100 * c.gain:+.1f} %",
             str(c.warps_per_sm),
             str(c.bottleneck),
             "; ".join(filter(None, (c.by, c.results))),
         )
     return table
+
+
+def _mark(candidate: CandidatePart) -> str:
+    return "" if candidate.executed else "> " if candidate.bound else "~"
+
+
+def _notes_on_times(result: AdviceResult) -> list[str]:
+    """What the marks before times say."""
+    marks = {_mark(c) for c in result.candidates if c.time_s is not None}
+    return [note for mark, note in (("~", _ESTIMATED), ("> ", _BOUND)) if mark in marks]
 
 
 def _strategies(result: AdviceResult) -> RenderableType:

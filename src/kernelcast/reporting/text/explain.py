@@ -67,7 +67,8 @@ def _code(code: CodeFacts) -> RenderableType:
     table.add_row("addresses known", f"of {code.evaluated} of {code.accesses} accesses")
     table.add_row("ILP", digits(code.ilp))
     if code.intensity is not None:
-        table.add_row("arithmetic intensity", f"{digits(code.intensity)} on the chip for each off it")
+        on_chip = f"{digits(code.intensity)} on the chip for each off it"
+        table.add_row("arithmetic intensity", on_chip)
     return section("What code alone tells", table)
 
 
