@@ -129,7 +129,10 @@ class StreamBuilder:
                 self._grow()
 
     def finish(self) -> AccessStreams:
-        """The streams of what was consumed: of the first blocks that fit whole."""
+        """The streams of what was consumed: of the first blocks that fit whole.
+
+        Once only: the words are given away.
+        """
         for part in self._parts:
             part._close()
         held = np.concatenate([part._blocks[: part._closed] for part in self._parts])
@@ -162,6 +165,8 @@ class StreamBuilder:
             ends = part._ends[: part._closed, -1]
             starts = np.concatenate([[0], ends])[:-1]
             copy_parts(part._words, starts[kept], ends[kept], own[kept], words)
+            # Many launches need no more memory at a time than here.
+            part._words = words[:0]
             first += part._closed
         return words
 
