@@ -2,8 +2,9 @@
 
 The changes are those that code alone shows to work (`analysis/remedies.py`). What each gains is the
 difference between two runs of the timing simulation: in the second, the accesses that it cures take
-the fewest passes or sectors. Of layout and tiles the gain is the most there is: what hits in L1 is
-taken to do so still, and that a tile is read once more from shared memory is not simulated.
+the fewest passes or sectors. Of layout and tiles that is the most there is, and the least is told
+beside it: fields apart may want as many sectors from beyond the L1 cache as before, and a tile is
+written and read once more in shared memory, behind a barrier at which nothing else goes on.
 
 Shared memory holds what it holds. Which tiles to stage is a knapsack problem: Algorithm 6.2 of
 
@@ -15,6 +16,7 @@ takes those first that are worth most for each byte; the best choice is found wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
@@ -29,7 +31,11 @@ from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.teg import Played, Teg, recorded
 from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.rewriting import coalesced, without_bank_conflicts
+from kernelcast.simulation.rewriting import (
+    coalesced,
+    in_fewest_passes,
+    without_bank_conflicts,
+)
 from kernelcast.simulation.streams import WarpStreams
 
 _MOST_EXACT = 10
@@ -41,7 +47,8 @@ class CodeChange:
     """A change and the times, by the timing simulation, without and with it.
 
     `shared_bytes` is what a block holds more. `is_chosen` is false for a tile that does not fit
-    beside those that gain more.
+    beside those that gain more. `most_s` is the longest that it may take with the change, None
+    where `time_s` is all there is to say.
     """
 
     remedy: Remedy
@@ -50,11 +57,17 @@ class CodeChange:
     time_s: float
     shared_bytes: int
     is_chosen: bool = True
+    most_s: float | None = None
 
     @property
     def gain(self) -> float:
-        """Share of the time that it saves."""
+        """Share of the time that it saves, at most."""
         return 1 - self.time_s / self.before_s
+
+    @property
+    def least_gain(self) -> float:
+        """Share of the time that it saves in any case; negative where it may take longer."""
+        return 1 - (self.most_s or self.time_s) / self.before_s
 
 
 def code_changes(case: Case, model: Teg | None = None) -> tuple[CodeChange, ...]:
@@ -97,16 +110,34 @@ def time_together(
 def _simulated(case: Case, found: Sequence[Remedy], model: Teg) -> list[CodeChange]:
     changed = _RewrittenCase(case, model)
     before_s = model.prediction(changed.played).time_s
-    return [
-        CodeChange(
-            remedy,
-            _lines(case, remedy),
-            before_s,
-            changed.prediction([remedy], _shared_bytes(case, remedy)).time_s,
-            _shared_bytes(case, remedy),
-        )
-        for remedy in found
-    ]
+    return [_change(changed, remedy, before_s) for remedy in found]
+
+
+def _change(changed: _RewrittenCase, remedy: Remedy, before_s: float) -> CodeChange:
+    case, shared_bytes = changed.case, _shared_bytes(changed.case, remedy)
+    time_s, most_s = changed.prediction([remedy], shared_bytes).time_s, None
+    if remedy.kind is RemedyKind.LAYOUT:
+        most_s = changed.prediction([remedy], shared_bytes, rearranged=in_fewest_passes).time_s
+    elif remedy.kind is RemedyKind.STAGING:
+        most_s = time_s + _staging_s(case, remedy)
+    if most_s is not None:
+        most_s = max(time_s, most_s)
+    return CodeChange(remedy, _lines(case, remedy), before_s, time_s, shared_bytes, most_s=most_s)
+
+
+def _staging_s(case: Case, remedy: Remedy) -> float:
+    """The most that a tile may cost: shared memory is written and read once for every request that
+    is staged, and as often as a warp comes to it the warps of an SM, which wait for each other at a
+    barrier, wait for memory and for shared memory with nothing else to do."""
+    number = partial(case.machine.number, needed_by="advice")
+    accesses = [a for a in case.profile.accesses if a.instruction in remedy.instructions]
+    requests = sum(a.requests for a in accesses)
+    sms = min(number("sm.count"), case.launch.blocks)
+    moved = 2 * requests * WARP_LANES * remedy.access_bytes
+    turns = max(a.requests for a in accesses) / case.profile.warps
+    waves = math.ceil(case.launch.blocks / (sms * case.occupancy.blocks_per_sm))
+    exposed = waves * max(1.0, turns) * (number("latency.dram") + number("latency.shared"))
+    return (moved / number("shared.bandwidth") / sms + exposed) / number("clock.sm")
 
 
 @dataclass(frozen=True)
@@ -126,7 +157,12 @@ class _RewrittenCase:
         """The launch as it is."""
         return self.model.play(self.case, record=self.record)
 
-    def prediction(self, remedies: Sequence[Remedy], shared_bytes: int) -> Prediction:
+    def prediction(
+        self,
+        remedies: Sequence[Remedy],
+        shared_bytes: int,
+        rearranged: Callable[..., WarpStreams] = coalesced,
+    ) -> Prediction:
         """The launch with these remedies, for which a block holds more shared memory."""
         table = self.played.given.code.table
 
@@ -136,7 +172,7 @@ class _RewrittenCase:
                 only = np.zeros(len(table), np.bool_)
                 only[list(remedy.instructions)] = True
                 is_padding = remedy.kind is RemedyKind.PADDING
-                rewrite = without_bank_conflicts if is_padding else coalesced
+                rewrite = without_bank_conflicts if is_padding else rearranged
                 streams = rewrite(streams, table, only)
             return streams
 

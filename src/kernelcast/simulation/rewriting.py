@@ -205,6 +205,22 @@ def coalesced(
     return _left_out(streams, words, places[sectors == 0])
 
 
+def in_fewest_passes(
+    streams: WarpStreams, table: NDArray[np.void], only: NDArray[np.bool_] | None = None
+) -> WarpStreams:
+    """Requests to global memory take the L1 cache as few passes as if they were coalesced, but ask
+    for the same lines and sectors as before."""
+    asked = Requests.of(streams)
+    chosen = (asked.spaces == GLOBAL) & ~asked.are_atomic(table) & asked.are_of(only)
+    passes = np.minimum(asked.passes, asked.ideal_passes)
+    fewer = with_field(asked.words, PASSES_SHIFT, PASSES_MASK, passes)
+    tags = np.minimum(asked.tag_passes, 1)
+    fewer = with_field(fewer, TAGS_SHIFT, TAGS_MASK, tags)
+    words = streams.words.copy()
+    words[asked.at[chosen]] = fewer[chosen]
+    return replace(streams, words=words)
+
+
 def touched_sectors(streams: WarpStreams, asked: Requests) -> StreamWords:
     """Sectors that each request touches."""
     counts = np.array([bin(n).count("1") for n in range(SECTORS_MASK + 1)])

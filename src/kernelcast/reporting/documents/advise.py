@@ -66,7 +66,9 @@ class CodeChangePart(Struct, frozen=True):
     """A change of the code, and the times by the timing simulation without and with it.
 
     `lines` are those whose accesses it cures; `array` is empty for shared memory; `shared_bytes`
-    what a block holds more. `advised` is false where it gains too little, or does not fit.
+    what a block holds more. `advised` is false where it gains too little, or does not fit. `time_s`
+    and `gain` are the best there is, `most_s` and `least_gain` the worst; the same of what is
+    simulated as it would be.
     """
 
     kind: RemedyKind
@@ -76,6 +78,8 @@ class CodeChangePart(Struct, frozen=True):
     before_s: NotNegative
     time_s: NotNegative
     gain: float
+    most_s: NotNegative
+    least_gain: float
     shared_bytes: Natural
     advised: bool
 
@@ -85,11 +89,13 @@ class AdviceResult(Struct, frozen=True):
 
     `best` is null where the launch is best left as it is. `confirmed_s` are the times of the launch
     and of the best by the default model. `change` says in words what to change; `code_changes` are
-    by falling gain, each by itself, and `together_s` the time with all that are advised.
+    by falling gain, each by itself, and `together_s` the time with all that are advised. All times
+    are of one launch, which is made `repeat` times.
     """
 
     kernel: str
     title: str
+    repeat: Positive
     gpu: str
     model_label: str
     time_s: NotNegative
@@ -132,6 +138,7 @@ def advice_result(found: LaunchAdvice) -> AdviceResult:
     return AdviceResult(
         kernel=case.kernel.label or case.kernel.name,
         title=launch_title(case),
+        repeat=case.launch.repeat,
         gpu=case.machine.name,
         model_label=model_label(current.model),
         time_s=current.time_s,
@@ -194,6 +201,8 @@ def _code_change(change: CodeChange, advised: bool) -> CodeChangePart:
         before_s=change.before_s,
         time_s=change.time_s,
         gain=change.gain,
+        most_s=change.most_s or change.time_s,
+        least_gain=change.least_gain,
         shared_bytes=change.shared_bytes,
         advised=advised,
     )

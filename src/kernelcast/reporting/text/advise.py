@@ -31,7 +31,8 @@ def render(document: AdviseDocument, *, brief: bool) -> RenderableType:
 
 def _render_advice(result: AdviceResult, *, brief: bool = False) -> RenderableType:
     """The advice for one launch."""
-    head = Text.assemble(f"{result.title} on {result.gpu}: ", (result.change, "bold"))
+    title = f"{result.title} x {result.repeat}" if result.repeat > 1 else result.title
+    head = Text.assemble(f"{title} on {result.gpu}: ", (result.change, "bold"))
     notes = [_reason(result)]
     if brief:
         return head
@@ -59,6 +60,9 @@ def _reason(result: AdviceResult) -> str:
         times = f"{seconds(result.time_s)} to {seconds(result.best.time_s)}"
         found = f"{percent(result.gain)} less time, {times}, by the {result.model_label} model; "
         found += f"{seconds(before)} to {seconds(after)} by the default one"
+        if result.repeat > 1:
+            saved_s = result.repeat * (result.time_s - result.best.time_s)
+            found += f"; {seconds(saved_s)} less for all {result.repeat}"
         return f"{found}. It {result.best.results}." if result.best.results else f"{found}."
     if result.fixed:
         return f"Blocks of another size were not tried: {result.fixed}."
@@ -86,8 +90,11 @@ def _code_change(change: CodeChangePart) -> str:
     times = f"{seconds(change.before_s)} to {seconds(change.time_s)} by the teg model"
     if not change.advised:
         return f"{where}not worth it: {change.change} ({times})"
-    most = "" if change.kind == "padding" else "up to "
-    return f"{where}{change.change}: {most}{percent(change.gain)} less time, {times}"
+    if change.kind == "padding":
+        return f"{where}{change.change}: {percent(change.gain)} less time, {times}"
+    least = f"{percent(change.least_gain)}" if change.least_gain > 0 else "nothing"
+    gain = f"{least} to {percent(change.gain)} less time"
+    return f"{where}{change.change}: {gain}, {times} at best"
 
 
 def _table(result: AdviceResult) -> RenderableType:
