@@ -2,8 +2,8 @@
 
 Blocks of the same warps do the same work where they are next to each other in any case, or share
 nothing: of those one is executed, and the others follow from it, what the caches hold taken to be
-the same (`candidates.likeness`). Where other warps come to share an SM, they may take as long as if
-its L1 cache held all that they read more than once, or longer: those that could be the fastest then
+the same (`candidates.likeness`). Where other warps come to share an SM, they take as long as if the
+caches held all that they want more than once, or longer: those that could be the fastest then
 are executed. The fastest are executed themselves before anything is said of them, as is every
 candidate elsewhere, and where the model plays the launch itself. For a cap on registers the source
 is compiled anew, as `__launch_bounds__` would have it.

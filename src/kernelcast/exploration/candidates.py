@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from kernelcast.analysis.block_size import axes_of_block_size
 from kernelcast.ir import Dim3, Launch, Space
-from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.launch_size import LaunchSize
 
@@ -22,7 +22,7 @@ _WIDTHS = (32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _LEAST_WIDTH, _LEAST_SHAPE = 8, 64
 _ALONE = 1.01
-"""Reads, and writes, of every sector of an array up to which nothing is shared, or moved twice."""
+"""Reads, and writes, of every sector of an array up to which nothing is shared."""
 _AS_MANY = 0.02
 """Of instructions, how far two launches may differ whose blocks were sampled."""
 _CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
@@ -99,7 +99,7 @@ class Likeness(StrEnum):
     SAME = "they take as long"
     """Warps lie next to each other as before, or share nothing: caches hold the same."""
     AT_BEST = "no less time than this"
-    """Other warps share an SM: its L1 cache holds what they read more than once, or less."""
+    """Other warps share an SM: caches hold what they want more than once, or less of it."""
     NONE = "nothing"
     """What a warp does may depend on the others of its block."""
 
@@ -107,9 +107,9 @@ class Likeness(StrEnum):
 def likeness(case: Case) -> Likeness:
     """What follows from a launch for others.
 
-    Nothing where blocks use shared memory, or share what the DRAM moves more than once. In a grid
-    of several rows another shape puts other warps next to each other, in a block and in time; that
-    is all the same where no two requests want the same sector.
+    Nothing where blocks use shared memory. In a grid of several rows another shape puts other warps
+    next to each other, in a block and in time; that is all the same where no two requests want the
+    same sector.
     """
     if any(access.space is Space.SHARED for access in case.profile.accesses):
         return Likeness.NONE
@@ -119,13 +119,7 @@ def likeness(case: Case) -> Likeness:
     )
     if alone or _is_flat(case.launch):
         return Likeness.SAME
-    # What the L2 cache holds may depend on the shape, too, where it does not hold all.
-    distinct = sum(
-        array.distinct_written_sectors + array.distinct_sectors * array.read
-        for array in case.profile.footprints
-    )
-    moves_once = case.traffic.dram.central <= _ALONE * SECTOR_BYTES * distinct
-    return Likeness.AT_BEST if moves_once and case.cache_counts is not None else Likeness.NONE
+    return Likeness.NONE if case.cache_counts is None else Likeness.AT_BEST
 
 
 def has_loops(case: Case) -> bool:

@@ -101,29 +101,41 @@ class CacheCounts:
         return sum(a.l2.sectors for a in self.accesses)
 
 
-def held_at_best(counts: CacheCounts, read_sectors: float) -> CacheCounts:
-    """The counts if the L1 caches held so much that loads ask the L2 cache for no more than
-    `read_sectors`, those that differ, and for what it does not hold itself.
+def held_at_best(counts: CacheCounts, read_sectors: float, written_sectors: float) -> CacheCounts:
+    """The counts if the caches held all that is wanted more than once: loads ask the L2 cache for
+    no more than `read_sectors`, those that differ, and the DRAM moves these and `written_sectors`.
 
-    The L1 cache then holds more of every load alike; nothing else changes.
+    The caches then hold more of every load alike; nothing else changes.
     """
     loads = [a for a in counts.accesses if _is_cached_load(a)]
-    asked = sum(a.l2.sectors for a in loads)
-    share = min(1.0, read_sectors / asked) if asked else 1.0
-    accesses = [_held_better(a, share) if _is_cached_load(a) else a for a in counts.accesses]
-    return replace(counts, accesses=tuple(accesses))
+    asked, missed = sum(a.l2.sectors for a in loads), sum(a.l2.misses for a in loads)
+    of_l1, of_l2 = (min(1.0, read_sectors / of) if of else 1.0 for of in (asked, missed))
+    return replace(
+        counts,
+        accesses=tuple(
+            _held_better(a, of_l1, of_l2) if _is_cached_load(a) else a for a in counts.accesses
+        ),
+        dram_read_sectors=min(counts.dram_read_sectors, read_sectors),
+        dram_written_sectors=min(counts.dram_written_sectors, written_sectors),
+        least_dram_sectors=min(counts.least_dram_sectors, read_sectors + written_sectors),
+        most_dram_sectors=min(counts.most_dram_sectors, read_sectors + written_sectors),
+    )
 
 
 def _is_cached_load(access: AccessCounts) -> bool:
     return access.op_class is OpClass.LOAD and access.l1.sectors > 0
 
 
-def _held_better(access: AccessCounts, share: float) -> AccessCounts:
-    asked = max(access.l2.misses, share * access.l2.sectors)
-    more = access.l2.sectors - asked
+def _held_better(access: AccessCounts, of_l1: float, of_l2: float) -> AccessCounts:
+    """A load of whose sectors such shares are asked of the L2 cache, and missed there."""
+    misses = of_l2 * access.l2.misses
+    asked = max(misses, of_l1 * access.l2.sectors)
+    share = asked / access.l2.sectors if access.l2.sectors else 1.0
     return replace(
         access,
-        missed_lines=access.missed_lines * (asked / access.l2.sectors if more else 1.0),
-        l1=Lookups(access.l1.sectors, access.l1.hits + more),
-        l2=Lookups(asked, asked - access.l2.misses),
+        missed_lines=share * access.missed_lines,
+        l1=Lookups(access.l1.sectors, access.l1.hits + access.l2.sectors - asked),
+        l2=Lookups(asked, asked - misses),
+        dram_sectors=of_l2 * access.dram_sectors,
+        visits=of_l2 * access.visits,
     )

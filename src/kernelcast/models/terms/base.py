@@ -83,7 +83,7 @@ class Case:
     makes the launch ready to be followed once more, for models that do so themselves; None where it
     was executed elsewhere, and not all of it is known. Where `like` is there, nothing was executed:
     it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's;
-    with `at_best`, as if the L1 caches held all that they ever could.
+    with `at_best`, as if the caches held all that is wanted more than once.
     """
 
     kernel: Kernel
@@ -162,7 +162,7 @@ def _occupancy(case: Case) -> Occupancy:
 
 
 _LIKE = "what caches hold is that of the same warps in other blocks"
-_AT_BEST = "the L1 caches hold all that the same warps in other blocks read more than once"
+_AT_BEST = "caches hold all that the same warps in other blocks want more than once"
 
 
 @kept
@@ -193,8 +193,9 @@ def _cache_counts(case: Case) -> CacheCounts:
         assert found is not None
         if not case.at_best:
             return found
-        read = sum(f.distinct_sectors for f in case.profile.footprints if f.read)
-        return held_at_best(found, read)
+        arrays = case.profile.footprints
+        read = sum(array.distinct_sectors for array in arrays if array.read)
+        return held_at_best(found, read, sum(array.distinct_written_sectors for array in arrays))
     limits = simulation_limits(case.profile, case.machine)
     if case.sized_from is not None and case.caches is CacheState.COLD:
         noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))

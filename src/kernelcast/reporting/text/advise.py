@@ -19,8 +19,8 @@ from kernelcast.reporting.layout import bullets, columns, indented, section, spa
 _LEFT = ("block", "grid", "bound by", "")
 _ESTIMATED = "~ was not executed: its time follows from a launch of the same warps in other blocks."
 _BOUND = (
-    "> was not executed: it takes so long if the L1 caches hold all that the same warps in other "
-    "blocks read more than once, else longer."
+    "> was not executed: it takes so long if the caches hold all that the same warps in other "
+    "blocks want more than once, else longer."
 )
 
 
