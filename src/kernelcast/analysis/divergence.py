@@ -52,7 +52,30 @@ class WarpPaths:
 
     @cached_property
     def _backs(self) -> Mapping[int, int]:
-        """The blocks that come behind calls, by the blocks that call."""
+        """The blocks that come behind calls, by the blocks that call. What ends in no return to
+        there is called to jump."""
+        blocks, found = self._kernel.blocks, {}
+        for caller, back in self._behind_calls.items():
+            seen, pending = set(), [to for to in blocks[caller].successors if to != back]
+            while pending:
+                block = pending.pop()
+                if block not in seen:
+                    seen.add(block)
+                    pending += self._within(block)
+            if any(self._is_end(at) and back in blocks[at].successors for at in seen):
+                found[caller] = back
+        return found
+
+    def _within(self, block: int) -> Sequence[int]:
+        """Where a block leads in its own function, calls left out that come back for certain."""
+        successors, back = self._kernel.blocks[block].successors, self._behind_calls.get(block)
+        if self._is_end(block):
+            return ()
+        return successors if back is None or back in successors else (back,)
+
+    @cached_property
+    def _behind_calls(self) -> Mapping[int, int]:
+        """The blocks that stand behind calls in the code, by the blocks that end in them."""
         code = self._kernel.instructions
         offsets = sorted(i.code_offset for i in code if i.code_offset is not None)
         starts = {
@@ -75,7 +98,8 @@ class WarpPaths:
     def _called(self, caller: int) -> set[int]:
         """The blocks of the functions that a block calls, and of those that these call."""
         found: set[int] = set()
-        pending = list(self._kernel.blocks[caller].successors)
+        back = self._backs[caller]
+        pending = [to for to in self._kernel.blocks[caller].successors if to != back]
         while pending:
             block = pending.pop()
             if block not in found:

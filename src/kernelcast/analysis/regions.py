@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelcast.analysis.arrays import arrays_of_accesses
-from kernelcast.analysis.warp_values import array_labels
+from kernelcast.analysis.warp_values import accesses_of_warp, array_labels
 from kernelcast.ir import Kernel, Launch, OpClass, Space, arrays_in
 
 
@@ -41,7 +41,11 @@ def array_regions(kernel: Kernel, launch: Launch) -> ArrayRegions:
         for at, p in enumerate(kernel.parameters)
         if p.is_pointer
     }
-    known = arrays_of_accesses(kernel, pointers)
+    known = dict(arrays_of_accesses(kernel, pointers))
+    for access in accesses_of_warp(kernel, launch):
+        # Of pointers in halves, and behind calls, the address may still be known.
+        if access.address is not None and access.address.array:
+            known.setdefault(access.instruction, frozenset({access.address.array}))
     read: dict[str, int] = {}
     written: dict[str, int] = {}
     unknown: dict[str, None] = {}
