@@ -26,8 +26,8 @@ FILES = {
 FEW = {"algebra.c": {}, "stencils.c": {"steps": 1}, "statistics.c": {}}
 FEW["others.c"] = {"most": 10 * _N, "offset": 7}
 NOT_AFFINE = ("gather", "spmv", "halves", "narrow", "count_and_product")
-"""Data say where they go, a remainder by 7, or a number of 16 bits; or lanes go on behind a loop that
-each left at its own time."""
+"""Data say where they go, a remainder by 7, or a number of 16 bits; or lanes go on behind a loop
+that each left at its own time."""
 
 
 @pytest.fixture(

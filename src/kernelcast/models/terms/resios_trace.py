@@ -137,14 +137,14 @@ class _PlannedTrace:
 
 @kept
 def _planned(case: Case, needed_by: str) -> _PlannedTrace:
-    planner = _Planner(case, needed_by)
+    planner = _TracePlanner(case, needed_by)
     return _PlannedTrace(tuple(planner.operations()), planner.notes)
 
 
 _NOT_YET = Delay(0.0, math.inf, 0.0)
 
 
-class _Planner:
+class _TracePlanner:
     """What does not depend on memory: a sweep over its numbers asks for it once."""
 
     def __init__(self, case: Case, needed_by: str) -> None:
