@@ -135,7 +135,11 @@ def test_of_every_kind_of_warp_one_is_executed(tmp_path):
 @pytest.mark.parametrize("model", ["volkov", "resios"])
 @pytest.mark.parametrize(
     "work",
-    [stencil(), nest("algebra.c", "gemm", ni=256, nj=256, nk=32)],
+    [
+        stencil(),
+        nest("algebra.c", "gemm", ni=256, nj=256, nk=32),
+        nest("others.c", "transpose", n=4096, m=4096),
+    ],
     ids=lambda work: work.launches[-1].kernel,
 )
 def test_times_at_best_are_no_longer_than_those_of_executed_ones(work, model):

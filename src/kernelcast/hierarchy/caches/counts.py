@@ -103,7 +103,8 @@ class CacheCounts:
 
 def held_at_best(counts: CacheCounts, read_sectors: float, written_sectors: float) -> CacheCounts:
     """The counts if the caches held all that is wanted more than once: loads ask the L2 cache for
-    no more than `read_sectors`, those that differ, and the DRAM moves these and `written_sectors`.
+    no more than `read_sectors`, those that differ, and the DRAM moves these and `written_sectors`,
+    each chunk of memory at once, so that it never turns to another.
 
     The caches then hold more of every load alike; nothing else changes.
     """
@@ -113,7 +114,8 @@ def held_at_best(counts: CacheCounts, read_sectors: float, written_sectors: floa
     return replace(
         counts,
         accesses=tuple(
-            _held_better(a, of_l1, of_l2) if _is_cached_load(a) else a for a in counts.accesses
+            replace(_held_better(a, of_l1, of_l2) if _is_cached_load(a) else a, visits=0.0)
+            for a in counts.accesses
         ),
         dram_read_sectors=min(counts.dram_read_sectors, read_sectors),
         dram_written_sectors=min(counts.dram_written_sectors, written_sectors),
@@ -137,5 +139,4 @@ def _held_better(access: AccessCounts, of_l1: float, of_l2: float) -> AccessCoun
         l1=Lookups(access.l1.sectors, access.l1.hits + access.l2.sectors - asked),
         l2=Lookups(asked, asked - misses),
         dram_sectors=of_l2 * access.dram_sectors,
-        visits=of_l2 * access.visits,
     )

@@ -111,7 +111,7 @@ def _table(result: AdviceResult) -> RenderableType:
             _extents(c.grid),
             "" if c.registers is None else f"at most {c.registers}",
             f"{_mark(c)}{seconds(c.time_s)}",
-            f"{100 * c.gain:+.1f} %",
+            f"{'< ' if c.bound else ''}{100 * c.gain:+.1f} %",
             str(c.warps_per_sm),
             str(c.bottleneck),
             "; ".join(filter(None, (c.by, c.results))),
