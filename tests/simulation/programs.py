@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelcast.hierarchy.caches.memory_system import MemorySystem
 from kernelcast.ir import (
     BasicBlock,
     Instruction,
@@ -152,7 +153,8 @@ def streams(blocks: Sequence[Sequence[Sequence[int]]]) -> WarpStreams:
 
 @dataclass(frozen=True)
 class Setting:
-    """On what a program is played; `changed` are fields of the record of hardware.
+    """On what a program is played; `changed` are fields of the record of hardware, and the L1 cache
+    is one of the `system` where there is one.
 
     Where it `is_plain`, pipes and register files are as wide as anybody asks, nothing holds up a
     scheduler, all instructions are there, and latencies are whole cycles.
@@ -164,6 +166,7 @@ class Setting:
     changed: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, float] = field(default_factory=dict)
     is_plain: bool = False
+    system: MemorySystem | None = None
 
     def code(self, kernel: Kernel) -> IssueTables:
         """The tables of a kernel."""
@@ -190,7 +193,7 @@ class Setting:
             resident=self.resident,
             warps=warps,
             registers=code.registers,
-            has_l1=False,
+            has_l1=self.system is not None,
         )
         plain = {"l0_lines": 0, "read_cycles": 0.0, "jump_holds": 0} if self.is_plain else {}
         for name, value in {**plain, **self.changed}.items():
@@ -222,6 +225,6 @@ def played(
     return simulate(
         without(given, removed),
         plan,
-        None,
+        setting.system,
         **{"most_issued": 1 << 20, "most_events": MOST_EVENTS, **limits},
     )

@@ -118,6 +118,9 @@ class Teg:
     policy:
         Which ready warp comes first: turns; oldest, youngest or first in line (line), each after
         the last one; or machine, as `sm.policy` says.
+    late_fills:
+        Lines take their place in the L1 cache when they come, where `l1.allocates_on_fill` says so;
+        else when they are asked for.
     """
 
     name: ClassVar[str] = "teg"
@@ -133,6 +136,7 @@ class Teg:
     control: bool = True
     assembled: bool = True
     policy: str = _OF_MACHINE
+    late_fills: bool = False
 
     def predict(
         self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
@@ -216,6 +220,8 @@ class Teg:
         )
         if self.policy != _OF_MACHINE:
             hardware["policy"] = _policy(self.policy)
+        fills_late = machine.get("l1.allocates_on_fill") == 1
+        hardware["fills_late"] = self.late_fills and fills_late and hardware["has_l1"]
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)

@@ -17,7 +17,7 @@ MBARRIERS = 64
 FLIGHTS = 64
 """Loads of a warp that are remembered where it may have few in flight."""
 IN_FLIGHT = 1 << 12
-"""Lines of an SM that are remembered to be on their way, by a hash of the line."""
+"""Lines of an SM that are remembered to be on their way."""
 
 FAR_OFF = 1 << 60
 """The cycle at which a warp is ready that waits for another one, or is none."""
@@ -204,7 +204,13 @@ HARDWARE = np.dtype(
         ("channels", np.int64),  # of the DRAM, that addresses name
         ("channel_shift", np.int64),  # two to this many lines, then comes the next channel
         ("has_l1", np.int64),
+        ("fills_late", np.int64),  # whether a line takes its place there when it comes
     ]
+)
+
+# Sectors of a line on their way to an SM, and by what rule its L1 cache takes them.
+FLIGHT = np.dtype(
+    [("line", np.int64), ("sectors", np.int64), ("rule", np.int64), ("arrives", np.float64)]
 )
 
 # A warp that is resident.

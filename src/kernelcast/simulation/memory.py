@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
-from kernelcast.hierarchy.caches.layout import ASKS_L1, LOCAL_BIT
+from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1, LOCAL_BIT
 from kernelcast.profiling.layout import GLOBAL, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
 from kernelcast.simulation.layout import ATOMIC, COPY, IN_FLIGHT, LOAD, MEMORY_QUEUE, STORE
@@ -68,7 +68,9 @@ class MemoryStages(NamedTuple):
     data: Any  # by SM
     misses: Any  # by group of SMs: when each miss register is free
     miss_at: Any
-    flying: Any  # by SM and hash: a line, and when it arrives
+    flying: Any  # by SM and hash: what was asked for last
+    fills: Any  # by SM, in a ring: what is yet to take its place in the L1 cache
+    fills_at: Any  # by SM: the first of these, and how many there are
     channels: Any  # by channel of the DRAM
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
@@ -319,28 +321,84 @@ def _flight_of(line):
 
 
 @inlined
+def _arrival(line, sm, at, stages):
+    """When a line is there that was asked for."""
+    flight = stages.flying[sm, _flight_of(line)]
+    return max(at, flight.arrives) if flight.line == line else at
+
+
+@inlined
+def _take_off(line, sectors, rule, sm, arrives, stages, hardware):
+    """Note that sectors of a line are on their way."""
+    if hardware.fills_late:
+        if not (rule & ASKS_L1 and rule & ALLOCATES_L1):
+            return
+        count = stages.fills_at[sm, 1]
+        fill = stages.fills[sm, np.uint64((stages.fills_at[sm, 0] + count) % IN_FLIGHT)]
+        fill.line, fill.sectors, fill.rule, fill.arrives = line, sectors, rule, arrives
+        stages.fills_at[sm, 1] = count + 1
+    flight = stages.flying[sm, _flight_of(line)]
+    if flight.line != line:
+        flight.line, flight.sectors = line, 0
+    flight.sectors |= sectors
+    flight.arrives = arrives
+
+
+@inner
+def _land(sm, now, stages):
+    """What has come takes its place in the L1 cache of an SM, in the order of the requests."""
+    first, count = stages.fills_at[sm, 0], stages.fills_at[sm, 1]
+    while count > 0:
+        fill = stages.fills[sm, np.uint64(first)]
+        if fill.arrives > now and count < IN_FLIGHT:
+            break
+        load_l1(fill.line, fill.sectors, sm, fill.rule, stages.l1, stages.system)
+        flight = stages.flying[sm, _flight_of(fill.line)]
+        if flight.line == fill.line and flight.arrives == fill.arrives:
+            flight.line = -1
+        first, count = (first + 1) % IN_FLIGHT, count - 1
+    stages.fills_at[sm, 0], stages.fills_at[sm, 1] = first, count
+
+
+@inlined
+def _look_up_l1(line, sectors, rule, sm, at, stages, hardware):
+    """Sectors to be asked for, and when the others are there.
+
+    Where a line takes its place when it comes, what is on its way leaves those in the cache that it
+    will replace.
+    """
+    if not hardware.fills_late:
+        missing, _, _ = load_l1(line, sectors, sm, rule, stages.l1, stages.system)
+        return missing, at if missing else _arrival(line, sm, at, stages)
+    _land(sm, at, stages)
+    kept = rule & ~ALLOCATES_L1
+    missing, _, _ = load_l1(line, sectors, sm, kept, stages.l1, stages.system)
+    flight = stages.flying[sm, _flight_of(line)]
+    if missing and flight.line == line and missing & flight.sectors:
+        return missing & ~flight.sectors, max(at, flight.arrives)
+    return missing, at
+
+
+@inlined
 def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
     """One line of a load; returns when the SM could ask for it, and when it is there."""
     row = stages.rows[np.uint64(row_number)]
     line, sectors = _line_of(word, local), word >> SECTORS_SHIFT & SECTORS_MASK
-    missing = sectors
+    missing, there = sectors, at
     _owe(word, row_number, stages)
     if row.rule & ASKS_L1 and hardware.has_l1:
-        missing, _, _ = load_l1(line, sectors, sm, row.rule, stages.l1, stages.system)
+        missing, there = _look_up_l1(line, sectors, row.rule, sm, at, stages, hardware)
         clock.l1_sectors += popcount(sectors)
         clock.l1_hits += popcount(sectors & ~missing)
     elif row.l1_miss < 1.0:
         asked = _owe_l1(row_number, row.l1_miss, np.float64(popcount(sectors)), stages)
         missing = (np.int64(1) << np.int64(asked)) - 1
-    place = _flight_of(line)
-    if missing:
-        begins, arrives = _fetch(line, missing, row_number, sm, at, False, stages, clock, hardware)
-        stages.flying[sm, place, 0] = np.float64(line)
-        stages.flying[sm, place, 1] = arrives
-        return begins, arrives
-    if stages.flying[sm, place, 0] == np.float64(line):
-        return at, stages.flying[sm, place, 1]
-    return at, at
+        there = _arrival(line, sm, at, stages)
+    if not missing:
+        return at, there
+    begins, arrives = _fetch(line, missing, row_number, sm, at, False, stages, clock, hardware)
+    _take_off(line, missing, row.rule, sm, arrives, stages, hardware)
+    return begins, max(there, arrives)
 
 
 @inlined

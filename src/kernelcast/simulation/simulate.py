@@ -15,7 +15,7 @@ from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
 from kernelcast.hierarchy.caches.simulation import l1_caches
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import IssueTables
-from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, IN_FLIGHT, WARP
+from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, FLIGHT, IN_FLIGHT, WARP
 from kernelcast.simulation.loop import CONTRADICTION, DEADLOCK, run_sms
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.simulated import Simulated
@@ -146,7 +146,8 @@ def _orders(streams: WarpStreams, plan: DetailedSms) -> tuple[NDArray[np.int64],
 def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], ...]:
     """The stages of `memory.MemoryStages` before the L1 caches, all free."""
     sms, schedulers = int(one["sms"]), int(one["schedulers"])
-    flying = np.full((sms, IN_FLIGHT, 2), -1.0)
+    flying = np.zeros((sms, IN_FLIGHT), FLIGHT)
+    flying["line"] = -1
     return (
         np.zeros((sms, schedulers, layout.PIPES)),
         np.zeros((sms, schedulers, int(one["queue"]))),
@@ -157,6 +158,8 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, int(one["miss_registers"]))),
         np.zeros(sms, np.int64),
         flying,
+        np.zeros((sms, IN_FLIGHT), FLIGHT),
+        np.zeros((sms, 2), np.int64),
         np.zeros(int(one["channels"])),
         np.zeros((max(1, len(rows)), 2)),
         rows,
