@@ -12,6 +12,7 @@ from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.validation.capacities import Capacity, knees, validate_capacities
 
 CHASE = Path(__file__).parents[2] / "measurements/public/chase.cu"
+READ_AGAIN = CHASE.with_name("read_again.cu")
 KIB = 1024
 SIZES = [2 * 1.1**n for n in range(60)]
 """KiB, up to 551."""
@@ -46,6 +47,23 @@ def test_simulated_caches_overflow_where_a_table_made_for_their_sizes_says(tmp_p
     assert all(one.error < 0.1 for one in found), found
 
 
+def test_reading_slows_down_where_an_l1_cache_overflows(tmp_path: Path) -> None:
+    """One of 64 KiB, for 16 warps with up to 40 lines of 128 B each on their way."""
+    file = tmp_path / "chip.txt"
+    sizes = [36, 44, 52, 56, 112, 132, 148, 168, 188]
+    rates = [8000.0 if kib <= 112 else 2000.0 for kib in sizes]
+    file.write_text("".join(_read(kib, rate) for kib, rate in zip(sizes, rates, strict=True)))
+    small = ("l1.size=65536", "l1.reach=65536", "l1.ways=128", "occupancy.shared_carveouts=0")
+    chip = apply_overrides(load_machine("a40"), [*small, "sm.count=2", "l2.bandwidth=6e10"])
+    (found,) = validate_capacities(str(file), READ_AGAIN, chip)
+    assert found.measured_bytes == pytest.approx(math.sqrt(112 * 132) * KIB)
+    assert found.error < 0.05
+
+
+def _read(kib: int, gigabytes: float) -> str:
+    return f"  {kib} kB 5ms 0.4% {gigabytes} GB/s 0 GB/s 0 GB/s 0 GB/s 0 GB/s\n"
+
+
 def test_a_capacity_that_nothing_simulated_comes_near_is_infinitely_off() -> None:
     assert Capacity(1000, 1100).error == pytest.approx(0.1)
     assert Capacity(1000, None).error == math.inf
@@ -59,6 +77,6 @@ def test_a_table_without_a_rise_shows_no_capacity(tmp_path: Path) -> None:
 
 def test_other_programs_tables_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "chip.txt"
-    file.write_text("  2 kB 5ms 0.4% 13646.3 GB/s 0 GB/s 0 GB/s 0 GB/s 0 GB/s\n")
+    file.write_text("float block 1 1024 4.0 32.0 1.0 1.0 1.0\n")
     with pytest.raises(InputError, match="no table of gpu-latency"):
         validate_capacities(str(file), CHASE, load_machine("v100-pcie"))

@@ -1,4 +1,4 @@
-"""Capacities of the simulated caches beside those that a chase through memory found."""
+"""Capacities of the simulated caches beside those that were measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kernelcast.cli.options import (
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="A chase that has the names footprint and passes.",
+    help="As measurements/public/chase.cu, read_again.cu or read_parts.cu, by the table.",
 )
 @gpu_options(required=True, one=True)
 @source_options
@@ -31,9 +31,10 @@ from kernelcast.cli.options import (
 def command(
     table: str, workload: Path, gpus: GpuFlags, source: SourceFlags, output: Output
 ) -> None:
-    """Footprints at which caches overflow: simulated, beside a table of gpu-latency.
+    """Footprints at which caches overflow: simulated, beside a table of gpu-benches.
 
-    A capacity lies where the latency is halfway between two of its levels.
+    Tables are of gpu-latency, gpu-cache or gpu-l2-cache. A capacity lies where the time of an
+    access is halfway between two of its levels, as a ratio.
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.reporting.documents.capacities import capacities_document
