@@ -15,6 +15,7 @@ from kernelcast.ir import Launch
 from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.models import load_model
+from kernelcast.toolchain.clang import cuda_of_clang, find_clang
 from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
 from kernelcast.validation.measured import Choice
 from kernelcast.validation.programs import (
@@ -33,9 +34,9 @@ def launched(kernel: str, blocks: int) -> _LaunchMade:
     return _LaunchMade(Launch((blocks, 1, 1), (64, 1, 1), kernel=kernel), NONE)
 
 
-def observed(signature: str, blocks: int) -> Observation:
+def observed(signature: str, blocks: int, times: int = 2) -> Observation:
     return Observation(
-        "p/f", {}, (1.0,), grid=(blocks, 1, 1), block=(64, 1, 1), signature=signature
+        "p/f", {}, (1.0,) * times, grid=(blocks, 1, 1), block=(64, 1, 1), signature=signature
     )
 
 
@@ -53,13 +54,19 @@ def test_instances_of_a_template_are_told_by_their_order():
     assert matched == [[made[0], made[2]], [made[1]]]
 
 
+def test_as_many_launches_are_compared_as_were_timed():
+    made = [launched("f", 4), launched("f", 4), launched("f", 4)]
+    ((_, own),) = _matched([observed("f(int)", 4, times=2)], made)
+    assert own == made[:2]
+
+
 def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
     (tmp_path / "Makefile").write_text(
         "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++20 -I../common -DN=4 -DX=$(Y) -Wall\n"
     )
     main, options = _main_and_options(tmp_path)
     assert main == tmp_path / "main.cu"
-    assert options.further == (str(tmp_path / "other.cpp"),)
+    assert options.sources == (tmp_path / "other.cpp",)
     assert options.defines == ("N=4",)
     assert options.include_dirs == (tmp_path, tmp_path / "../common")
     assert options.std == "c++20"
@@ -77,7 +84,7 @@ def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tm
     )
     main, options = _main_and_options(tmp_path)
     assert main == tmp_path / "main.c"
-    assert options.further == (str(tmp_path / "kernel/one.cu"),)
+    assert options.sources == (tmp_path / "kernel/one.cu",)
     assert options.defines == ("QUIET", "FLOAT")
     assert options.std is None
 
@@ -92,7 +99,8 @@ def test_a_makefile_names_sources_elsewhere_and_takes_all_for_cuda(tmp_path):
     )
     main, options = _main_and_options(tmp_path / "own")
     assert main.name == "main.cpp"
-    assert options.further == ("-x", "cu", str(tmp_path / "own/../other/reference.cpp"))
+    assert options.all_as_cuda
+    assert options.sources == (tmp_path / "own/../other/reference.cpp",)
 
 
 def test_a_makefile_says_which_dialect_nvcc_takes(tmp_path):
@@ -108,7 +116,7 @@ def test_without_a_makefile_all_sources_are_its_own(tmp_path):
     for name in ("a.cu", "b.cpp", "notes.txt"):
         (tmp_path / name).write_text("")
     main, options = _main_and_options(tmp_path)
-    assert (main.name, [Path(name).name for name in options.further]) == ("a.cu", ["b.cpp"])
+    assert (main.name, [path.name for path in options.sources]) == ("a.cu", ["b.cpp"])
 
 
 @pytest.fixture
@@ -155,6 +163,27 @@ def test_what_a_program_launches_is_compared(times):
     assert comparison.low_s is not None and comparison.low_s <= comparison.predicted_s
     assert answer.missing == ("adding/add: no such launch was made",)
     assert (answer.code.known, answer.code.same) == (1, 0)
+    metrics = {score.metric: score for score in answer.counted}
+    assert metrics["dram__bytes_read.sum"].median == pytest.approx(1, rel=0.1)
+
+
+def test_programs_of_clang_are_compiled_by_it(times):
+    try:
+        find_clang()
+        cuda_of_clang()
+    except ToolError as error:
+        pytest.skip(str(error))
+    answer = validate_programs(
+        times,
+        times.parent / "sources",
+        load_machine("rtx-3080"),
+        load_model("volkov"),
+        Choice(),
+        limits=ProgramLimits(launches=2),
+        compiler="clang",
+    )
+    (comparison,) = answer.scores["volkov"].comparisons
+    assert comparison.kernel == "adding/add"
     metrics = {score.metric: score for score in answer.counted}
     assert metrics["dram__bytes_read.sum"].median == pytest.approx(1, rel=0.1)
 

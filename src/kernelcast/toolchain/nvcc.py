@@ -33,12 +33,18 @@ _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """How a program is compiled; `further` goes to nvcc as it is."""
+    """How a program is compiled.
+
+    `sources` are its files beside the first, `all_as_cuda` takes all of them for CUDA C++ whatever
+    they are called, and `further` goes to nvcc as it is.
+    """
 
     defines: tuple[str, ...] = ()
     include_dirs: tuple[Path, ...] = ()
     std: str | None = None
     further: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    all_as_cuda: bool = False
 
 
 def find_nvcc() -> Path:
@@ -136,7 +142,7 @@ def compile_to_ptx(
     """
     nvcc, host = find_nvcc(), find_host_compiler()
     arguments = ["-ptx", "-ccbin", host, "-lineinfo", f"-arch={architecture}"]
-    arguments += _of_options(options)
+    arguments += _of_options(nvcc, options)
 
     def made() -> bytes:
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
@@ -171,7 +177,7 @@ def _arguments(nvcc: Path, host: str, options: ProgramOptions) -> list[str]:
     arguments = ["-ccbin", host, "-lineinfo", "-O2", "-cudart", "shared", "--compress-mode=none"]
     if _runtime_version(nvcc) < 13:
         arguments.remove("--compress-mode=none")
-    return [*arguments, *_of_options(options)]
+    return [*arguments, *_of_options(nvcc, options)]
 
 
 def _for_targets(targets: Sequence[int], *, alone: bool = False) -> Iterator[str]:
@@ -181,13 +187,17 @@ def _for_targets(targets: Sequence[int], *, alone: bool = False) -> Iterator[str
         yield from ("-gencode", f"arch=compute_{name},code=sm_{name}")
 
 
-def _of_options(options: ProgramOptions) -> list[str]:
-    folders = [*options.include_dirs, *find_in_wheels(*_HEADERS)]
+def _of_options(nvcc: Path, options: ProgramOptions) -> list[str]:
+    # From CUDA 13 on, nvcc finds its headers; those of CUDA 12 may lie beside them.
+    own = find_in_wheels(*_HEADERS) if _runtime_version(nvcc) < 13 else ()
+    folders = [*options.include_dirs, *own]
     return [
         *(f"-I{folder}" for folder in folders),
         *(f"-D{define}" for define in options.defines),
         *([f"-std={options.std}"] if options.std else []),
+        *(("-x", "cu") if options.all_as_cuda else ()),
         *options.further,
+        *map(str, options.sources),
     ]
 
 

@@ -46,17 +46,19 @@ def assemble(
     name: str,
     cache: Cache | None = None,
     timeout_s: float = _TIMEOUT_S,
+    by: Path | None = None,
 ) -> bytes:
     """The cubin of a PTX text for one architecture, for example `sm_90`, with line information.
 
-    `name` is the file that messages speak of. Raises CompileError, with the line, where the PTX is
-    refused; ToolError where ptxas is missing, fails, takes longer than `timeout_s`, or where no
-    installed one knows the architecture.
+    `name` is the file that messages speak of, `by` the ptxas, instead of the newest that knows the
+    architecture. Raises CompileError, with the line, where the PTX is refused; ToolError where
+    ptxas is missing, fails, takes longer than `timeout_s`, or where no installed one knows the
+    architecture.
     """
     if not _ARCHITECTURE.fullmatch(architecture):
         raise InputError(f"{architecture!r} is not an architecture", hint="give one like sm_90")
     text = ptx.encode("utf-8", "surrogateescape")
-    for executable in ptxas_paths():
+    for executable in (by,) if by else ptxas_paths():
         key = content_key(_identity(executable), architecture, text)
         if cache is not None and (stored := cache.get("assembly", key)) is not None:
             return stored

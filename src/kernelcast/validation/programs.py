@@ -29,6 +29,7 @@ from kernelcast.models.terms.base import Model, Prediction
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.clang import compile_with_clang
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
 from kernelcast.validation.accuracy import Comparison, require_scipy
 from kernelcast.validation.bottlenecks import resource_class
@@ -40,6 +41,8 @@ _FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
 """Where a program's sources lie in the folder of all sources."""
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
+COMPILERS = {"nvcc": compile_program, "clang": compile_with_clang}
+"""What makes a program of its sources, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,10 @@ def _mean(bounds: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class ProgramRunner:
-    """Runs programs, whose sources lie in folders of `sources`, on `chip`."""
+    """Runs programs, whose sources lie in folders of `sources`, on `chip`.
+
+    `compiler` is the one of `COMPILERS` that made the programs measured.
+    """
 
     sources: Path
     chip: Machine
@@ -142,6 +148,7 @@ class ProgramRunner:
     limits: ProgramLimits
     sampling: Sampling
     cache: Cache | None
+    compiler: str = "nvcc"
 
     def timed(self, name: str, rows: Sequence[Observation]) -> tuple[list[ForecastRow], list[str]]:
         """The rows of a program whose launches it makes, and why others are missing."""
@@ -166,7 +173,7 @@ class ProgramRunner:
         folder = folder_of_program(self.sources, name)
         shim = libraries()
         main, options = _main_and_options(folder)
-        made = compile_program(
+        made = COMPILERS[self.compiler](
             main, [self.chip.compute_capability], shim, options=options, cache=self.cache
         )
         watched = _Watched(
@@ -205,6 +212,7 @@ def validate_programs(
     limits: ProgramLimits | None = None,
     sampling: Sampling | None = None,
     cache: Cache | None = None,
+    compiler: str = "nvcc",
     progress: Progress | None = None,
 ) -> MeasuredSet:
     """Run the programs of a file of measurements, and compare their launches.
@@ -220,7 +228,7 @@ def validate_programs(
             raise NotFoundError("program", name, known, where=str(file))
     names = choice.only or drawn_of([*known], choice.count)
     runner = ProgramRunner(
-        sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache
+        sources, chip, model, limits or ProgramLimits(), sampling or Sampling(), cache, compiler
     )
     every: list[ForecastRow] = []
     missing: list[str] = [*found.damaged]
@@ -305,13 +313,14 @@ def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
     if not files:
         raise InputError("its makefile lists no sources", where=str(makefile))
     flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
-    all_as_cuda = ("-x", "cu") if re.search(r"\s-x\s*cu\b", text) else ()
     dialect = dict.fromkeys(re.findall(r"--?(extended-lambda|expt-[\w-]+)", text))
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),
         std=next((std for std in flags["-std="] if std not in _OLD_STANDARDS), None),
-        further=(*all_as_cuda, *(f"--{name}" for name in dialect), *map(str, files[1:])),
+        further=tuple(f"--{name}" for name in dialect),
+        sources=tuple(files[1:]),
+        all_as_cuda=re.search(r"\s-x\s*cu\b", text) is not None,
     )
 
 
@@ -354,7 +363,8 @@ def _matched(
 ) -> Iterator[tuple[Observation, list[_LaunchMade]]]:
     """Every observation with the launches that are it: of the same kernel, grid and block.
 
-    Instances of a template that are launched alike are told apart by their order.
+    They are the first such launches, as many as were timed: later ones may have other data to work
+    on. Instances of a template that are launched alike are told apart by their order.
     """
     instances: dict[tuple[str, Extent, Extent], dict[str, list[_LaunchMade]]] = {}
     for each in made:
@@ -367,4 +377,4 @@ def _matched(
         key = kernel_name(one.signature or one.kernel.rpartition("/")[2]), one.grid, one.block
         own = list(instances.get(key, {}).values())
         at = taken[key] = taken.get(key, -1) + 1
-        yield one, own[at] if at < len(own) else []
+        yield one, own[at][: len(one.seconds)] if at < len(own) else []

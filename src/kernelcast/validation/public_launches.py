@@ -187,7 +187,8 @@ class PublishedProgram:
         except KernelcastError as error:
             return str(error), one.gpu
         texts = [(file.name, file.read_bytes()) for file in sorted(folder.rglob("*.*"))]
-        return one.gpu, one.settings, one.seconds, self.name, self.rows, texts
+        how = one.gpu, one.settings, one.seconds, one.compiler
+        return *how, self.name, self.rows, texts
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts of its launches: one that cannot predict one of them, of
@@ -195,7 +196,9 @@ class PublishedProgram:
         limits = ProgramLimits(_LAUNCHES, self.one.seconds)
         sampling = replace(_ONE_THREAD, budget=_BUDGET)
         chip, cache = _machine_of(self.one), Cache()
-        runner = ProgramRunner(self._sources, chip, models[0], limits, sampling, cache)
+        runner = ProgramRunner(
+            self._sources, chip, models[0], limits, sampling, cache, self.one.compiler
+        )
         found, missing = runner.timed(self.name, self.rows)
         compared: dict[str, tuple[Comparison, ...]] = {}
         for model in models:

@@ -22,11 +22,11 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The workload is `workload`, one for every kernel of the file that `kernels` translates to the
     name in the code, or every source in `folder` that is named as a kernel, but those `without`;
     `names` are those of the workload that no row says. Or whole programs, in the folder `programs`
-    below that of the sources, are compiled and run for at most `seconds` each. With `counters`,
-    what a profiler counted is compared, beside the times where there are some; with `capacities`,
-    the footprints at which the caches overflow under the chase in `workload`. `settings` replace
-    numbers of the machine, `nvrtc` names the compiler. Of `records` launches traces are kept for
-    the tests: the licence of the kernels allows it.
+    below that of the sources, are compiled by `compiler` and run for at most `seconds` each. With
+    `counters`, what a profiler counted is compared, beside the times where there are some; with
+    `capacities`, the footprints at which the caches overflow under the chase in `workload`.
+    `settings` replace numbers of the machine, `nvrtc` names the compiler. Of `records` launches
+    traces are kept for the tests: the licence of the kernels allows it.
     """
 
     title: str
@@ -42,6 +42,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longer_than_us: float = 0.0
     ground_truth: str = ""
     programs: str = ""
+    compiler: str = "nvcc"
     seconds: float = 12.0
     counters: bool = False
     records: int = 0

@@ -53,6 +53,13 @@ from kernelcast.cli.options import (
     show_default=True,
     help="End a program after so many seconds.",
 )
+@click.option(
+    "--compiler",
+    type=click.Choice(["nvcc", "clang"]),
+    default="nvcc",
+    show_default=True,
+    help="What made the programs that were measured.",
+)
 @longer_than_option
 @sampling_options
 @output_options
@@ -65,6 +72,7 @@ def command(
     only: tuple[str, ...],
     launches: int,
     seconds: float,
+    compiler: str,
     least_us: float,
     sampling: SamplingFlags,
     output: Output,
@@ -93,6 +101,7 @@ def command(
             limits=ProgramLimits(launches, seconds),
             sampling=sampling.sampling(),
             cache=Cache(),
+            compiler=compiler,
             progress=progress,
         )
     output.show(measured_document(answer, chip.name, chip.title))
