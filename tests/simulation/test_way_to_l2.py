@@ -94,3 +94,12 @@ def test_without_their_numbers_bytes_share_one_way():
     setting = SETTING.with_numbers(l2_write_first=0.0, l2_request_cycles=0.0)
     both = cycles(setting, load(32, 1), store(16, 4))
     assert both == pytest.approx((1024 + 2048) / per_cycle("l2.bandwidth"), rel=0.01)
+
+
+def test_sectors_written_apart_share_one_way_with_what_is_read():
+    first = 64 / per_cycle("l2.bandwidth")
+    setting = SETTING.with_numbers(
+        l2_write_shared=True, l2_write_first=first, l2_write_cycles=0.0, l2_request_cycles=0.0
+    )
+    both = cycles(setting, load(32, 1), store(16, 1))
+    assert both == pytest.approx(1024 / per_cycle("l2.bandwidth") + 16 * first, rel=0.01)

@@ -44,7 +44,7 @@ def l2_times(machine: Machine) -> L2Times | None:
     if read is None:
         return None
     each = SECTOR_BYTES / (written or read)
-    first = 1 / apart if apart and written else each
+    first = 1 / apart if apart else each
     partitions = machine.get("l2.partitions") or 1.0
     request = 1 / requests if requests else 0.0
     return L2Times(

@@ -248,7 +248,8 @@ def _set_l2(one: np.void, machine: Machine, cycles_per_s: float) -> None:
         return
     one["l2_request_cycles"] = times.reading * cycles_per_s
     one["l2_change_cycles"] = times.writing * cycles_per_s
-    if not times.is_shared:
+    one["l2_write_shared"] = times.is_shared
+    if not times.is_shared or times.first_written > times.read:
         one["l2_write_first"] = times.first_written * cycles_per_s
         one["l2_write_cycles"] = times.written * cycles_per_s
 

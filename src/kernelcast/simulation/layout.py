@@ -182,7 +182,8 @@ HARDWARE = np.dtype(
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
         ("l2_write_first", np.float64),  # cycles of the way to L2 for a line's first sector, and
-        ("l2_write_cycles", np.float64),  # for each other; 0 where it is the way from L2
+        ("l2_write_cycles", np.float64),  # for each other; 0 where they are as those from L2
+        ("l2_write_shared", np.bool_),  # whether it is the way from L2
         ("l2_request_cycles", np.float64),  # in which the slices of L2 take a request that reads
         ("l2_change_cycles", np.float64),  # and one that writes
         ("least_sectors", np.float64),  # that move together between SM and L2 cache

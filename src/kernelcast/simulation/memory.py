@@ -141,6 +141,12 @@ def _send(at, sectors, first, clock, hardware):
         return cross(at, sectors, clock, hardware)
     further = max(sectors, hardware.least_sectors) - 1.0
     moved = first + further * hardware.l2_write_cycles
+    if hardware.l2_write_shared:
+        at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
+        begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_free)
+        clock.l2_free = begins + moved
+        clock.l2_busy += moved
+        return begins
     most = hardware.most_asked / (_LINE_SECTORS * _SECTOR_BYTES) * _line_cycles(hardware)
     at = max(at, clock.l2_write_free - most)
     begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_write_free)

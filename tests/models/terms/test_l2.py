@@ -130,6 +130,13 @@ def test_a_chip_that_nobody_measured_moves_bytes(seconds):
     assert found == pytest.approx((1024 + 128) / READ)
 
 
+def test_sectors_written_apart_take_longer_where_reads_go_the_same_way(seconds):
+    """Quarters of sectors that `reaction` of HeCBench stores on an RTX 3080."""
+    apart = {"request_rate": None, "write_bandwidth": None, "write_rate": READ / 64}
+    assert seconds(load(1, 4), store(1, 4), **apart) == pytest.approx(2 * 128 / READ)
+    assert seconds(load(16, 1), store(16, 1), **apart) == pytest.approx(16 * (32 + 64) / READ)
+
+
 def test_sectors_apart_are_those_of_streams_where_nobody_measured_them(seconds):
     assert seconds(store(16, 2), write_rate=None) == pytest.approx(1024 / WRITTEN)
 

@@ -26,7 +26,8 @@ ways of their own. So, of the requests n_i for s_i sectors that loads (R), store
   change it: 66 G lanes a second whose warps all want one word, each another.
 
 Where nobody has measured r, bytes are all that counts; without B_write, what is written takes its
-turn among what is read; without w, a sector of a stream takes what one by itself does.
+turn among what is read, a line as long as one that is read, its first sector 1 / w; without w, a
+sector of a stream takes what one by itself does.
 """
 
 from __future__ import annotations
