@@ -29,6 +29,8 @@ _LAID_OUT = {"include": "cuda_runtime/include", "bin": "cuda_nvcc/bin", "nvvm": 
 """What a folder of CUDA holds, and where wheels of CUDA 12 put it."""
 _HEADERS = ("cuda_nvcc/include", "cuda_cccl/include", "curand/include")
 """What lies there, too, but in wheels of its own."""
+_ALLOWED = ("-Wno-register", "-Wno-c++11-narrowing")
+"""What nvcc lets pass and clang takes for an error."""
 _CUDA_SOURCES = (".cu",)
 _C_SOURCES = (".c",)
 
@@ -181,6 +183,7 @@ class _Compiling:
             *self.clang.resources,
             "-O3",
             "-w",
+            *_ALLOWED,
             *(f"-I{folder}" for folder in options.include_dirs),
             *(f"-D{define}" for define in options.defines),
             f"-isystem{cuda / 'include'}",
