@@ -64,7 +64,7 @@ from kernelcast.simulation.layout import (
     WAIT,
     WARP,
 )
-from kernelcast.simulation.memory import MemoryStages, request_memory, shuffle_lanes
+from kernelcast.simulation.memory import MemoryStages, pass_by, request_memory, shuffle_lanes
 from kernelcast.simulation.streams import (
     ACCESS,
     ARRIVALS_SHIFT,
@@ -534,6 +534,7 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
         local = np.int64(place) * np.int64(stages.system.local_lines)
         if code.kind in (SIGNAL, AWAIT):
             warp.mbarrier = -1
+        first = warp.at
         while warp.at < warp.end:
             word = program.words[np.uint64(warp.at)]
             of = word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK
@@ -556,6 +557,8 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
             if code.kind in (SIGNAL, AWAIT):
                 _name_mbarrier(warp, word, program)
             warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
+        if warp.at == first and code.kind in (LOAD, STORE, ATOMIC, COPY):
+            pass_by(code, sm, scheduler, now, stages, hardware)
         if code.kind == STORE:
             warp.stores_done = max(warp.stores_done, done)
         elif code.kind == COPY:

@@ -553,6 +553,17 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
 
 
 @inlined
+def pass_by(code, sm, scheduler, now, stages, hardware):
+    """An instruction that no lane acts on takes its turn in the load/store unit all the same.
+
+    On an H100 the profiler counts it there: 7.60 M for a prefix sum of 7.34 M memory instructions,
+    of which 7.11 M have a lane, and 0.26 M others.
+    """
+    held, address_cycles = code.sources_cycles + 1.0, hardware.shared_address_cycles
+    _enter_banks(sm, scheduler, now, address_cycles, 0.0, held, True, stages, hardware)
+
+
+@inlined
 def shuffle_lanes(code, sm, scheduler, now, stages, hardware):
     """Lanes exchange values through the banks of the SM; returns when that begins."""
     held = code.sources_cycles + 1.0

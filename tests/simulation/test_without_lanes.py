@@ -1,0 +1,32 @@
+"""Instructions that reach memory with no lane on: they take their turn in the load/store unit."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.programs import EXIT, Op, Setting, entering, played, program, request, streams
+
+from kernelcast.ir import OpClass, Space
+from kernelcast.machines.loader import load_machine
+from kernelcast.profiling.layout import SHARED
+from kernelcast.simulation.hardware import WARP_LANES
+
+RTX_3080 = load_machine("rtx-3080")
+TIMES = 64
+WARPS = 16
+SETTING = Setting(RTX_3080, is_plain=True)
+
+
+def cycles(times, *, has_lanes):
+    """Of warps that load from shared memory so often, each time with all lanes or with none."""
+    op = Op(OpClass.LOAD, space=Space.SHARED)
+    words = entering(0)
+    for at in range(times):
+        words += request(at, SHARED) if has_lanes else []
+    return played(program([*[op] * times, EXIT]), streams([[words] * WARPS]), SETTING).cycles
+
+
+@pytest.mark.parametrize("has_lanes", [False, True])
+def test_loads_take_the_unit_as_long_with_lanes_as_without(has_lanes):
+    further = cycles(2 * TIMES, has_lanes=has_lanes) - cycles(TIMES, has_lanes=has_lanes)
+    each = WARP_LANES / RTX_3080.number("throughput.load")
+    assert further / (WARPS * TIMES) == pytest.approx(each, rel=0.03)
