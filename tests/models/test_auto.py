@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from kernelcast import api
 from kernelcast.errors import UnsupportedError
 from kernelcast.models.teg import Teg
 from kernelcast.models.terms import trust
+from kernelcast.models.terms.base import Bottleneck, Part
 
 SAXPY = Path(__file__).parents[2] / "examples" / "saxpy.cu"
 
@@ -35,15 +38,53 @@ def test_the_time_is_that_of_the_simulation(cases):
 def test_the_interval_is_that_of_the_sample_times_what_measurements_left_open(cases):
     for gpu, is_measured in (("h100-sxm", True), ("h100-pcie", False), ("rtx-4090", False)):
         auto, teg = (api.predict(cases[gpu], model) for model in ("auto", "teg"))
-        factors = trust.FITTED["teg", is_measured]
+        kind = trust.kind_of(teg)
+        assert kind.is_measured == is_measured
+        factors = trust.FITTED[kind]
         low, high = (teg.time_s if end is None else end for end in (teg.low_s, teg.high_s))
         assert auto.low_s == pytest.approx(low * factors.low)
         assert auto.high_s == pytest.approx(high * factors.high)
 
 
+@pytest.fixture
+def bound():
+    """A forecast whose resources are busy for shares of its time."""
+
+    def make(case, *shares, bottleneck=Bottleneck.DRAM_BANDWIDTH):
+        forecast = api.predict(case, "teg")
+        bounds = tuple(Part(str(at), share * forecast.cycles) for at, share in enumerate(shares))
+        return replace(forecast, bounds=bounds, bottleneck=bottleneck)
+
+    return make
+
+
+def test_there_is_no_doubt_where_one_resource_binds_alone(cases, bound):
+    case = cases["rtx-4090"]
+    assert not trust.has_doubt(bound(case, 0.9, 0.5))
+    assert trust.has_doubt(bound(case, 0.7, 0.5))
+    assert trust.has_doubt(bound(case, 0.9, 0.85))
+    assert trust.has_doubt(bound(case, 0.9, bottleneck=Bottleneck.ATOMICS))
+
+
+def test_there_is_a_doubt_where_caches_are_not_simulated_in_whole_waves(cases, bound):
+    case = cases["rtx-4090"]
+    counts = case.cache_counts
+    in_part = replace(counts, simulated=replace(counts.simulated, in_whole_waves=False))
+    forecast = bound(case, 0.9)
+    for seen in (in_part, None):
+        other = SimpleNamespace(cache_counts=seen, traffic=case.traffic)
+        assert trust.has_doubt(replace(forecast, case=other))
+
+
+def test_a_doubt_widens_the_interval_on_chips_that_were_not_measured():
+    sure, doubtful = (trust.FITTED[trust.Kind("teg", False, doubt)] for doubt in (False, True))
+    assert doubtful.low < sure.low
+    assert doubtful.high > sure.high
+
+
 def test_intervals_are_wider_on_chips_that_were_not_measured():
     for model in ("teg", "volkov"):
-        measured, others = trust.FITTED[model, True], trust.FITTED[model, False]
+        measured, others = (trust.FITTED[trust.Kind(model, n, True)] for n in (True, False))
         assert others.high / others.low > measured.high / measured.low
 
 
@@ -72,7 +113,7 @@ def test_what_cannot_be_played_has_the_bounds_and_says_why(cases, monkeypatch):
     assert auto.cycles == volkov.cycles
     assert "no such thing" in auto.assumptions[0]
     assert volkov.high_s
-    factors = trust.FITTED["volkov", True]
+    factors = trust.FITTED[trust.kind_of(volkov)]
     assert auto.high_s == pytest.approx(volkov.high_s * factors.high)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
+from kernelcast.models.terms.trust import Kind
 from kernelcast.validation.accuracy import Comparison, coverage
 from kernelcast.validation.intervals import fitted_factors, halves, interval_scores, share_held
 from kernelcast.validation.measured import Score
@@ -64,10 +66,21 @@ def test_chips_that_were_measured_have_intervals_of_their_own():
 
     rows = [row("h100-sxm", "teg", 1), row("h200-sxm", "teg", 2), row("rtx-4090", "teg", 3)]
     measured, others = interval_scores([*rows, row("h100-sxm", "roofline", 4)])
-    assert (measured.model, measured.is_measured) == ("teg", True)
+    assert measured.kind == Kind("teg", is_measured=True, has_doubt=False)
     assert measured.fitted + measured.judged == 120
-    assert (others.model, others.is_measured) == ("teg", False)
+    assert others.kind == Kind("teg", is_measured=False, has_doubt=False)
     assert others.fitted + others.judged == 60
+
+
+def test_launches_with_a_doubt_have_intervals_of_their_own():
+    sure, doubtful = (
+        [replace(c, has_doubt=has_doubt) for c in many(60, seed)]
+        for seed, has_doubt in ((1, False), (2, True))
+    )
+    score = Score(tuple(sure + doubtful))
+    found = interval_scores([SetAccuracy("set", "rtx-4090", "teg", score, None, None, ())])
+    assert sorted(one.kind.has_doubt for one in found) == [False, True]
+    assert all(one.fitted + one.judged == 60 for one in found)
 
 
 def test_coverage_counts_launches_with_an_interval():

@@ -16,7 +16,8 @@ class Comparison:
 
     `low_s` and `high_s` are the model's interval, None where it gives none. `bottleneck` is what
     the model says that binds, `measured_bottleneck` what counters say, both among those that
-    counters tell apart; empty where nobody knows.
+    counters tell apart; empty where nobody knows. `has_doubt` says that its interval is to be a
+    wide one.
     """
 
     kernel: str
@@ -28,6 +29,7 @@ class Comparison:
     high_s: float | None = None
     bottleneck: str = ""
     measured_bottleneck: str = ""
+    has_doubt: bool = False
 
     @property
     def ratio(self) -> float:

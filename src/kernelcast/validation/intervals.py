@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kernelcast.machines.compared import is_measured
 from kernelcast.machines.loader import load_machine
-from kernelcast.models.terms.trust import FITTED, Factors
+from kernelcast.models.terms.trust import FITTED, Factors, Kind
 from kernelcast.validation.accuracy import Comparison, nearest_rank
 from kernelcast.validation.public import SetAccuracy
 
@@ -33,12 +33,10 @@ class Halves:
 class IntervalScore:
     """Factors fitted to one half, and the share of the other's times that they hold.
 
-    `is_measured` says of which chips (`models.terms.trust`); `used` are the factors that forecasts
-    have.
+    `kind` says of which launches; `used` are the factors that forecasts have.
     """
 
-    model: str
-    is_measured: bool
+    kind: Kind
     fitted: int
     judged: int
     factors: Factors
@@ -47,20 +45,22 @@ class IntervalScore:
 
 
 def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
-    """For every model whose forecasts get an interval, and either kind of chip, what fits."""
-    sets: dict[tuple[str, bool], list[Sequence[Comparison]]] = {}
+    """For every kind of launch whose forecasts get an interval, what fits."""
+    kinds: dict[Kind, tuple[list[Comparison], list[Comparison]]] = {}
     for row in rows:
-        kind = row.model, is_measured(load_machine(row.gpu))
-        if row.score and kind in FITTED:
-            sets.setdefault(kind, []).append(row.score.comparisons)
+        parts = halves([row.score.comparisons] if row.score else [])
+        for number, part in enumerate((parts.fitted, parts.judged)):
+            for c in part:
+                kind = Kind(row.model, is_measured(load_machine(row.gpu)), c.has_doubt)
+                if kind in FITTED:
+                    kinds.setdefault(kind, ([], []))[number].append(c)
     scores = []
-    for kind, own in sets.items():
-        parts = halves(own)
-        if parts.fitted and parts.judged:
-            factors = fitted_factors(parts.fitted)
-            held = share_held(parts.judged, factors)
-            counts = len(parts.fitted), len(parts.judged)
-            scores.append(IntervalScore(*kind, *counts, factors, held, FITTED[kind]))
+    for kind, (fitted, judged) in kinds.items():
+        if fitted and judged:
+            factors = fitted_factors(fitted)
+            counts = len(fitted), len(judged)
+            held = share_held(judged, factors)
+            scores.append(IntervalScore(kind, *counts, factors, held, FITTED[kind]))
     return tuple(scores)
 
 

@@ -73,9 +73,9 @@ class AccuracyTotal(Struct, frozen=True):
 
 
 class IntervalRow(Struct, frozen=True):
-    """The factors of a model's interval on chips that were measured from end to end, or on others:
-    fitted to one half of the launches, `held` the share of the other half's times between them;
-    `used_low` and `used_high` are those of forecasts."""
+    """The factors of a model's interval on chips that were measured from end to end, or on others,
+    for launches with or without a doubt: fitted to one half of them, `held` the share of the other
+    half's times between them; `used_low` and `used_high` are those of forecasts."""
 
     model: str
     is_measured: bool
@@ -86,6 +86,7 @@ class IntervalRow(Struct, frozen=True):
     held: NotNegative
     used_low: NotNegative
     used_high: NotNegative
+    has_doubt: bool = False
 
 
 class MovedLaunch(Struct, frozen=True):
@@ -218,8 +219,9 @@ def _totals(rows: Sequence[SetAccuracy]) -> Iterator[AccuracyTotal]:
 
 def _interval(score: IntervalScore) -> IntervalRow:
     return IntervalRow(
-        model=score.model,
-        is_measured=score.is_measured,
+        model=score.kind.model,
+        is_measured=score.kind.is_measured,
+        has_doubt=score.kind.has_doubt,
         fitted=score.fitted,
         judged=score.judged,
         low=score.factors.low,
