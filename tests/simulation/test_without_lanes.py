@@ -6,9 +6,9 @@ import pytest
 from tests.simulation.programs import EXIT, Op, Setting, entering, played, program, request, streams
 
 from kernelcast.ir import OpClass, Space
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.machines.loader import load_machine
 from kernelcast.profiling.layout import SHARED
-from kernelcast.simulation.hardware import WARP_LANES
 
 RTX_3080 = load_machine("rtx-3080")
 TIMES = 64

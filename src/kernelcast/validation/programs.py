@@ -42,7 +42,7 @@ _FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
 """Where a program's sources lie in the folder of all sources."""
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
-COMPILERS = {"nvcc": compile_program, "clang": compile_with_clang}
+_COMPILERS = {"nvcc": compile_program, "clang": compile_with_clang}
 """What makes a program of its sources, by name."""
 
 
@@ -141,7 +141,7 @@ def _mean(bounds: Sequence[float | None]) -> float | None:
 class ProgramRunner:
     """Runs programs, whose sources lie in folders of `sources`, on `chip`.
 
-    `compiler` is the one of `COMPILERS` that made the programs measured.
+    `compiler`, nvcc or clang, is what made the programs measured.
     """
 
     sources: Path
@@ -175,7 +175,7 @@ class ProgramRunner:
         folder = folder_of_program(self.sources, name)
         shim = libraries()
         main, options = _main_and_options(folder)
-        made = COMPILERS[self.compiler](
+        made = _COMPILERS[self.compiler](
             main, [self.chip.compute_capability], shim, options=options, cache=self.cache
         )
         watched = _Watched(
