@@ -778,7 +778,7 @@ def _issue(
 
 @inlined
 def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
-    """The warp that a scheduler issues from, or -1; and if none, from when on there may be one."""
+    """The warp that a scheduler issues from, or -1; and from when on another one may issue."""
     best, soonest = np.int64(-1), np.int64(FAR_OFF)
     last = schedulers.last[sm, scheduler]
     keeps = last >= 0 and hardware.policy != _LOOSE_ROUND_ROBIN
@@ -786,7 +786,7 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
         place = np.uint64(first + last)
         free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[place])]
         if schedulers.ready[place] <= now and free < now + 1:
-            return first + last, soonest
+            return first + last, now
     best_rank = np.int64(0)
     for k in range(hardware.places):
         place = first + k
@@ -795,6 +795,8 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
             free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[np.uint64(place)])]
             if free < now + 1:
                 rank = _rank(place, k, last, schedulers, hardware)
+                if best >= 0:
+                    soonest = now
                 if best < 0 or rank > best_rank:
                     best, best_rank = place, rank
                 continue
@@ -852,7 +854,10 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
                 clock,
                 hardware,
             )
-            wake[sm, scheduler] = schedulers.free[sm, scheduler] = now + spent
+            schedulers.free[sm, scheduler] = now + spent
+            # A barrier may have woken the scheduler's others meanwhile.
+            soonest = min(soonest, min(wake[sm, scheduler], schedulers.ready[np.uint64(place)]))
+            wake[sm, scheduler] = max(now + spent, soonest)
     # What one has issued may have woken another.
     following = np.int64(FAR_OFF)
     for scheduler in range(hardware.schedulers):
