@@ -241,7 +241,7 @@ def test_an_unknown_removal_has_its_nearest_names():
         read_removals(["barier"])
 
 
-@pytest.mark.parametrize("models", [[Volkov()], [Teg(), Teg(sms=1)]])
+@pytest.mark.parametrize("models", [[Volkov()], [Teg(), Teg(sms="1")]])
 def test_one_simulation_is_asked_for(models):
     with pytest.raises(InputError, match="teg"):
         simulating_model(models)

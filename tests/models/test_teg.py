@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernelcast as kc
+from kernelcast.errors import InputError
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.models.teg import Teg
 from kernelcast.models.terms.base import Bottleneck, Case
@@ -50,6 +51,45 @@ def test_the_interval_holds_the_forecast() -> None:
     found = Teg(instructions=200_000).predict(case_of("spmv_csr"))
     assert found.low_s is not None and found.high_s is not None
     assert found.low_s <= found.time_s <= found.high_s
+
+
+# -------------------------------------------------------------------------- all SMs
+
+
+def test_all_sms_play_the_launch_with_the_whole_of_what_they_share() -> None:
+    case = case_of("transpose")
+    played = Teg(sms="all").play(case)
+    sms = int(case.machine.number("sm.count"))
+    assert played.found.sms == sms
+    assert played.plan.share == 1
+    hardware = played.given.hardware[0]
+    clock_hz = case.machine.number("clock.sm")
+    assert hardware["l2_rate"] == case.machine.number("l2.bandwidth") / clock_hz
+    assert hardware["reading_channels"] == case.machine.number("dram.channels")
+    assert any("channels of the DRAM" in note for note in played.notes)
+    sampled = Teg().predict(case)
+    assert Teg().prediction(played).time_s == pytest.approx(sampled.time_s, rel=0.1)
+
+
+def test_all_sms_of_a_small_grid_are_those_with_blocks() -> None:
+    launch = kc.Launch(grid=10, block=64, args={"x": kc.f32(640), "times": 100})
+    case = kc.case(kc.load_source(SUMS, gpu="h100-sxm"), launch, "h100-sxm")
+    assert Teg(sms="all").play(case).found.sms == 10
+
+
+def test_as_many_sms_as_are_affordable_are_played_and_that_is_said() -> None:
+    launch = kc.Launch(grid=10_000, block=1024, args={"x": kc.f32(10_000 * 1024), "times": 1000})
+    case = kc.case(kc.load_source(SUMS, gpu="h100-sxm"), launch, "h100-sxm")
+    played = Teg(instructions=20_000, sms="all").play(case)
+    assert 1 <= played.found.sms < 132
+    assert played.given.hardware["reading_channels"][0] == 0
+    assert any(f"{played.found.sms} of 132 SMs are simulated" in note for note in played.notes)
+
+
+@pytest.mark.parametrize("sms", ["0", "-1", "half", ""])
+def test_a_number_of_sms_that_is_none_is_refused(sms: str) -> None:
+    with pytest.raises(InputError, match="sms is a number of SMs, auto or all"):
+        Teg(sms=sms).predict(case_of("saxpy"))
 
 
 SUMS = """

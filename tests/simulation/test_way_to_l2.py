@@ -103,3 +103,20 @@ def test_sectors_written_apart_share_one_way_with_what_is_read():
     )
     both = cycles(setting, load(32, 1), store(16, 1))
     assert both == pytest.approx(1024 / per_cycle("l2.bandwidth") + 16 * first, rel=0.01)
+
+
+def test_reads_of_one_channel_of_the_dram_wait_for_each_other():
+    """Where all SMs are played: those of one KiB lie in one channel, and of others anywhere."""
+    whole = {**NEAR, "reading_channels": 16, "channel_shift": 3, "dram_spread": 0.0}
+    setting = replace(SETTING, changed=whole, rows={"dram": 1.0, "dram_cycles": 1.0})
+    near, apart = [line % 8 for line in range(8)], [8 * line for line in range(8)]
+    words = {
+        kind: [word for at in range(MANY) for word in request(at, GLOBAL, lines)]
+        for kind, lines in (("one", near), ("many", apart))
+    }
+    ops = [Op(OpClass.LOAD, space=Space.GLOBAL, is_copy=True)] * MANY
+    one, many = (
+        played(program([*ops, EXIT]), streams([[entering(0) + words[kind]]]), setting).cycles
+        for kind in ("one", "many")
+    )
+    assert one > 2 * many

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.errors import NotFoundError
+from kernelcast.errors import InputError, NotFoundError
 from kernelcast.execution.blocks import these_blocks
 from kernelcast.hierarchy.atomics import with_results
 from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts
@@ -44,7 +44,7 @@ from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.mean_streams import mean_streams
 from kernelcast.simulation.misses import with_misses
-from kernelcast.simulation.plan import DetailedSms, detailed_sms
+from kernelcast.simulation.plan import MOST_SMS, DetailedSms, detailed_sms
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
 from kernelcast.simulation.removing import resident_blocks, without, without_tail
 from kernelcast.simulation.results import (
@@ -62,6 +62,8 @@ _BUSY = 0.6
 """Of the cycles: a resource that is busy for longer is what binds (NVIDIA, Nsight Compute, "Kernel
 Profiling Guide", GPU speed of light throughput)."""
 _MOST_WORDS = 1 << 24
+_MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
+"""Of streams, and of warps, where all SMs are simulated: up to 3 GB, and seconds to a minute."""
 _NOTED = 1 << 16
 """Issued instructions of which a timeline can tell."""
 _MEAN_WARPS = (
@@ -71,6 +73,7 @@ _MEAN_WARPS = (
 
 _CACHED = (Space.GLOBAL, Space.LOCAL)
 
+_AFFORDABLE, _ALL = "auto", "all"
 _OF_MACHINE = "machine"
 _POLICIES = ("turns", "oldest", "youngest", "line")
 """In the order of `sm.policy`."""
@@ -108,9 +111,11 @@ class Teg:
     Parameters
     ----------
     instructions:
-        Warp instructions to simulate at the most; what is left out is extrapolated.
+        Warp instructions to simulate at the most; what is left out is extrapolated. Of all SMs, so
+        many of every four.
     sms:
-        How many SMs to simulate in detail; 0 leaves it to what is affordable.
+        How many SMs to simulate in detail: a number; auto leaves it to what is affordable; all are
+        those of the chip that have blocks, with its channels of the DRAM side by side.
     control:
         Obey the control codes of machine code; else a scoreboard of registers.
     assembled:
@@ -129,10 +134,13 @@ class Teg:
         "J. Lai, A. Seznec: TEG: GPU Performance Estimation Using a Timing Model. INRIA, RR-7804, "
         "2011"
     )
-    not_modelled: ClassVar[tuple[str, ...]] = ("TLB misses",)
+    not_modelled: ClassVar[tuple[str, ...]] = (
+        "ports of special units",
+        "the order of blocks once SMs are no longer in step",
+    )
 
     instructions: int = 2_000_000
-    sms: int = 0
+    sms: str = _AFFORDABLE
     control: bool = True
     assembled: bool = True
     policy: str = _OF_MACHINE
@@ -193,10 +201,7 @@ class Teg:
         resident = resident_blocks(case.occupancy.limits, removed)
         per_block = max(1.0, case.profile.total.warp / launch.blocks)
         sms = int(machine.number("sm.count", _BY))
-        wanted = self.sms or _sms_of_way(machine, min(sms, launch.blocks), sms)
-        plan = detailed_sms(
-            launch.blocks, sms, resident, self.instructions / per_block, wanted or None
-        )
+        plan, most = self._plan(case, sms, resident, per_block)
         resident = min(resident, plan.simulated)
         streams = record(plan) if record else recorded(case, plan)
         timings = SmTimings(machine)
@@ -209,7 +214,9 @@ class Teg:
             assembled=self.assembled,
         )
         system = _caches(case) if case.run is not None else None
-        share = ChipShare(len(plan.blocks), plan.share)
+        share = ChipShare(
+            len(plan.blocks), plan.share, is_chip=self.sms == _ALL and plan.share == 1
+        )
         hardware = hardware_record(
             timings,
             share,
@@ -229,7 +236,7 @@ class Teg:
             without(given, removed),
             plan,
             system,
-            most_issued=2 * self.instructions,
+            most_issued=2 * most,
             most_events=_NOTED,
         )
         instructions = per_block * plan.busiest * len(plan.blocks)
@@ -237,7 +244,25 @@ class Teg:
         if Removal.TAIL in removed:
             time = without_tail(time, plan, sms)
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
+        if self.sms == _ALL and not share.is_chip:
+            notes = (*notes, _fewer_sms(plan))
         return Played(case, removed, plan, given, found, time, notes)
+
+    def _plan(
+        self, case: Case, sms: int, resident: int, per_block: float
+    ) -> tuple[DetailedSms, int]:
+        """The blocks of some of `sms` SMs, and how many instructions are simulated at the most."""
+        blocks = case.launch.blocks
+        busy = min(sms, blocks)
+        if self.sms != _ALL:
+            wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
+            affordable = self.instructions / per_block
+            plan = detailed_sms(blocks, sms, resident, affordable, wanted or None)
+            return plan, self.instructions
+        most = min(self.instructions * busy // MOST_SMS, _MOST_INSTRUCTIONS_OF_ALL)
+        most = max(most, self.instructions)
+        affordable = min(most / per_block, _MOST_WORDS_OF_ALL / _words_per_block(case))
+        return detailed_sms(blocks, sms, resident, affordable, most=busy), most
 
 
 @dataclass(frozen=True)
@@ -286,9 +311,9 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     rules = access_rules(case.machine)
     chosen = [block for own in plan.blocks for block in own]
     if case.run is None:
-        return mean_streams(case.profile, chosen, rules.half_warps, _MOST_WORDS)
+        return mean_streams(case.profile, chosen, rules.half_warps, _most_words(plan))
     run = case.run()
-    recorder = StreamRecorder(case.kernel, case.launch, rules, _MOST_WORDS)
+    recorder = StreamRecorder(case.kernel, case.launch, rules, _most_words(plan))
     run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
 
@@ -298,6 +323,37 @@ def _policy(name: str) -> int:
     if name not in _POLICIES:
         raise NotFoundError("policy", name, (*_POLICIES, _OF_MACHINE))
     return _POLICIES.index(name)
+
+
+def _most_words(plan: DetailedSms) -> int:
+    """Words of streams at the most."""
+    return _MOST_WORDS if len(plan.blocks) <= MOST_SMS else _MOST_WORDS_OF_ALL
+
+
+def _words_per_block(case: Case) -> float:
+    """Words of the warp streams of a mean block, without those that lines are not looked up for."""
+    profile = case.profile
+    entered = sum(profile.instruction_warps[block.start] for block in case.kernel.blocks)
+    asked = sum(a.requests + a.lines * (a.space in _CACHED) for a in profile.accesses)
+    return float(max(1.0, (entered + asked) / case.launch.blocks))
+
+
+def _fewer_sms(plan: DetailedSms) -> str:
+    return (
+        f"{len(plan.blocks)} of {round(len(plan.blocks) / plan.share)} SMs are simulated, the "
+        "others as their share of the chip: all of them execute too much"
+    )
+
+
+def _wanted_sms(sms: str, busy: int) -> int:
+    """How many of the `busy` SMs are to be simulated, 0 for what is affordable."""
+    if sms == _AFFORDABLE:
+        return 0
+    if not sms.isdecimal() or not int(sms):
+        raise InputError(
+            f"sms is a number of SMs, {_AFFORDABLE} or {_ALL}, not {sms!r}", where="model teg"
+        )
+    return min(busy, int(sms))
 
 
 def _sms_of_way(machine: Machine, busy: int, sms: int) -> int:

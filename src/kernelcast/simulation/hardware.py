@@ -54,6 +54,9 @@ _PIPES: Mapping[OpClass, int] = {
 _RATES = {OpClass.MOVE: OpClass.LOGIC, OpClass.VOTE: OpClass.LOGIC}
 """Classes that take the rate of another one."""
 _LINE_BYTES = 128.0
+_HASHED_BYTES = 1024
+"""That lie in one channel where a hash of addresses names it: of a V100, bit 10 is the lowest that
+does (S. Jain et al.: Fractional GPUs. RTAS 2019)."""
 
 
 @dataclass(frozen=True)
@@ -182,11 +185,13 @@ class SmTimings:
 class ChipShare:
     """What some SMs in detail have of a chip whose other SMs do as they do.
 
-    `share` is theirs of all that are busy.
+    `share` is theirs of all that are busy. Where these SMs are the chip's, `is_chip`, so are the
+    channels of its DRAM.
     """
 
     sms: int
     share: float
+    is_chip: bool = False
 
 
 def hardware_record(
@@ -237,6 +242,7 @@ def hardware_record(
     one["most_asked"] = lines * _LINE_BYTES * share.sms
     one["most_dram_wait"] = one["dram_latency"]
     _set_way_to_memory(one, machine, clock_hz, share)
+    _set_channels(one, timings, share)
     return records
 
 
@@ -263,8 +269,7 @@ def _way_bandwidth(machine: Machine) -> float:
 def _set_way_to_memory(one: np.void, machine: Machine, clock_hz: float, share: ChipShare) -> None:
     """What SMs ask of memory: how much at once, and by which way.
 
-    SMs that share a way to memory have no more of the bandwidth than falls to it. Of a chip without
-    caches before its memory, addresses name the channel.
+    SMs that share a way to memory have no more of the bandwidth than falls to it.
     """
     get = machine.get
     group = int(get("sm.memory_group") or 1)
@@ -273,14 +278,31 @@ def _set_way_to_memory(one: np.void, machine: Machine, clock_hz: float, share: C
     one["memory_apart"] = not caches_memory(machine)
     one["in_flight"] = round(sectors * group) if sectors else 0
     one["miss_registers"] = one["in_flight"] or int(get("l1.miss_registers") or 1024)
-    one["channels"] = int(get("dram.channels") or 1) if one["memory_apart"] else 1
-    chunk = get("dram.interleave") or _LINE_BYTES
-    one["channel_shift"] = round(math.log2(chunk / _LINE_BYTES))
     if group > 1:
         ways = -(-share.sms // group)
         bandwidth = machine.number("dram.bandwidth", _NEEDED_BY) / clock_hz
         most = bandwidth * group * ways / machine.number("sm.count", _NEEDED_BY)
         one["l2_rate"] = min(one["l2_rate"], most)
+
+
+def _set_channels(one: np.void, timings: SmTimings, share: ChipShare) -> None:
+    """The channels of the DRAM, each for other addresses.
+
+    Of a chip without caches before its memory, addresses name the channel. Of others, the channels
+    are told apart where all SMs are simulated that use them.
+    """
+    get = timings.machine.get
+    channels, interleave = int(get("dram.channels") or 1), get("dram.interleave")
+    chunk = interleave or (_LINE_BYTES if one["memory_apart"] else _HASHED_BYTES)
+    one["channels"], one["channel_shift"] = 1, round(math.log2(chunk / _LINE_BYTES))
+    if one["memory_apart"]:
+        one["channels"] = channels
+    elif share.is_chip and channels > 1:
+        one["reading_channels"] = channels
+        timings.notes[
+            f"a hash of addresses spreads memory over the {channels} channels of the DRAM, "
+            f"{chunk:.0f} B at a time"
+        ] = None
 
 
 def _set_banks(one: np.void, machine: Machine) -> None:

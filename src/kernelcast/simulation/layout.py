@@ -204,6 +204,7 @@ HARDWARE = np.dtype(
         ("in_flight", np.int64),  # sectors that such SMs may wait for, 0 where lines are counted
         ("channels", np.int64),  # of the DRAM, that addresses name
         ("channel_shift", np.int64),  # two to this many lines, then comes the next channel
+        ("reading_channels", np.int64),  # that a hash of addresses names, 0 where none does
         ("has_l1", np.int64),
         ("fills_late", np.int64),  # whether a line takes its place there when it comes
     ]

@@ -916,6 +916,7 @@ def _broken(schedulers, clock):
     array(FLIGHT, 2),
     array(np.int64, 2),
     array(np.float64),
+    array(np.float64),
     array(np.float64, 2),
     array(ROW),
     array(np.float64, 3),
@@ -970,6 +971,7 @@ def run_sms(
     fills,
     fills_at,
     channels,
+    reading,
     owed,
     rows,
     lines,
@@ -1008,6 +1010,7 @@ def run_sms(
         fills,
         fills_at,
         channels,
+        reading,
         owed,
         rows,
         Fetched(lines, kept, next_kept, ahead, given, asked),
@@ -1030,7 +1033,7 @@ def run_sms(
         if following == FAR_OFF:
             break
         now = max(now, following)
-    clock.now = now
+        clock.now = now
     if clock.limit == 0:
         return CONTRADICTION
     if clock.issued < clock.limit and _broken(schedulers, clock):

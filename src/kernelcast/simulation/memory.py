@@ -71,7 +71,8 @@ class MemoryStages(NamedTuple):
     flying: Any  # by SM and hash: what was asked for last
     fills: Any  # by SM, in a ring: what is yet to take its place in the L1 cache
     fills_at: Any  # by SM: the first of these, and how many there are
-    channels: Any  # by channel of the DRAM
+    channels: Any  # by channel of the DRAM, where writes wait for theirs, too
+    reading: Any  # by channel, where they do not: the L2 cache keeps them
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
     fetched: Any  # instructions
@@ -222,6 +223,19 @@ def _channel_of(line, hardware):
 
 
 @inlined
+def _read_channel(line, taken, stages, clock, hardware):
+    """When the channel of the DRAM that a line lies in, by a hash of its address, can read it.
+
+    What comes late, by a way that others wait for, leaves the channel to those before.
+    """
+    chunk = np.uint64((line >> hardware.channel_shift) * HASH_FACTOR) >> np.uint64(_DRAWN_BITS)
+    channel = np.uint64(np.int64(chunk) % hardware.reading_channels)
+    free = max(np.float64(clock.now), stages.reading[channel])
+    stages.reading[channel] = free + taken * hardware.reading_channels
+    return free
+
+
+@inlined
 def _drawn(place, sm):
     """A number from 0 to 1 that a place in memory has, seen from an SM."""
     key = np.uint64((place << _SM_BITS | sm) * HASH_FACTOR)
@@ -246,10 +260,12 @@ def _move_owed(row_number, line, sm, at, is_write, stages, clock, hardware):
     if due < 1.0:
         return -1.0
     stages.owed[np.uint64(row_number), _DRAM] -= due
+    taken = due * stages.rows[np.uint64(row_number)].dram_cycles
     channel = _channel_of(line, hardware)
     begins = max(at, stages.channels[channel])
-    taken = due * stages.rows[np.uint64(row_number)].dram_cycles
     stages.channels[channel] = begins + taken * hardware.channels
+    if hardware.reading_channels and not is_write:
+        begins = max(begins, _read_channel(line, taken, stages, clock, hardware))
     clock.dram_busy += taken
     if is_write:
         clock.dram_writing += taken

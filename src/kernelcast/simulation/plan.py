@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-_MOST_SMS = 4
+MOST_SMS = 4
 """SMs in detail: what several ask of the chip is smoother than what one does."""
 _WAVES, _FEWEST_WAVES = 3, 2
 """Waves of blocks that an SM goes through: in the first, blocks begin together and with empty
@@ -36,7 +36,12 @@ class DetailedSms:
 
 
 def detailed_sms(
-    of: int, sms: int, resident: int, affordable: float, wanted: int | None = None
+    of: int,
+    sms: int,
+    resident: int,
+    affordable: float,
+    wanted: int | None = None,
+    most: int = MOST_SMS,
 ) -> DetailedSms:
     """Choose SMs of `sms`, each with `resident` blocks at a time, and blocks for them.
 
@@ -51,12 +56,17 @@ def detailed_sms(
         Blocks that may be simulated altogether.
     wanted:
         How many SMs to simulate, None to leave it to what is affordable.
+    most:
+        How many at the most where that is left.
     """
     busy = min(sms, of)
     busiest = -(-of // sms)
-    # As many SMs as can go through enough waves.
-    enough = resident * (_WAVES if affordable >= _WAVES * resident else _FEWEST_WAVES)
-    count = min(busy, _MOST_SMS, max(1, int(affordable // min(busiest, enough))))
+    # As many SMs as can go through enough waves, and where all are asked for, a last one, too.
+    are_all = most >= busy > MOST_SMS
+    wave = resident * (busy if are_all else 1)
+    enough = resident * (_WAVES if affordable >= _WAVES * wave else _FEWEST_WAVES)
+    least = min(busiest, enough + (resident - 1 if are_all else 0))
+    count = min(busy, most, max(1, int(affordable // least)))
     count = min(busy, wanted) if wanted else count
     rounds = _rounds(busiest, resident, affordable / count, enough)
     chosen = [k * busy // count for k in range(count)]

@@ -19,6 +19,7 @@ from kernelcast.simulation.recording_loop import NOT_A_TRACE, RECORDING, ROOM, r
 from kernelcast.simulation.streams import WarpStreams
 
 _FIRST_SEGMENTS = 1 << 12
+_TOGETHER = 1 << 12
 
 
 class StreamRecorder:
@@ -104,7 +105,13 @@ class StreamRecorder:
 def _gathered(
     words: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Parts of some words, one behind the other."""
-    before = lengths.cumsum() - lengths
-    places = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    return words[places]
+    """Parts of some words, one behind the other, some at a time: places take room, too."""
+    found, at = np.empty(int(lengths.sum()), np.int64), 0
+    for first in range(0, len(starts), _TOGETHER):
+        own = lengths[first : first + _TOGETHER]
+        end = at + int(own.sum())
+        before = own.cumsum() - own
+        offsets = np.repeat(starts[first : first + _TOGETHER] - before, own)
+        found[at:end] = words[offsets + np.arange(end - at)]
+        at = end
+    return found

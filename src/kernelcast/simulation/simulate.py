@@ -161,6 +161,7 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, IN_FLIGHT), FLIGHT),
         np.zeros((sms, 2), np.int64),
         np.zeros(int(one["channels"])),
+        np.zeros(max(1, int(one["reading_channels"]))),
         np.zeros((max(1, len(rows)), 2)),
         rows,
     )
