@@ -306,6 +306,7 @@ _MEMORY = {
     "noc.bandwidth": _real("byte/s", "from the L2 cache to all SMs", 1e6, 1e16),
     "noc.queue": _count("1", "lines of 128 byte that an SM may have asked of the L2 cache", 1, 1e6),
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
+    "tlb.page": _count("byte", "memory that one entry of the TLB translates", 4096, 1 << 40),
     "dram.size": _count("byte", "device memory", 1, 1e15),
     "dram.channels": _count("1", "channels, each for other addresses, side by side", 1, 65536),
     "dram.interleave": _count("byte", "that lie in one channel before the next", 128, 1 << 20),

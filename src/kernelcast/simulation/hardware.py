@@ -243,6 +243,7 @@ def hardware_record(
     one["most_dram_wait"] = one["dram_latency"]
     _set_way_to_memory(one, machine, clock_hz, share)
     _set_channels(one, timings, share)
+    _set_tlb(one, machine)
     return records
 
 
@@ -303,6 +304,15 @@ def _set_channels(one: np.void, timings: SmTimings, share: ChipShare) -> None:
             f"a hash of addresses spreads memory over the {channels} channels of the DRAM, "
             f"{chunk:.0f} B at a time"
         ] = None
+
+
+def _set_tlb(one: np.void, machine: Machine) -> None:
+    """The TLB of the chip, where its reach, its pages and what a miss costs are known."""
+    reach, page, miss = (machine.get(n) for n in ("tlb.reach", "tlb.page", "latency.tlb_miss"))
+    if not reach or not page or not miss:
+        return
+    one["tlb_entries"], one["tlb_miss"] = max(1, int(reach // page)), miss
+    one["tlb_shift"] = round(math.log2(page / _LINE_BYTES))
 
 
 def _set_banks(one: np.void, machine: Machine) -> None:

@@ -207,6 +207,9 @@ HARDWARE = np.dtype(
         ("reading_channels", np.int64),  # that a hash of addresses names, 0 where none does
         ("has_l1", np.int64),
         ("fills_late", np.int64),  # whether a line takes its place there when it comes
+        ("tlb_entries", np.int64),  # pages whose addresses are translated at once; 0 for all
+        ("tlb_shift", np.int64),  # lines of a page, two to this
+        ("tlb_miss", np.float64),  # cycles that any other page adds
     ]
 )
 
@@ -283,6 +286,7 @@ CLOCK = np.dtype(
         ("dram_writing", np.float64),
         ("l1_sectors", np.int64),
         ("l1_hits", np.int64),
+        ("pages_missed", np.int64),  # by the TLB, with those that it had room for
         ("events", np.int64),
         ("most_events", np.int64),
     ]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
-from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1, LOCAL_BIT
+from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1, IS_LOCAL, LOCAL_BIT
 from kernelcast.profiling.layout import GLOBAL, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
 from kernelcast.simulation.layout import ATOMIC, COPY, IN_FLIGHT, LOAD, MEMORY_QUEUE, STORE
@@ -73,6 +73,8 @@ class MemoryStages(NamedTuple):
     fills_at: Any  # by SM: the first of these, and how many there are
     channels: Any  # by channel of the DRAM, where writes wait for theirs, too
     reading: Any  # by channel, where they do not: the L2 cache keeps them
+    pages: Any  # of global memory: when each is in the TLB, -1 where it is not
+    translated: Any  # those that are there, in the order in which they came, -1 for none
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
     fetched: Any  # instructions
@@ -310,6 +312,37 @@ def _dram_latency(line, sm, hardware):
     return hardware.dram_latency + hardware.dram_spread * beyond
 
 
+@inner
+def _translated(line, at, stages, clock, hardware):
+    """How long a request that leaves the SM waits for the address of its line.
+
+    A page that comes takes the place of the one that came first. As a launch begins, the TLB has
+    whatever it touches first.
+    """
+    page = np.uint64((line & _LINE_BITS) >> hardware.tlb_shift)
+    there = stages.pages[page]
+    if there >= 0.0:
+        return max(0.0, there - at)
+    place = np.uint64(clock.pages_missed % hardware.tlb_entries)
+    left = stages.translated[place]
+    stages.translated[place] = np.int64(page)
+    clock.pages_missed += 1
+    if left < 0:
+        stages.pages[page] = 0.0
+        return 0.0
+    stages.pages[np.uint64(left)] = -1.0
+    stages.pages[page] = at + hardware.tlb_miss
+    return hardware.tlb_miss
+
+
+@inlined
+def _translation(line, at, stages, clock, hardware):
+    """The same for any line: those of a warp's own memory are always known."""
+    if hardware.tlb_entries == 0 or line >> LOCAL_BIT:
+        return 0.0
+    return _translated(line, at, stages, clock, hardware)
+
+
 @inlined
 def _fetch(line, missing, row_number, sm, at, is_change, stages, clock, hardware):
     """A line's sectors come from beyond the SM, or are changed there; returns when that is done."""
@@ -324,6 +357,7 @@ def _fetch(line, missing, row_number, sm, at, is_change, stages, clock, hardware
     from_dram = _move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
         arrives = from_dram + _dram_latency(line, sm, hardware)
+    arrives += _translation(line, at, stages, clock, hardware)
     _take_registers(group, count, arrives, stages, hardware)
     return at, arrives
 
@@ -451,6 +485,8 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     line = word >> LINE_SHIFT
     moved = _move_owed(row_number, line, sm, begins, True, stages, clock, hardware)
     done = max(begins, moved - hardware.most_dram_wait) + hardware.l2_latency
+    if not row.rule & IS_LOCAL:
+        done += _translation(line & _LINE_BITS, at, stages, clock, hardware)
     return at, done
 
 
@@ -491,12 +527,10 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
     row = stages.rows[np.uint64(row_number)]
     done, latest = begun, begun
     for i in range(word >> LINES_SHIFT & LINES_MASK):
-        line = words[np.uint64(at + i)]
-        sectors = line >> SECTORS_SHIFT & SECTORS_MASK
-        _owe(line, row_number, stages)
-        begins, there = _fetch(
-            line >> LINE_SHIFT, sectors, row_number, sm, begun, True, stages, clock, hardware
-        )
+        told = words[np.uint64(at + i)]
+        line, sectors = _line_of(told, np.int64(-1)), told >> SECTORS_SHIFT & SECTORS_MASK
+        _owe(told, row_number, stages)
+        begins, there = _fetch(line, sectors, row_number, sm, begun, True, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
     turns = np.float64(word >> PASSES_SHIFT & PASSES_MASK)

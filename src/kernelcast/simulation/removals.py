@@ -26,6 +26,7 @@ class Removal(StrEnum):
     LAUNCH_OVERHEAD = "launch-overhead"
     L1_MISSES = "l1-misses"
     L2_MISSES = "l2-misses"
+    TLB_MISSES = "tlb-misses"
     MISS_REGISTERS = "miss-registers"
     INSTRUCTION_FETCH = "instruction-fetch"
     ISSUE_RATE = "issue-rate"
@@ -66,6 +67,7 @@ MEANINGS: Mapping[Removal, str] = {
     Removal.LAUNCH_OVERHEAD: "the kernel starts at once",
     Removal.L1_MISSES: "loads that ask the L1 cache find all they want there",
     Removal.L2_MISSES: "the L2 cache holds all",
+    Removal.TLB_MISSES: "every address is translated at once",
     Removal.MISS_REGISTERS: "any number of lines may be on their way to an SM",
     Removal.INSTRUCTION_FETCH: "every instruction is there when it is wanted",
     Removal.ISSUE_RATE: "schedulers issue from all ready warps at once",

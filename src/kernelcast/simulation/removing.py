@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.profiling.layout import SHARED
+from kernelcast.profiling.layout import GLOBAL, SHARED
 from kernelcast.simulation import layout
 from kernelcast.simulation.misses import without_misses
 from kernelcast.simulation.plan import DetailedSms
@@ -25,7 +25,7 @@ from kernelcast.simulation.rewriting import (
     without_passes,
 )
 from kernelcast.simulation.simulate import SimulationInput
-from kernelcast.simulation.streams import WarpStreams
+from kernelcast.simulation.streams import LINE_SHIFT, WarpStreams
 
 _ENDLESS = 1e30
 """A rate that nothing is held up by."""
@@ -57,9 +57,19 @@ def is_changed(given: SimulationInput, removal: Removal, executed: NDArray[np.bo
 
 def _is_asked(given: SimulationInput, removal: Removal) -> bool:
     """Whether anybody asks for what a removal makes faster, where only numbers change."""
+    if removal is Removal.TLB_MISSES:
+        return _pages(given) > given.hardware["tlb_entries"][0]
     if removal is not Removal.SHARED_MEMORY_LATENCY:
         return True
     return bool((Requests.of(given.streams).spaces == SHARED).any())
+
+
+def _pages(given: SimulationInput) -> int:
+    """Of global memory, as the TLB has them, that requests touch."""
+    asked = Requests.of(given.streams)
+    places, _ = asked.line_places(asked.spaces == GLOBAL)
+    lines = given.streams.words[places] >> LINE_SHIFT
+    return len(np.unique(lines >> given.hardware["tlb_shift"][0]))
 
 
 def resident_blocks(limits: Mapping[str, int], removed: Removals) -> int:
@@ -220,6 +230,7 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.BLOCK_LAUNCH: _change_hardware(block_interval=0.0, replacement=0.0),
     Removal.L1_MISSES: _without_l1_misses,
     Removal.L2_MISSES: _change_rows("dram", "dram_noted"),
+    Removal.TLB_MISSES: _change_hardware(tlb_entries=0),
     Removal.MISS_REGISTERS: _change_hardware(miss_registers=_AMPLE),
     Removal.INSTRUCTION_FETCH: _change_hardware(l0_lines=0),
     Removal.ISSUE_RATE: lambda g: _change_table(

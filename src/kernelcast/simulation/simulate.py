@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
+from kernelcast.hierarchy.caches.layout import LINE_BITS
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
 from kernelcast.hierarchy.caches.simulation import l1_caches
 from kernelcast.simulation import layout
@@ -162,9 +163,17 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, 2), np.int64),
         np.zeros(int(one["channels"])),
         np.zeros(max(1, int(one["reading_channels"]))),
+        *_tlb(one),
         np.zeros((max(1, len(rows)), 2)),
         rows,
     )
+
+
+def _tlb(one: np.void) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Pages of global memory, and those in the TLB: none."""
+    entries = int(one["tlb_entries"])
+    pages = (1 << LINE_BITS >> int(one["tlb_shift"])) if entries else 1
+    return np.full(pages, -1.0), np.full(max(1, entries), -1, np.int64)
 
 
 def _fetched(
