@@ -48,7 +48,7 @@ def ring(nodes, pitch_mib):
 @pytest.fixture(scope="module")
 def measured():
     """By MiB from node to node, the latencies by number of nodes."""
-    found = {}
+    found: dict[int, dict[int, float]] = {}
     for row in map(json.loads, gzip.decompress(PROBES.read_bytes()).splitlines()):
         if row["part"] == "pages":
             found.setdefault(row["pitch_mib"], {})[row["nodes"]] = row["latency"]

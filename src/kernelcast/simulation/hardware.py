@@ -18,41 +18,28 @@ from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.machines.classes import (
     class_number,
-    counts_bits_apart,
     multiplies_in_half,
     product_cycles,
     shares_fp64,
     wide_product_rate,
 )
 from kernelcast.machines.machine import Machine
+from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
 from kernelcast.simulation.layout import HARDWARE
 
 _NEEDED_BY = "the timing simulation"
 
-_PIPES: Mapping[OpClass, int] = {
-    OpClass.FP32: layout.FP32_PIPE,
-    OpClass.FP16: layout.FP32_PIPE,
-    OpClass.INT_MUL: layout.FP32_PIPE,
-    OpClass.INT: layout.INT_PIPE,
-    OpClass.LOGIC: layout.INT_PIPE,
-    OpClass.SHIFT: layout.INT_PIPE,
-    OpClass.BITFIELD: layout.INT_PIPE,
-    OpClass.BIT_COUNT: layout.INT_PIPE,
-    OpClass.COMPARE: layout.INT_PIPE,
-    OpClass.MOVE: layout.INT_PIPE,
-    OpClass.VOTE: layout.INT_PIPE,
-    OpClass.FP64: layout.FP64_PIPE,
-    OpClass.SFU: layout.SFU_PIPE,
-    OpClass.CONVERT: layout.SFU_PIPE,
-    OpClass.REDUCE: layout.ADU_PIPE,
-    OpClass.MATCH: layout.ADU_PIPE,
-    OpClass.TENSOR: layout.TENSOR_PIPE,
-    OpClass.UNIFORM: layout.UNIFORM_PIPE,
+_PIPES: Mapping[Pipe | None, int] = {
+    Pipe.FP32: layout.FP32_PIPE,
+    Pipe.INT: layout.INT_PIPE,
+    Pipe.FP64: layout.FP64_PIPE,
+    Pipe.SFU: layout.SFU_PIPE,
+    Pipe.ADU: layout.ADU_PIPE,
+    Pipe.TENSOR: layout.TENSOR_PIPE,
+    Pipe.UNIFORM: layout.UNIFORM_PIPE,
 }
-_RATES = {OpClass.MOVE: OpClass.LOGIC, OpClass.VOTE: OpClass.LOGIC}
-"""Classes that take the rate of another one."""
 _LINE_BYTES = 128.0
 _HASHED_BYTES = 1024
 """That lie in one channel where a hash of addresses names it: of a V100, bit 10 is the lowest that
@@ -123,11 +110,7 @@ class SmTimings:
         return max(0.0, known - self.machine.number("latency.shared", _NEEDED_BY))
 
     def _pipe(self, op_class: OpClass) -> int:
-        if op_class is OpClass.BIT_COUNT and counts_bits_apart(self.machine):
-            return layout.SFU_PIPE
-        pipe = _PIPES.get(op_class, layout.NO_PIPE)
-        if pipe == layout.INT_PIPE and self.machine.get("sm.integer_pipe") == 0:
-            return layout.FP32_PIPE
+        pipe = _PIPES.get(pipe_of(op_class, self.machine), layout.NO_PIPE)
         if op_class is OpClass.INT_MUL and multiplies_in_half(self.machine):
             return layout.MULTIPLIERS
         return pipe
@@ -159,7 +142,7 @@ class SmTimings:
             products = get("throughput.fp32_multiply")
             if products is not None:
                 return products
-        rate = class_number(self.machine, "throughput", _RATES.get(op_class, op_class))
+        rate = class_number(self.machine, "throughput", RATE_OF.get(op_class, op_class))
         if rate is not None:
             return rate
         self.notes[f"{op_class} instructions issue like fp32: no throughput.{op_class}"] = None

@@ -58,7 +58,7 @@ def is_changed(given: SimulationInput, removal: Removal, executed: NDArray[np.bo
 def _is_asked(given: SimulationInput, removal: Removal) -> bool:
     """Whether anybody asks for what a removal makes faster, where only numbers change."""
     if removal is Removal.TLB_MISSES:
-        return _pages(given) > given.hardware["tlb_entries"][0]
+        return _pages(given) > int(given.hardware["tlb_entries"][0])
     if removal is not Removal.SHARED_MEMORY_LATENCY:
         return True
     return bool((Requests.of(given.streams).spaces == SHARED).any())

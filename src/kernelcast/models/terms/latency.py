@@ -26,10 +26,10 @@ from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
+from kernelcast.machines.pipes import is_of_cuda_cores
 from kernelcast.models.terms.base import Case, kept
 from kernelcast.models.terms.dram import mixed_over_reads
 from kernelcast.models.terms.latency_hiding import MemoryContention
-from kernelcast.models.terms.pipes import CUDA_CORE_CLASSES
 from kernelcast.models.terms.throughput import pairs_of_case, sector_cycles
 from kernelcast.profiling.profile import AccessProfile
 
@@ -496,7 +496,8 @@ class _InstructionCosts:
         known = self.case.machine.get(f"latency.{kind}_to_alu")
         if known is None:
             return None
-        return known if self.kinds.readers.get(instruction.index) in CUDA_CORE_CLASSES else None
+        reader = self.kinds.readers.get(instruction.index)
+        return known if reader is not None and is_of_cuda_cores(reader) else None
 
     def _space(self, instruction: Instruction) -> Space | None:
         access = self.kinds.accesses.get(instruction.index)

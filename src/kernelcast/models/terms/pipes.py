@@ -1,58 +1,33 @@
-"""For how long a mean warp keeps each pipe of an SM busy.
-
-Classes that share a pipe, by NVIDIA's tables of arithmetic throughput and the pipes of Nsight
-Compute: the CUDA cores execute all single-precision and integer arithmetic, or else floating point
-and integer multiplication, with a pipe of its own for the remaining integer arithmetic
-(`sm.integer_pipe`). Conversions share the special-function units, and so do counts of bits where
-they have a rate of their own (`throughput.bit_count`). The address divergence unit compares
-lanes of a warp and adds them up.
-"""
+"""For how long a mean warp keeps each pipe of an SM busy (`machines.pipes`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernelcast.ir import Instruction, OpClass
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.classes import (
     class_number,
-    counts_bits_apart,
     multiplies_in_half,
     product_cycles,
     shares_fp64,
     wide_product_rate,
 )
 from kernelcast.machines.machine import Machine
+from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
 from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
-_INTEGER = (
-    OpClass.INT,
-    OpClass.LOGIC,
-    OpClass.SHIFT,
-    OpClass.BITFIELD,
-    OpClass.BIT_COUNT,
-    OpClass.COMPARE,
-)
-CUDA_CORE_CLASSES = (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL, *_INTEGER)
-"""What CUDA cores execute where integer arithmetic has no pipe of its own."""
-
-_OWN_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP64: (OpClass.FP64,),
-    Bottleneck.SFU: (OpClass.SFU, OpClass.CONVERT),
-    Bottleneck.ADU: (OpClass.REDUCE, OpClass.MATCH),
-    Bottleneck.LSU: (OpClass.LOAD, OpClass.STORE, OpClass.ATOMIC, OpClass.SHUFFLE),
+_BOTTLENECKS: Mapping[Pipe, Bottleneck] = {
+    Pipe.FP32: Bottleneck.FP32,
+    Pipe.INT: Bottleneck.INT,
+    Pipe.FP64: Bottleneck.FP64,
+    Pipe.SFU: Bottleneck.SFU,
+    Pipe.ADU: Bottleneck.ADU,
+    Pipe.LSU: Bottleneck.LSU,
 }
-_SHARED_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP32: CUDA_CORE_CLASSES,
-    **_OWN_PIPES,
-}
-_SEPARATE_PIPES: Mapping[Bottleneck, tuple[OpClass, ...]] = {
-    Bottleneck.FP32: (OpClass.FP32, OpClass.FP16, OpClass.INT_MUL),
-    Bottleneck.INT: _INTEGER,
-    **_OWN_PIPES,
-}
+"""Pipes that take a class's rate; what has none of its own is left out."""
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
 
@@ -86,13 +61,13 @@ def pipe_cycles(
     return {pipe: spent for pipe, spent in cycles.items() if spent > 0}, left_out
 
 
-def _classes_of_pipes(machine: Machine) -> Mapping[Bottleneck, tuple[OpClass, ...]]:
-    pipes = _SEPARATE_PIPES if machine.get("sm.integer_pipe") != 0 else _SHARED_PIPES
-    if not counts_bits_apart(machine):
-        return pipes
-    moved = OpClass.BIT_COUNT
-    apart = {pipe: tuple(c for c in classes if c is not moved) for pipe, classes in pipes.items()}
-    return {**apart, Bottleneck.SFU: (*apart[Bottleneck.SFU], moved)}
+def _classes_of_pipes(machine: Machine) -> Mapping[Bottleneck, Sequence[OpClass]]:
+    found: dict[Bottleneck, list[OpClass]] = {name: [] for name in _BOTTLENECKS.values()}
+    for op_class in OpClass:
+        pipe = pipe_of(op_class, machine)
+        if pipe is not None and pipe in _BOTTLENECKS and op_class not in RATE_OF:
+            found[_BOTTLENECKS[pipe]].append(op_class)
+    return found
 
 
 def _add_wide_products(case: Case, cycles: dict[Bottleneck, float]) -> None:
