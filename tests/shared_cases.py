@@ -21,7 +21,7 @@ from kernelcast.forecasting.cases import cases_of_workload
 from kernelcast.frontends.workloads import Workload
 from kernelcast.ir import CacheState
 from kernelcast.machines.machine import Machine
-from kernelcast.models.teg import Played, Recorder, Teg
+from kernelcast.models.teg import Played, Preparer, Teg
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
@@ -59,11 +59,11 @@ def shared_cases_of_workload(
 
 
 def shared_play(
-    model: Teg, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
+    model: Teg, case: Case, removed: Removals = NOTHING, prepare: Preparer | None = None
 ) -> Played:
     """As `Teg.play`."""
-    if record is not None:
-        return _play(model, case, removed, record)
+    if prepare is not None:
+        return _play(model, case, removed, prepare)
     key = (id(case), model, frozenset(removed))
     played = _played.pop(key, None)
     if played is None:

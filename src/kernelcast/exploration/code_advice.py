@@ -28,7 +28,7 @@ from kernelcast.analysis.remedies import Remedy, RemedyKind, remedies
 from kernelcast.errors import MissingNumberError
 from kernelcast.ir import Location
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.models.teg import Played, Teg, recorded
+from kernelcast.models.teg import Played, Preparer, Recorder, Teg, recorded
 from kernelcast.models.terms.base import Case, Prediction
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.rewriting import (
@@ -155,7 +155,7 @@ class _RewrittenCase:
     @cached_property
     def played(self) -> Played:
         """The launch as it is."""
-        return self.model.play(self.case, record=self.record)
+        return self.model.play(self.case, prepare=self._preparer(self.case, self.record))
 
     def prediction(
         self,
@@ -176,7 +176,11 @@ class _RewrittenCase:
                 streams = rewrite(streams, table, only)
             return streams
 
-        return self.model.predict(_held(self.case, shared_bytes), record=rewritten)
+        held = _held(self.case, shared_bytes)
+        return self.model.predict(held, prepare=self._preparer(held, rewritten))
+
+    def _preparer(self, case: Case, record: Recorder) -> Preparer:
+        return partial(self.model.prepared, case, record=record)
 
 
 def _lines(case: Case, remedy: Remedy) -> tuple[Location, ...]:

@@ -18,12 +18,12 @@ from itertools import combinations
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.execution.trace import Progress
 from kernelcast.exploration.gains import NOISE, Gain, Interplay, PairGain, WhatIf
-from kernelcast.models.teg import Played, Recorder, Teg, recorded
+from kernelcast.models.teg import Played, Preparer, Teg
 from kernelcast.models.terms.base import Case, Model, Prediction, launch_overhead
 from kernelcast.simulation.removals import Removal, Removals
 from kernelcast.simulation.removing import is_changed, resident_blocks
 
-_MOST_RECORDS = 4
+_MOST_PREPARED = 4
 """Of one launch, for as many numbers of blocks on an SM."""
 _RANKING_INSTRUCTIONS = 100_000
 """Warp instructions of each simulation of a ranking: gains are the same shares of the time to about
@@ -76,8 +76,8 @@ def what_if(
 
     MissingNumberError as the model does.
     """
-    record = lru_cache(_MOST_RECORDS)(partial(recorded, case))
-    played = model.play(case, record=record)
+    prepare = lru_cache(_MOST_PREPARED)(partial(model.prepared, case))
+    played = model.play(case, prepare=prepare)
     base = model.prediction(played)
     wanted = removals or tuple((removal,) for removal in Removal)
     there = [one for one in wanted if any(_is_there(removal, played) for removal in one)]
@@ -85,7 +85,7 @@ def what_if(
     asked = [*there, *(combinations(single, 2) if pairs else ())]
     found: dict[Removals, Gain] = {}
     for number, removed in enumerate(dict.fromkeys(asked)):
-        found[frozenset(removed)] = _gain(base, model, record, removed)
+        found[frozenset(removed)] = _gain(base, model, prepare, removed)
         if progress:
             progress((number + 1) / len(asked))
     return WhatIf(
@@ -119,8 +119,8 @@ def _is_there(removal: Removal, played: Played) -> bool:
     return removal is Removal.TAIL or is_changed(played.given, removal, played.found.issued > 0)
 
 
-def _gain(base: Prediction, model: Teg, record: Recorder, removed: tuple[Removal, ...]) -> Gain:
-    found = model.predict(base.case, frozenset(removed), record)
+def _gain(base: Prediction, model: Teg, prepare: Preparer, removed: tuple[Removal, ...]) -> Gain:
+    found = model.predict(base.case, frozenset(removed), prepare)
     return Gain(removed, found.time_s, base.time_s - found.time_s, found.bottleneck)
 
 

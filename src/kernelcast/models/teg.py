@@ -147,7 +147,7 @@ class Teg:
     late_fills: bool = False
 
     def predict(
-        self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
+        self, case: Case, removed: Removals = NOTHING, prepare: Preparer | None = None
     ) -> Prediction:
         """The time of a case.
 
@@ -155,16 +155,16 @@ class Teg:
         ----------
         removed:
             Bottlenecks that are left out.
-        record:
-            What the warps of the blocks of some SMs did, for who plays a case often; `recorded`
-            makes it where nobody gives it.
+        prepare:
+            The case as it is simulated, for who plays it often; `prepared` makes it where nobody
+            gives it.
 
         Raises
         ------
         MissingNumberError
             If the machine lacks what the simulation needs.
         """
-        return self.prediction(self.play(case, removed, record))
+        return self.prediction(self.play(case, removed, prepare))
 
     def prediction(self, played: Played) -> Prediction:
         """What a simulation says of the whole launch."""
@@ -194,17 +194,35 @@ class Teg:
         )
 
     def play(
-        self, case: Case, removed: Removals = NOTHING, record: Recorder | None = None
+        self, case: Case, removed: Removals = NOTHING, prepare: Preparer | None = None
     ) -> Played:
         """Simulate a case; parameters and errors are those of `predict`."""
-        launch, machine = case.launch, case.machine
         resident = resident_blocks(case.occupancy.limits, removed)
-        per_block = max(1.0, case.profile.total.warp / launch.blocks)
-        sms = int(machine.number("sm.count", _BY))
-        plan, most = self._plan(case, sms, resident, per_block)
+        ready = prepare(resident) if prepare else self.prepared(case, resident)
+        plan = ready.plan
+        found = simulate(
+            without(ready.given, removed),
+            plan,
+            ready.system,
+            most_issued=2 * ready.instructions,
+            most_events=0 if removed else _NOTED,
+        )
+        instructions = _instructions_per_block(case) * plan.busiest * len(plan.blocks)
+        time = launch_time(found, plan, int(ready.given.hardware["resident"][0]), instructions)
+        if Removal.TAIL in removed:
+            time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
+        return Played(case, removed, plan, ready.given, found, time, ready.notes)
+
+    def prepared(self, case: Case, resident: int, record: Recorder | None = None) -> Prepared:
+        """A case of which an SM takes so many blocks at a time, as it is simulated.
+
+        `record` says what warps did, where it is not to be recorded anew. Errors are those of
+        `predict`.
+        """
+        plan, most = self._plan(case, resident)
         resident = min(resident, plan.simulated)
         streams = record(plan) if record else recorded(case, plan)
-        timings = SmTimings(machine)
+        timings = SmTimings(case.machine)
         code = issue_tables(
             case.kernel,
             timings,
@@ -214,14 +232,13 @@ class Teg:
             assembled=self.assembled,
         )
         system = _caches(case) if case.run is not None else None
-        share = ChipShare(
-            len(plan.blocks), plan.share, is_chip=self.sms == _ALL and plan.share == 1
-        )
+        is_chip = self.sms == _ALL and plan.share == 1
+        share = ChipShare(len(plan.blocks), plan.share, is_chip)
         hardware = hardware_record(
             timings,
             share,
             resident=resident,
-            warps=launch.warps_per_block,
+            warps=case.launch.warps_per_block,
             registers=code.registers,
             has_l1=system is not None and system.l1 is not None,
         )
@@ -232,27 +249,15 @@ class Teg:
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)
-        found = simulate(
-            without(given, removed),
-            plan,
-            system,
-            most_issued=2 * most,
-            most_events=_NOTED,
-        )
-        instructions = per_block * plan.busiest * len(plan.blocks)
-        time = launch_time(found, plan, resident, instructions)
-        if Removal.TAIL in removed:
-            time = without_tail(time, plan, sms)
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
-        if self.sms == _ALL and not share.is_chip:
+        if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(plan))
-        return Played(case, removed, plan, given, found, time, notes)
+        return Prepared(plan, most, system, given, notes)
 
-    def _plan(
-        self, case: Case, sms: int, resident: int, per_block: float
-    ) -> tuple[DetailedSms, int]:
-        """The blocks of some of `sms` SMs, and how many instructions are simulated at the most."""
-        blocks = case.launch.blocks
+    def _plan(self, case: Case, resident: int) -> tuple[DetailedSms, int]:
+        """The blocks of some SMs, and how many instructions are simulated at the most."""
+        blocks, per_block = case.launch.blocks, _instructions_per_block(case)
+        sms = int(case.machine.number("sm.count", _BY))
         busy = min(sms, blocks)
         if self.sms != _ALL:
             wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
@@ -263,6 +268,21 @@ class Teg:
         most = max(most, self.instructions)
         affordable = min(most / per_block, _MOST_WORDS_OF_ALL / _words_per_block(case))
         return detailed_sms(blocks, sms, resident, affordable, most=busy), most
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case as it is simulated while nothing is removed, of at the most so many `instructions`."""
+
+    plan: DetailedSms
+    instructions: int
+    system: MemorySystem | None
+    given: SimulationInput = field(repr=False)
+    notes: tuple[str, ...]
+
+
+Preparer = Callable[[int], Prepared]
+"""A case of which an SM takes so many blocks at a time."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +343,10 @@ def _policy(name: str) -> int:
     if name not in _POLICIES:
         raise NotFoundError("policy", name, (*_POLICIES, _OF_MACHINE))
     return _POLICIES.index(name)
+
+
+def _instructions_per_block(case: Case) -> float:
+    return max(1.0, case.profile.total.warp / case.launch.blocks)
 
 
 def _most_words(plan: DetailedSms) -> int:
