@@ -132,6 +132,19 @@ def test_a_launch_is_never_faster_than_its_bounds(waves):
     assert waves.cycles >= fullest * waves.sm_cycles * (1 - 1e-9)
 
 
+@given(WAVES, st.floats(1, 20))
+def test_bounds_that_add_up_are_never_faster_than_the_largest_alone(waves, norm):
+    soft = replace(waves, norm=norm)
+    assert soft.cycles >= waves.cycles * (1 - 1e-9)
+    assert soft.cycles >= soft.steady_cycles >= soft.throughput_cycles
+
+
+def test_two_bounds_that_are_equal_add_up():
+    even = Waves(1000, 8, 10, 100, MemoryContention(1.0, ()), 100.0, 100.0)
+    soft = replace(even, norm=2.0)
+    assert soft.steady_cycles == pytest.approx(math.sqrt(2) * even.steady_cycles, rel=1e-3)
+
+
 @given(WAVES)
 def test_the_last_wave_costs_at_most_one_wave(waves):
     """Whole waves only: no tail; and one block more cannot take longer than a whole wave."""

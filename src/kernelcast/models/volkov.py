@@ -42,6 +42,7 @@ from kernelcast.models.terms.latency import (
     slowest_loads,
 )
 from kernelcast.models.terms.latency_hiding import MemoryContention, throughput_under_load
+from kernelcast.models.terms.saturation import softened
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.models.terms.slowest_warp import WarpSpread, warp_spread
 from kernelcast.models.terms.throughput import Worksheet, worksheet
@@ -62,7 +63,8 @@ class Waves:
     `latency` gives the latency bound of a warp in cycles from the warp throughput, per SM;
     `sm_cycles` and `chip_cycles` the cycles per warp on the busiest resource within an SM, and on
     the busiest one that all SMs share, at an SM's equal share of it. `scheduler_cycles` are those
-    on the busiest resource of which each of `schedulers` has its own part.
+    on the busiest resource of which each of `schedulers` has its own part. Bounds near each other
+    add up by `norm` (`terms.saturation`).
     """
 
     blocks: int
@@ -74,6 +76,7 @@ class Waves:
     chip_cycles: float
     schedulers: int = 1
     scheduler_cycles: float = 0.0
+    norm: float = 0.0
 
     @property
     def warps_per_sm(self) -> float:
@@ -88,7 +91,7 @@ class Waves:
     @property
     def cycles_per_warp(self) -> float:
         """The reciprocal of the throughput bound."""
-        return max(self.sm_cycles, self.chip_cycles)
+        return softened((self.sm_cycles, self.chip_cycles), self.norm)
 
     @property
     def needed_warps(self) -> float:
@@ -97,10 +100,11 @@ class Waves:
 
     def throughput(self, warps: float) -> float:
         """x at n = `warps`."""
+        cycles = softened((self.latency.a / warps, self.cycles_per_warp), self.norm)
         if not self.latency.terms:
-            return warps / max(self.latency.a, warps * self.cycles_per_warp)
+            return 1 / cycles
         bound = 1 / self.cycles_per_warp
-        return throughput_under_load(warps, self.latency, bound)
+        return min(1 / cycles, throughput_under_load(warps, self.latency, bound))
 
     @property
     def throughput_cycles(self) -> float:
@@ -159,6 +163,8 @@ class Volkov:
     contention:
         Let the latency of memory grow with its throughput (section 6.5) on machines that have the
         constants `volkov.latency_*`.
+    norm:
+        How softly bounds that come near each other add up; 0 takes the largest alone.
     """
 
     name: ClassVar[str] = "volkov"
@@ -177,6 +183,7 @@ class Volkov:
     )
 
     contention: bool = True
+    norm: float = 0.0
 
     def predict(self, case: Case) -> Prediction:
         """The time of a case.
@@ -244,15 +251,18 @@ class Volkov:
             sms=sheet.sms,
             blocks_per_sm=case.occupancy.blocks_per_sm,
             latency=path.latency,
-            sm_cycles=max(
-                (u.cycles_per_warp for u in sheet.uses if not u.is_shared_by_sms), default=0.0
+            sm_cycles=softened(
+                (u.cycles_per_warp for u in sheet.uses if not u.is_shared_by_sms), self.norm
             ),
-            chip_cycles=max(u.cycles_per_warp for u in sheet.uses if u.is_shared_by_sms),
+            chip_cycles=softened(
+                (u.cycles_per_warp for u in sheet.uses if u.is_shared_by_sms), self.norm
+            ),
             schedulers=int(case.machine.get("sm.schedulers") or 1),
             scheduler_cycles=max(
                 (u.cycles_per_warp for u in sheet.uses if u.is_of_scheduler(case.machine)),
                 default=0.0,
             ),
+            norm=self.norm,
         )
         return CaseEstimate(sheet, waves, path)
 
