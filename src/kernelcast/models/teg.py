@@ -213,7 +213,7 @@ class Teg:
             time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
         return Played(case, removed, plan, ready.given, found, time, ready.notes)
 
-    def prepared(self, case: Case, resident: int, record: Recorder | None = None) -> Prepared:
+    def prepared(self, case: Case, resident: int, record: Recorder | None = None) -> PreparedCase:
         """A case of which an SM takes so many blocks at a time, as it is simulated.
 
         `record` says what warps did, where it is not to be recorded anew. Errors are those of
@@ -252,7 +252,7 @@ class Teg:
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(plan))
-        return Prepared(plan, most, system, given, notes)
+        return PreparedCase(plan, most, system, given, notes)
 
     def _plan(self, case: Case, resident: int) -> tuple[DetailedSms, int]:
         """The blocks of some SMs, and how many instructions are simulated at the most."""
@@ -271,7 +271,7 @@ class Teg:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCase:
     """A case as it is simulated while nothing is removed, of at the most so many `instructions`."""
 
     plan: DetailedSms
@@ -281,7 +281,7 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-Preparer = Callable[[int], Prepared]
+Preparer = Callable[[int], PreparedCase]
 """A case of which an SM takes so many blocks at a time."""
 
 
