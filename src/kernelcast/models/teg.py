@@ -244,7 +244,7 @@ class Teg:
         )
         if self.policy != _OF_MACHINE:
             hardware["policy"] = _policy(self.policy)
-        fills_late = machine.get("l1.allocates_on_fill") == 1
+        fills_late = case.machine.get("l1.allocates_on_fill") == 1
         hardware["fills_late"] = self.late_fills and fills_late and hardware["has_l1"]
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
