@@ -94,7 +94,7 @@ LOWER = dict.fromkeys(
     ),
     0.5,
 )
-HIGHER = dict.fromkeys(("l1_rate", "l2_rate", "queue", "miss_registers", "most_asked"), 2)
+HIGHER = dict.fromkeys(("l1_rate", "l2_rate", "queue", "miss_registers"), 2)
 
 
 @given(

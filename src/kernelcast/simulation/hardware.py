@@ -221,8 +221,6 @@ def hardware_record(
     _set_fetch(one, timings)
     _set_l2(one, machine, clock_hz / share.share)
     one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES
-    lines = get("noc.queue") or 64.0
-    one["most_asked"] = lines * _LINE_BYTES * share.sms
     one["most_dram_wait"] = one["dram_latency"]
     _set_way_to_memory(one, machine, clock_hz, share)
     _set_channels(one, timings, share)

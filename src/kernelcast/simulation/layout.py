@@ -187,7 +187,6 @@ HARDWARE = np.dtype(
         ("l2_request_cycles", np.float64),  # in which the slices of L2 take a request that reads
         ("l2_change_cycles", np.float64),  # and one that writes
         ("least_sectors", np.float64),  # that move together between SM and L2 cache
-        ("most_asked", np.float64),  # bytes that may wait for the L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
         ("fetch_line", np.int64),  # bytes: two to this power
         ("fetch_bytes", np.int64),

@@ -121,13 +121,9 @@ def _look_up(at, cycles, clock):
 
 @inlined
 def cross(at, sectors, clock, hardware):
-    """Sectors of a line go from the L2 cache to the SM; returns from when on.
-
-    A request waits in the SM while too much is on its way before it.
-    """
+    """Sectors of a line go from the L2 cache to the SM; returns from when on."""
     moved = _SECTOR_BYTES * max(sectors, hardware.least_sectors) / hardware.l2_rate
     moved = max(moved, hardware.l2_request_cycles)
-    at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
     begins = max(_look_up(at, hardware.l2_request_cycles, clock), clock.l2_free)
     clock.l2_free = begins + moved
     clock.l2_busy += moved
@@ -145,13 +141,10 @@ def _send(at, sectors, first, clock, hardware):
     further = max(sectors, hardware.least_sectors) - 1.0
     moved = first + further * hardware.l2_write_cycles
     if hardware.l2_write_shared:
-        at = max(at, clock.l2_free - hardware.most_asked / hardware.l2_rate)
         begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_free)
         clock.l2_free = begins + moved
         clock.l2_busy += moved
         return begins
-    most = hardware.most_asked / (_LINE_SECTORS * _SECTOR_BYTES) * _line_cycles(hardware)
-    at = max(at, clock.l2_write_free - most)
     begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_write_free)
     clock.l2_write_free = begins + moved
     clock.l2_write_busy += moved
