@@ -25,7 +25,10 @@ def test_a_model_stands_beside_itself_with_another_parameter(run):
     first, second = answer["results"]
     assert (first["model"], first["model_label"]) == ("mwp-cwp", PRINTED)
     assert first["model_parameters"] == {"comp_over_mem_equation": 23}
-    assert (second["model_label"], second["model_parameters"]) == ("volkov", {"contention": True})
+    assert (second["model_label"], second["model_parameters"]) == (
+        "volkov",
+        {"contention": True, "norm": 0.0},
+    )
 
 
 def test_a_parameter_at_its_default_is_the_model_itself(run):
@@ -62,7 +65,7 @@ def test_names_and_parameters_are_completed():
 
     assert completed("") == [*model_names(), "all"]
     assert completed("volkov,roo") == ["volkov,roofline"]
-    assert completed("volkov:") == ["volkov:contention="]
+    assert completed("volkov:") == ["volkov:contention=", "volkov:norm="]
     assert completed("sim,gpumech:ban") == ["sim,gpumech:bandwidth="]
     assert completed("gpumech:mshrs=8:po") == ["gpumech:mshrs=8:policy="]
     assert completed("nobody:") == []
@@ -72,7 +75,7 @@ def test_models_says_what_a_parameter_is(run):
     out = " ".join(run("models", "mwp-cwp").out.split())
     assert "comp_over_mem_equation = 24 (a whole number): The equation used where" in out
     answer = json.loads(run("models", "volkov", "--json").out)
-    assert answer["parameters"] == {"contention": True}
+    assert answer["parameters"] == {"contention": True, "norm": 0.0}
     (described,) = answer["parameter_descriptions"]
     assert (described["type"], described["default"]) == ("true or false", True)
 
