@@ -76,8 +76,9 @@ def test_models_says_what_a_parameter_is(run):
     assert "comp_over_mem_equation = 24 (a whole number): The equation used where" in out
     answer = json.loads(run("models", "volkov", "--json").out)
     assert answer["parameters"] == {"contention": True, "norm": 0.0}
-    (described,) = answer["parameter_descriptions"]
+    described, norm = answer["parameter_descriptions"]
     assert (described["type"], described["default"]) == ("true or false", True)
+    assert (norm["type"], norm["default"]) == ("a number", 0.0)
 
 
 @pytest.mark.parametrize(
