@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kernelcast.errors import CompileError, InputError, UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
@@ -115,31 +116,27 @@ def compile_for_chip(
     *,
     name: str,
     compute_capability: tuple[int, int],
+    architecture: str | None = None,
     kernels: Sequence[str] = (),
     options: CompileOptions = NO_OPTIONS,
     cache: Cache | None = None,
 ) -> tuple[CompiledSource, str]:
-    """Compile a source for a chip, with its own instructions where the source uses them; also what
-    there is to say of the architecture, nothing where it is the chip's."""
+    """Compile a source for a chip, with its own instructions where the source uses them, or for the
+    architecture that is given; also what there is to say of the one that was chosen, nothing where
+    it is the chip's."""
+    compiled = partial(
+        compile_source, source, name=name, kernels=kernels, options=options, cache=cache
+    )
+    if architecture is not None:
+        return compiled(architecture=architecture), ""
     target = choose_architecture(compute_capability, options.nvrtc)
-
-    def compiled_for(architecture: str) -> CompiledSource:
-        return compile_source(
-            source,
-            name=name,
-            architecture=architecture,
-            kernels=kernels,
-            options=options,
-            cache=cache,
-        )
-
     try:
-        return compiled_for(target.architecture), target.note
+        return compiled(architecture=target.architecture), target.note
     except CompileError as error:
         if not asks_for_one_chip(error.log):
             raise
         try:
-            return compiled_for(f"{target.architecture}a"), target.note
+            return compiled(architecture=f"{target.architecture}a"), target.note
         except InputError:
             raise error from None
 

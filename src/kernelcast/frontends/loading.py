@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelcast.errors import InputError, NotFoundError, UnsupportedError
 from kernelcast.frontends.cubin import read_cubin
-from kernelcast.frontends.cuda import compile_for_chip, compile_source
+from kernelcast.frontends.cuda import compile_for_chip
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.mangling import source_name
@@ -304,25 +304,15 @@ def _load_cuda(
     options: CompileOptions,
     cache: Cache | None,
 ) -> LoadedModule:
-    source, note = data.decode("utf-8", "surrogateescape"), ""
-    if architecture is None:
-        compiled, note = compile_for_chip(
-            source,
-            name=name,
-            compute_capability=compute_capability,
-            kernels=kernels,
-            options=options,
-            cache=cache,
-        )
-    else:
-        compiled = compile_source(
-            source,
-            name=name,
-            architecture=architecture,
-            kernels=kernels,
-            options=options,
-            cache=cache,
-        )
+    compiled, note = compile_for_chip(
+        data.decode("utf-8", "surrogateescape"),
+        name=name,
+        compute_capability=compute_capability,
+        architecture=architecture,
+        kernels=kernels,
+        options=options,
+        cache=cache,
+    )
     return LoadedModule(
         name=name,
         kind=FileKind.CUDA,
