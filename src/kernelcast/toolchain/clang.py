@@ -16,13 +16,18 @@ from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
 
-from kernelcast.errors import CompileError, InputError, ToolError
+from kernelcast.errors import CompileError, ToolError
 from kernelcast.processes import captured
-from kernelcast.toolchain.cache import Cache, content_key
-from kernelcast.toolchain.includes import include_fingerprint
-from kernelcast.toolchain.nvcc import ProgramOptions, find_host_compiler, find_nvcc
+from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.nvcc import (
+    ProgramOptions,
+    find_host_compiler,
+    find_nvcc,
+    kept_program,
+    read_sources,
+)
 from kernelcast.toolchain.ptxas import OLDER, assemble
-from kernelcast.toolchain.wheels import find_in_packages, find_in_wheels, wheel_versions
+from kernelcast.toolchain.wheels import find_in_packages, find_in_wheels
 
 _INSTALL = "install it with: pip install 'kernelcast[clang]'"
 _LAID_OUT = {"include": "cuda_runtime/include", "bin": "cuda_nvcc/bin", "nvvm": "cuda_nvcc/nvvm"}
@@ -71,13 +76,7 @@ def compile_with_clang(
     clang, CUDA 12 or a compiler for the host is missing.
     """
     options = options or ProgramOptions()
-    every = (source, *options.sources)
-    try:
-        texts = [path.read_bytes() for path in every]
-    except OSError as error:
-        raise InputError(
-            f"cannot read the file: {error.strerror}", where=error.filename, hint="check the path"
-        ) from error
+    texts = read_sources((source, *options.sources))
     ptxas, cuda = cuda_of_clang()
     compiling = _Compiling(
         find_clang(),
@@ -88,18 +87,14 @@ def compile_with_clang(
         cuda,
         cache,
     )
-    folders = [*options.include_dirs]
-    prints = [include_fingerprint(t, str(p), folders) for t, p in zip(texts, every, strict=True)]
-    key = ""
-    if cache is not None and None not in prints:
-        what = (compiling.clang.version, *wheel_versions(), *compiling.targets, str(options))
-        key = content_key(b"".join(texts), *what, *map(str, every), *map(str, prints))
-        if (stored := cache.get("program", key)) is not None:
-            return stored
-    made = compiling.program(every, runtime)
-    if cache is not None and key:
-        cache.put("program", key, made)
-    return made
+    made_by = [compiling.clang.version, *compiling.targets, str(options)]
+    return kept_program(
+        texts,
+        options.include_dirs,
+        made_by,
+        cache,
+        lambda: compiling.program(tuple(texts), runtime),
+    )
 
 
 def cuda_of_clang() -> tuple[Path, Mapping[str, Path]]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
@@ -102,12 +102,7 @@ def compile_program(
     missing.
     """
     options = options or ProgramOptions()
-    try:
-        text = source.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"cannot read the file: {error.strerror}", where=str(source), hint="check the path"
-        ) from error
+    texts = read_sources((source, *options.sources))
     nvcc, host = find_nvcc(), find_host_compiler()
     arguments = _arguments(nvcc, host, options)
     arguments += ["-Xlinker", f"-rpath-link={runtime}"]
@@ -117,13 +112,13 @@ def compile_program(
         try:
             return _linked(nvcc, source, [*arguments, *_for_targets(targets)], runtime)
         except CompileError as error:
-            if not asks_for_one_chip(error.log):
+            if not asks_for_one_chip(error.log) or max(targets) < _FIRST_ALONE:
                 raise
             alone = _for_targets(targets, alone=True)
             return _linked(nvcc, source, [*arguments, *alone], runtime)
 
-    key = [*arguments, *map(str, targets)]
-    return _kept("program", source, text, (options, key, cache), made)
+    made_by = [*arguments, *map(str, targets)]
+    return kept_program(texts, options.include_dirs, made_by, cache, made)
 
 
 def compile_to_ptx(
@@ -148,28 +143,40 @@ def compile_to_ptx(
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
             return _run(nvcc, source, Path(folder), arguments)
 
-    data = text.encode("utf-8", "surrogateescape")
-    ptx = _kept("program", source, data, (options, arguments, cache), made)
+    texts = {source: text.encode("utf-8", "surrogateescape")}
+    ptx = kept_program(texts, options.include_dirs, arguments, cache, made)
     return ptx.decode("utf-8", "replace"), _version(nvcc)
 
 
-def _kept(
-    kind: str,
-    source: Path,
-    text: bytes,
-    how: tuple[ProgramOptions, Sequence[str], Cache | None],
+def read_sources(paths: Iterable[Path]) -> Mapping[Path, bytes]:
+    """What files hold; InputError where one cannot be read."""
+    try:
+        return {path: path.read_bytes() for path in paths}
+    except OSError as error:
+        raise InputError(
+            f"cannot read the file: {error.strerror}", where=error.filename, hint="check the path"
+        ) from error
+
+
+def kept_program(
+    texts: Mapping[Path, bytes],
+    include_dirs: Sequence[Path],
+    made_by: Sequence[str],
+    cache: Cache | None,
     make: Callable[[], bytes],
 ) -> bytes:
-    """What is made of a source with options and arguments, out of the cache where it holds it."""
-    options, arguments, cache = how
-    fingerprint = include_fingerprint(text, str(source), [*options.include_dirs])
-    if cache is None or fingerprint is None:
+    """What is made of sources, out of the cache where it holds it.
+
+    `made_by` says who makes it, and how.
+    """
+    prints = [include_fingerprint(text, str(path), include_dirs) for path, text in texts.items()]
+    if cache is None or None in prints:
         return make()
-    parts = (*map(str, wheel_versions()), *arguments, str(source), fingerprint)
-    key = content_key(text, *parts)
-    if (stored := cache.get(kind, key)) is None:
+    parts = (*map(str, wheel_versions()), *made_by, *map(str, texts), *map(str, prints))
+    key = content_key(*texts.values(), *parts)
+    if (stored := cache.get("program", key)) is None:
         stored = make()
-        cache.put(kind, key, stored)
+        cache.put("program", key, stored)
     return stored
 
 
