@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelcast.analysis.lane_numbers import WORD_BITS, LaneNumbers, computed, wrapped_lanes
+from kernelcast.analysis.lane_numbers import WORD_BITS, LaneNumbers, computed, wrapped
 from kernelcast.ir.sizes import WARP_LANES
 
 
@@ -118,9 +118,7 @@ def result(opcode: str, modifiers: tuple[str, ...], values: list[MaybeValue]) ->
     if found is None:
         return _of_uniform(values)
     is_word = modifiers[-1:] and modifiers[-1][1:] == str(WORD_BITS) and "wide" not in modifiers
-    return (
-        replace(found, lanes=wrapped_lanes(found.lanes)) if is_word and not found.array else found
-    )
+    return replace(found, lanes=wrapped(found.lanes)) if is_word and not found.array else found
 
 
 def _divisor(numbers: LaneNumbers) -> int:

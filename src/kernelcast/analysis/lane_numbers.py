@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,12 @@ LaneNumbers = NDArray[np.int64]
 _Exact = Callable[[Sequence[LaneNumbers], tuple[str, ...]], "LaneNumbers | None"]
 
 
-def wrapped(value: int) -> int:
-    """A number as its lowest 32 bits, with their sign."""
-    return (value + (1 << 31)) % (1 << WORD_BITS) - (1 << 31)
+_OneOrMore = TypeVar("_OneOrMore", int, LaneNumbers)
 
 
-def wrapped_lanes(lanes: LaneNumbers) -> LaneNumbers:
-    """Numbers as their lowest 32 bits, with their sign."""
-    found: LaneNumbers = (lanes + (1 << 31)) % (1 << WORD_BITS) - (1 << 31)
-    return found
+def wrapped(numbers: _OneOrMore) -> _OneOrMore:
+    """A number, or those of lanes, as the lowest 32 bits, with their sign."""
+    return (numbers + (1 << 31)) % (1 << WORD_BITS) - (1 << 31)
 
 
 def computed(
@@ -40,7 +38,7 @@ def computed(
     found = rule([*(_as(v, kind) for v in values[:words]), *values[words:]], modifiers)
     becomes = modifiers[-2] if opcode == "cvt" else "" if opcode == "setp" else kind
     is_word = becomes[1:] == str(WORD_BITS) and "wide" not in modifiers
-    return wrapped_lanes(found) if found is not None and is_word else found
+    return wrapped(found) if found is not None and is_word else found
 
 
 _TYPES = frozenset(("u32", "s32", "b32", "u64", "s64", "b64", "pred"))

@@ -18,7 +18,7 @@ from kernelcast.analysis.lane_arithmetic import (
     joined,
     same_value,
 )
-from kernelcast.analysis.lane_numbers import WORD_BITS, wrapped_lanes
+from kernelcast.analysis.lane_numbers import WORD_BITS, wrapped
 from kernelcast.ir import Guard, Register
 
 _Half = tuple[WarpValue, int]
@@ -144,7 +144,7 @@ def _plain(value: _RegisterValue) -> MaybeValue:
     if whole.array:
         return whole if half == 0 else None
     if half == 0:
-        return replace(whole, lanes=wrapped_lanes(whole.lanes))
+        return replace(whole, lanes=wrapped(whole.lanes))
     if whole.grain:
         return ANYTHING_UNIFORM if whole.is_uniform else None
     return WarpValue(whole.lanes >> WORD_BITS)
