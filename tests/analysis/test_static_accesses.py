@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.analysis.static_counts import by_code_and_executed
 
 import kernelcast as kc
 from kernelcast.analysis.coalescing import MOST_REQUESTS, bank_conflicts, static_accesses
@@ -139,14 +140,7 @@ def test_static_counts_are_those_of_the_execution(executed):
     """Where all lanes take part and the address is evaluated; else the static count is the most."""
     compared = 0
     for case in executed:
-        counted = {(a.instruction, a.space): a for a in case.profile.accesses}
-        for static in static_accesses(case.kernel, case.launch):
-            access = counted.get((static.instruction, static.space))
-            if access is None or access.lanes < 32 * access.requests:
-                continue
-            is_shared = static.space is Space.SHARED
-            found = (access.passes if is_shared else access.sectors) / access.requests
-            stated = static.passes if is_shared else static.sectors
+        for static, stated, found in by_code_and_executed(case):
             if not static.is_evaluated:
                 assert found <= stated
                 continue
@@ -157,7 +151,7 @@ def test_static_counts_are_those_of_the_execution(executed):
 
 def test_regions_are_the_arrays_that_the_execution_touches(executed):
     for case in executed:
-        found = array_regions(case.kernel, case.launch)
+        found = array_regions(case.kernel, case.launch, static_accesses(case.kernel, case.launch))
         touched = {f.label for f in case.profile.footprints if f.read or f.written}
         if not found.anywhere:
             assert touched <= found.read.keys() | found.written.keys()
@@ -170,7 +164,8 @@ def test_an_array_of_unknown_size_is_left_out_and_named(tmp_path):
     file = tmp_path / "code.cu"
     file.write_text(LISTING_3_2)
     kernel = kc.load(file, gpu="h100-sxm", build=Build(isa="ptx"))
-    found = array_regions(kernel, Launch(8, 256, {"src": kc.f32(4096)}))
+    launch = Launch(8, 256, {"src": kc.f32(4096)})
+    found = array_regions(kernel, launch, static_accesses(kernel, launch))
     assert found.read == {"src": 16384}
     assert found.left_out == ("dst",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.analysis.static_counts import by_code_and_executed
 from tests.kept import CACHE
 
 import kernelcast as kc
@@ -12,7 +13,6 @@ from kernelcast.analysis.coalescing import MOST_REQUESTS, static_accesses
 from kernelcast.analysis.regions import array_regions
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
-from kernelcast.ir import Space
 from kernelcast.machines.loader import load_machine
 
 NESTS = Path(__file__).parents[1] / "frontends" / "c" / "nests"
@@ -45,19 +45,12 @@ def executed(request):
 def test_accesses_of_loops_by_code_are_those_executed(executed):
     compared = 0
     for case in executed:
-        counted = {(a.instruction, a.space): a for a in case.profile.accesses}
-        for static in static_accesses(case.kernel, case.launch):
-            access = counted.get((static.instruction, static.space))
-            if access is None or access.lanes < 32 * access.requests:
-                continue
-            is_shared = static.space is Space.SHARED
-            found = (access.passes if is_shared else access.sectors) / access.requests
+        for static, stated, found in by_code_and_executed(case):
             where = case.kernel.name, case.kernel.instructions[static.instruction]
             if static.is_evaluated:
                 compared += 1
                 # Where rows begin is a mean over all places where machine code does not tell it.
                 rel = 0.1 if case.kernel.isa == "sass" else 1e-6
-                stated = static.passes if is_shared else static.sectors
                 assert stated == pytest.approx(found, rel=rel), where
             else:
                 assert found <= MOST_REQUESTS
@@ -67,7 +60,7 @@ def test_accesses_of_loops_by_code_are_those_executed(executed):
 
 def test_arrays_of_loops_by_code_are_those_executed(executed):
     for case in executed:
-        found = array_regions(case.kernel, case.launch)
+        found = array_regions(case.kernel, case.launch, static_accesses(case.kernel, case.launch))
         arrays = [f for f in case.profile.footprints if not f.label.startswith("&")]
         assert not found.anywhere and not found.left_out
         assert {f.label for f in arrays if f.written} <= found.written.keys()

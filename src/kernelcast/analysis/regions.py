@@ -6,11 +6,12 @@ A. Resios: GPU performance prediction using parametrized models. MSc thesis, Utr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernelcast.analysis.arrays import arrays_of_accesses
-from kernelcast.analysis.warp_values import accesses_of_warp, array_labels
+from kernelcast.analysis.coalescing import StaticAccess
+from kernelcast.analysis.warp_values import array_labels
 from kernelcast.ir import Kernel, Launch, OpClass, Space, arrays_in
 
 
@@ -28,8 +29,11 @@ class ArrayRegions:
     anywhere: bool
 
 
-def array_regions(kernel: Kernel, launch: Launch) -> ArrayRegions:
-    """The arrays that the accesses of a kernel may lead into, with the sizes of a launch."""
+def array_regions(kernel: Kernel, launch: Launch, accesses: Iterable[StaticAccess]) -> ArrayRegions:
+    """The arrays that the accesses of a kernel may lead into, with the sizes of a launch.
+
+    `accesses` are what `static_accesses` tells of both.
+    """
     sizes = {
         label: array.size_bytes
         for name, value in launch.args.items()
@@ -42,10 +46,10 @@ def array_regions(kernel: Kernel, launch: Launch) -> ArrayRegions:
         if p.is_pointer
     }
     known = dict(arrays_of_accesses(kernel, pointers))
-    for access in accesses_of_warp(kernel, launch):
+    for access in accesses:
         # Of pointers in halves, and behind calls, the address may still be known.
-        if access.address is not None and access.address.array:
-            known.setdefault(access.instruction, frozenset({access.address.array}))
+        if access.array:
+            known.setdefault(access.instruction, frozenset({access.array}))
     read: dict[str, int] = {}
     written: dict[str, int] = {}
     unknown: dict[str, None] = {}

@@ -52,7 +52,7 @@ def requests_by_code(access: StaticAccess | None, space: Space) -> float | None:
 def code_facts(profile: Profile, accesses: Mapping[int, StaticAccess]) -> CodeFacts:
     """The facts of a launch that was counted, and its accesses by code."""
     kernel = profile.kernel
-    regions = array_regions(kernel, profile.launch)
+    regions = array_regions(kernel, profile.launch, accesses.values())
     times = profile.instruction_warps.tolist()
     intensity = arithmetic_intensity(kernel, times)
     in_block = [sum(times[block.start : block.end]) for block in kernel.blocks]
