@@ -9,3 +9,4 @@ import os
 from tests import kept
 
 os.environ["KERNELCAST_CACHE"] = str(kept.DIRECTORY)
+os.environ["KERNELCAST_RECALL"] = "0"

@@ -31,6 +31,7 @@ from kernelcast.forecasting.build import (
     readable_kernel,
 )
 from kernelcast.forecasting.cases import case_of_kernel, cases_of_workload
+from kernelcast.forecasting.recalled import forecast
 from kernelcast.forecasting.runs import run_of_last, waves_of_launch
 from kernelcast.frontends.arguments import parse_array
 from kernelcast.frontends.launch_check import check_launch
@@ -281,7 +282,7 @@ def predict(case: Case, model: str | Model = "") -> Forecast:
     `model` is a name, with parameters set as in `mwp-cwp:comp_over_mem_equation=23`, or a model
     itself. MissingNumberError where the model needs a number that the machine lacks.
     """
-    return Forecast.of(_model(model).predict(case))
+    return Forecast.of(forecast(case, _model(model)))
 
 
 def predict_all(case: Case) -> SideBySide:

@@ -41,7 +41,7 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
     direct, *_ = kc.cases(work, [kc.machine("h100-sxm")], sampling=sampling)
     if traced.streams is None:
         # A few blocks here and there do not fill the caches.
-        direct = replace(direct, streams=None, why_no_streams=traced.why_no_streams)
+        direct = replace(direct, find_streams=None, why_no_streams=traced.why_no_streams)
     # What lies in a file is not executed again.
     direct = replace(direct, run=None)
     for model in kc.model_names():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.machines.kept import KeptResults
+from kernelcast.machines.kept import KeptResults, Known
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.machines.machine import Machine
 
@@ -104,3 +104,18 @@ def test_kept_equals_computed(read: list[str], branch: str, sweep: list[dict[str
         scaled = {p: v * (1 if p == "sm.count" else 1_000_000) for p, v in numbers.items()}
         machine = apply_overrides(CHIP, [f"{p}={v}" for p, v in scaled.items()])
         assert kept.get("f", (), machine, compute) == compute(machine)
+
+
+def test_what_another_process_computed_is_kept_by_the_numbers_that_it_read() -> None:
+    kept, other = KeptResults(), KeptResults()
+    compute, calls = counting(lambda m: 2 * m.number("sm.count"))
+    kept.get("twice", (), CHIP, compute)
+    known = kept.known("twice", (), CHIP)
+    assert known == Known(("sm.count",), 264)
+    assert other.known("twice", (), CHIP) is None
+    other.learn("twice", (), CHIP, known)
+    assert other.get("twice", (), CHIP, compute) == 264
+    assert len(calls) == 1
+    fewer = apply_overrides(CHIP, ["sm.count=10"])
+    assert other.known("twice", (), fewer) is None
+    assert other.get("twice", (), fewer, compute) == 20

@@ -101,7 +101,7 @@ class Forecasts:
 
         A program makes thousands of launches, and these take megabytes of each.
         """
-        case = replace(prediction.case, run=None, streams=None, earlier=())
+        case = replace(prediction.case, run=None, find_streams=None, earlier=())
         return replace(prediction, case=case, simulated=None)
 
     def _sampled(

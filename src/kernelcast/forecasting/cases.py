@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache as remembered
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,12 @@ from kernelcast.forecasting.build import (
     with_fallback,
 )
 from kernelcast.forecasting.fitting import fitted, warned
+from kernelcast.forecasting.recalled import (
+    kept_profiles,
+    recall_of_execution,
+    recalled_profiles,
+    recalling,
+)
 from kernelcast.forecasting.runs import run_of_last
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
@@ -40,6 +47,7 @@ from kernelcast.profiling.stream_run import streams_of_run
 from kernelcast.profiling.streams import AccessStreams
 from kernelcast.profiling.time_limit import limited
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.recall import Recall
 
 _Runs = list[tuple[Kernel, Launch]]
 
@@ -123,7 +131,7 @@ def cases_of_memory(
                 )
             finally:
                 memory.undo()
-        executed = _ExecutedLaunch(profiles[rules], streams, why, lambda: run)
+        executed = _ExecutedLaunch(profiles[rules], _by_wave(streams), why, lambda: run)
         found.append(executed.case(fit, launch, chip, caches))
     return tuple(found)
 
@@ -181,8 +189,7 @@ class _Study:
         cases: list[Case] = []
         for (kernel, launch), found in zip(runs, executed, strict=True):
             kernel = _warned_of_samples(kernel, launch, cases)
-            case = found.case(kernel, launch, chip, self.caches)
-            cases.append(replace(case, earlier=tuple(cases)))
+            cases.append(found.case(kernel, launch, chip, self.caches, tuple(cases)))
         return cases
 
     def _module(self, chip: Machine) -> LoadedModule:
@@ -221,24 +228,38 @@ class _ExecutedLaunch:
     """What the execution of a launch tells, whatever the machine: its profile and its streams."""
 
     profile: Profile
-    streams: Mapping[Wave, AccessStreams]
+    streams: Callable[[Wave], AccessStreams]
     why_no_streams: str = ""
     run: Callable[[], Run] | None = None
+    recall: Recall | None = None
 
-    def case(self, kernel: Kernel, launch: Launch, chip: Machine, caches: CacheState) -> Case:
+    def case(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        chip: Machine,
+        caches: CacheState,
+        earlier: tuple[Case, ...] = (),
+    ) -> Case:
         """The launch on a machine."""
-        profile = replace(self.profile, kernel=kernel)
-        any_wave = next(iter(self.streams.values()), None)
-        return Case(
+        wave = _wave(kernel, launch, chip)
+        case = Case(
             kernel,
             launch,
             chip,
-            profile,
-            self.streams.get(_wave(kernel, launch, chip), any_wave),
+            replace(self.profile, kernel=kernel),
+            None if self.why_no_streams else partial(self.streams, wave),
             self.why_no_streams,
             caches,
+            earlier,
             run=self.run,
         )
+        return case if self.recall is None else recalling(case, self.recall)
+
+
+def _by_wave(streams: Mapping[Wave, AccessStreams]) -> Callable[[Wave], AccessStreams]:
+    """The streams for a wave, else for any: whole waves of the largest GPU do for all."""
+    return lambda wave: streams[wave] if wave in streams else next(iter(streams.values()))
 
 
 def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
@@ -282,12 +303,39 @@ def _execute(
     cache: Cache | None,
     progress: Progress | None = None,
 ) -> list[_ExecutedLaunch]:
-    """What launches tell that run one after another on the same memory."""
+    """What launches tell that run one after another on the same memory.
+
+    They are not executed where an earlier process has done so, unless somebody asks for what was
+    not kept.
+    """
+    waves = [_wave(*run, chip) for run in runs for chip in _with_caches(machines)]
+    recall = recall_of_execution(runs, waves, rules, base_dir, sampling, cache)
+    again = partial(_execute_now, runs, machines, rules, base_dir, sampling, cache)
+    if recall is None:
+        return again(progress)
+    if (known := recalled_profiles(recall, runs)) is not None:
+        return _recalled(known, recall, remembered(again), runs, base_dir, sampling, cache)
+    executed = again(progress)
+    kept_profiles(recall, [(one.profile, one.why_no_streams) for one in executed])
+    return [
+        replace(one, recall=recall.about(str(number))) for number, one in enumerate(executed)
+    ]
+
+
+def _execute_now(
+    runs: Sequence[tuple[Kernel, Launch]],
+    machines: Sequence[Machine],
+    rules: AccessRules,
+    base_dir: Path | None,
+    sampling: Sampling,
+    cache: Cache | None,
+    progress: Progress | None = None,
+) -> list[_ExecutedLaunch]:
     executed: list[_ExecutedLaunch] = []
     memory: Memory | None = None
     for number, (kernel, launch) in enumerate(runs, 1):
         is_last = number == len(runs)
-        is_read = not is_last or number > 1 or reads_arrays(kernel, needed_for_trace(kernel))
+        is_read = _is_read(runs, number)
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
         streams, why = _streams(
             kernel, launch, memory, machines, sampling, cache, len(runs), progress
@@ -302,16 +350,55 @@ def _execute(
             keeps_memory=not is_last,
             rules=rules,
         )
-        again = partial(
-            run_of_last,
-            runs[:number],
-            sampling=sampling,
-            base_dir=base_dir,
-            cache=cache,
-            is_read=is_read,
-        )
-        executed.append(_ExecutedLaunch(profile, streams, why, again))
+        run = _run_again(runs[:number], base_dir, sampling, cache, is_read=is_read)
+        executed.append(_ExecutedLaunch(profile, _by_wave(streams), why, run))
     return executed
+
+
+def _run_again(
+    runs: Sequence[tuple[Kernel, Launch]],
+    base_dir: Path | None,
+    sampling: Sampling,
+    cache: Cache | None,
+    *,
+    is_read: bool,
+) -> Callable[[], Run]:
+    """Makes the last of some launches ready once more."""
+    return partial(
+        run_of_last, runs, sampling=sampling, base_dir=base_dir, cache=cache, is_read=is_read
+    )
+
+
+def _is_read(runs: Sequence[tuple[Kernel, Launch]], number: int) -> bool:
+    """Whether a launch, counted from 1, takes what arrays hold, or others before or after it do."""
+    kernel, _ = runs[number - 1]
+    return len(runs) > 1 or reads_arrays(kernel, needed_for_trace(kernel))
+
+
+def _recalled(
+    known: Sequence[tuple[Profile, str]],
+    recall: Recall,
+    again: Callable[[], list[_ExecutedLaunch]],
+    runs: Sequence[tuple[Kernel, Launch]],
+    base_dir: Path | None,
+    sampling: Sampling,
+    cache: Cache | None,
+) -> list[_ExecutedLaunch]:
+    """What an earlier process found out about launches; accesses are not kept."""
+
+    def streams(number: int, wave: Wave) -> AccessStreams:
+        return again()[number].streams(wave)
+
+    def run(number: int) -> Run:
+        is_read = _is_read(runs, number + 1)
+        return _run_again(runs[: number + 1], base_dir, sampling, cache, is_read=is_read)()
+
+    return [
+        _ExecutedLaunch(
+            profile, partial(streams, number), why, partial(run, number), recall.about(str(number))
+        )
+        for number, (profile, why) in enumerate(known)
+    ]
 
 
 def _streams(
@@ -328,7 +415,7 @@ def _streams(
 
     Whole waves of the largest GPU do for all; what some SMs hold of one is another for each.
     """
-    able = (chip for chip in machines if not missing_numbers(chip))
+    able = _with_caches(machines)
     held = {wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks}
     waves = sorted(held, key=lambda wave: (-wave.blocks, wave.sms))
     if not waves:
@@ -357,6 +444,11 @@ def _streams(
             with suppress(UnsupportedError):  # each has less room, which may be too little
                 found[wave] = of_wave(wave, launches * len(waves))
     return found, ""
+
+
+def _with_caches(machines: Sequence[Machine]) -> list[Machine]:
+    """Those that have the numbers that caches are simulated by."""
+    return [chip for chip in machines if not missing_numbers(chip)]
 
 
 def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:

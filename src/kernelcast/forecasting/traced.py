@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kernelcast.errors import UnsupportedError
@@ -55,7 +56,12 @@ def cases_of_trace(trace: StoredTrace, machines: Sequence[Machine]) -> Iterator[
             counted[rules] = profile_of(trace, rules)
         kernel = _fitted(trace, chip)
         profile = replace(counted[rules], kernel=kernel)
-        yield Case(kernel, launch, chip, profile, streams, why, run=run)
+        find = None if streams is None else partial(_same, streams)
+        yield Case(kernel, launch, chip, profile, find, why, run=run)
+
+
+def _same(streams: AccessStreams) -> AccessStreams:
+    return streams
 
 
 def _run(trace: StoredTrace) -> Callable[[], Replay] | None:

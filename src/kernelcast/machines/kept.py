@@ -7,7 +7,7 @@ what a sweep over one number does not touch is computed once, and nobody has to 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from kernelcast.machines.machine import Machine, Quantity
@@ -42,8 +42,32 @@ class KeptResults:
         what is read of it; results must not hold on to it. Errors are not kept.
         """
         kept = self._functions.setdefault(function, _KeptFunction())
-        result: _Computed = kept.get((arguments, machine.name, machine.overrides), machine, compute)
+        result: _Computed = kept.get(_asked(arguments, machine), machine, compute)
         return result
+
+    def known(self, function: Hashable, arguments: Hashable, machine: Machine) -> Known | None:
+        """What is kept of a function for these arguments and numbers, None where nothing is."""
+        kept = self._functions.get(function)
+        return None if kept is None else kept.known(_asked(arguments, machine), machine)
+
+    def learn(
+        self, function: Hashable, arguments: Hashable, machine: Machine, known: Known
+    ) -> None:
+        """Keep what another process has computed for these arguments and numbers."""
+        kept = self._functions.setdefault(function, _KeptFunction())
+        kept.keep(_asked(arguments, machine), machine, known)
+
+
+def _asked(arguments: Hashable, machine: Machine) -> Hashable:
+    return arguments, machine.name, machine.overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A result, and the paths of the numbers that were read for it."""
+
+    paths: tuple[str, ...]
+    result: Any
 
 
 class _KeptFunction:
@@ -54,23 +78,28 @@ class _KeptFunction:
         self._results: dict[Hashable, Any] = {}
 
     def get(self, asked: Hashable, machine: Machine, compute: Callable[[Machine], Any]) -> Any:
+        if (known := self.known(asked, machine)) is not None:
+            return known.result
+        read = _NotedNumbers(machine.quantities)
+        result = compute(replace(machine, quantities=read))
+        self.keep(asked, machine, Known(tuple(read.paths), result))
+        return result
+
+    def known(self, asked: Hashable, machine: Machine) -> Known | None:
         for paths in self._paths.get(asked, ()):
             key = (asked, paths, _values(machine, paths))
             if key in self._results:
-                return self._results[key]
-        read = _NotedNumbers(machine.quantities)
-        result = compute(replace(machine, quantities=read))
-        self._keep(asked, tuple(read.paths), machine, result)
-        return result
+                return Known(paths, self._results[key])
+        return None
 
-    def _keep(self, asked: Hashable, paths: tuple[str, ...], machine: Machine, result: Any) -> None:
+    def keep(self, asked: Hashable, machine: Machine, known: Known) -> None:
         if len(self._results) == _MOST_RESULTS:
             self._paths.clear()
             self._results.clear()
-        known = self._paths.setdefault(asked, [])
-        if paths not in known:
-            known.append(paths)
-        self._results[asked, paths, _values(machine, paths)] = result
+        paths = self._paths.setdefault(asked, [])
+        if known.paths not in paths:
+            paths.append(known.paths)
+        self._results[asked, known.paths, _values(machine, known.paths)] = known.result
 
 
 def _values(machine: Machine, paths: tuple[str, ...]) -> tuple[object, ...]:

@@ -456,10 +456,8 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
 
 def _noted_misses(case: Case) -> tuple[AccessStreams, NDArray[np.uint8]] | None:
     """The accesses that caches were simulated with, and what the DRAM moved for each."""
-    counts = case.cache_counts
-    if case.streams is None or counts is None or counts.moved is None:
-        return None
-    return case.streams, counts.moved
+    moved = case.moved_by_word
+    return None if case.streams is None or moved is None else (case.streams, moved)
 
 
 def _written_share(counts: CacheCounts) -> float:

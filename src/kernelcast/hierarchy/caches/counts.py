@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, replace
 
 from kernelcast.ir import Location, OpClass, Space
 
@@ -79,9 +76,8 @@ class CacheCounts:
     the reads that fill partly written sectors included: together between `least_dram_sectors` and
     `most_dram_sectors`, which differ where blocks were left out. `dirty_sectors` are in the L2
     cache alone when the launch ends: they are written back later, `unfilled_sectors` of them read
-    before. They are among those written, and read, unless the L2 cache was flushed. For every word
-    of the access streams the DRAM moved `moved` sectors, None where that is not known. All follows
-    from the blocks that were `simulated`.
+    before. They are among those written, and read, unless the L2 cache was flushed. All follows from
+    the blocks that were `simulated`.
     """
 
     accesses: tuple[AccessCounts, ...]
@@ -93,7 +89,6 @@ class CacheCounts:
     dirty_sectors: float = 0.0
     unfilled_sectors: float = 0.0
     assumptions: tuple[str, ...] = ()
-    moved: NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
 
     @property
     def l2_sectors(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelcast.analysis.stalls import after_waits
 from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups, SimulatedBlocks
@@ -65,14 +66,15 @@ def count_launch(
     limits: Limits,
     state: CacheState = CacheState.COLD,
     earlier: Sequence[StreamedLaunch] = (),
-) -> CacheCounts:
-    """Counts of a launch, `earlier` ones of its workload being those before it, in order."""
+) -> tuple[CacheCounts, NDArray[np.uint8]]:
+    """Counts of a launch, `earlier` ones of its workload being those before it, in order; and how
+    many sectors the DRAM moved for every word of its streams."""
     after: Caches | None = None
     if state is CacheState.WARM:
         for one in earlier or (launch,):
             _, after = simulate(one.streams, one.after_waits, one.system, after)
     grid, _ = simulate(launch.streams, launch.after_waits, launch.system, after)
-    return _count(grid, launch, profile, limits, state)
+    return _count(grid, launch, profile, limits, state), grid.moved
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def count_resized(
     """Counts of a launch in caches that differ in capacity alone from those it was noted in."""
     grid = resized(noted.grid, noted.launch.system, system)
     counts = _count(grid, replace(noted.launch, system=system), profile, limits, CacheState.COLD)
-    return replace(counts, assumptions=(*counts.assumptions, _RESIZED), moved=None)
+    return replace(counts, assumptions=(*counts.assumptions, _RESIZED))
 
 
 _RESIZED = "what caches of other capacities hold follows from stack distances"
@@ -162,7 +164,6 @@ def _counts(
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
-        moved=grid.moved,
     )
 
 

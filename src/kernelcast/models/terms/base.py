@@ -8,6 +8,9 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kernelcast.execution.run import Replay
 from kernelcast.hierarchy.caches.counts import CacheCounts, held_at_best
 from kernelcast.hierarchy.caches.launch import (
@@ -28,13 +31,14 @@ from kernelcast.hierarchy.traffic import (
     simulation_limits,
 )
 from kernelcast.ir import CacheState, Dim3, Kernel, Launch
-from kernelcast.machines.kept import KeptResults
+from kernelcast.machines.kept import KeptResults, Known
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.streams import AccessStreams
 from kernelcast.simulation.simulated import Simulated
+from kernelcast.toolchain.recall import Recall
 
 _Further = ParamSpec("_Further")
 _OfCase = TypeVar("_OfCase")
@@ -76,21 +80,24 @@ class Case:
     What is costly is computed on first use and shared by all models, and `kept` for machines on
     which nothing that it depends on differs.
 
-    `streams` are the accesses that its caches are simulated with, None where there are none, which
-    `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
+    `find_streams` gives the accesses that its caches are simulated with, None where there are none,
+    which `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
     the launches before it in its workload, in order. Where `sized_from` is there, and caches start
     empty, only those of its capacities are simulated; others follow from stack distances. `run`
     makes the launch ready to be followed once more, for models that do so themselves; None where it
     was executed elsewhere, and not all of it is known. Where `like` is there, nothing was executed:
     it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's;
-    with `at_best`, as if the caches held all that is wanted more than once.
+    with `at_best`, as if the caches held all that is wanted more than once. `recall` is where other
+    processes find what is learnt of it; a case that is made of it, by `replace` too, is another.
     """
 
     kernel: Kernel
     launch: Launch
     machine: Machine
     profile: Profile
-    streams: AccessStreams | None = field(default=None, repr=False)
+    find_streams: Callable[[], AccessStreams] | None = field(
+        default=None, repr=False, compare=False
+    )
     why_no_streams: str = field(default="its accesses are not known", repr=False)
     caches: CacheState = CacheState.COLD
     earlier: tuple[Case, ...] = field(default=(), repr=False)
@@ -99,6 +106,12 @@ class Case:
     like: Case | None = field(default=None, repr=False)
     at_best: bool = False
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
+    recall: Recall | None = field(default=None, init=False, repr=False, compare=False)
+
+    @cached_property
+    def streams(self) -> AccessStreams | None:
+        """The accesses that caches are simulated with; the launch may be executed for them."""
+        return None if self.find_streams is None else self.find_streams()
 
     @cached_property
     def occupancy(self) -> Occupancy:
@@ -116,13 +129,31 @@ class Case:
         return None if self._why_no_caches else _cache_counts(self)
 
     @property
+    def moved_by_word(self) -> NDArray[np.uint8] | None:
+        """Sectors that the DRAM moved for every word of `streams`; None where nobody knows."""
+        return None if self._why_no_caches else _simulated_caches(self)[1]
+
+    @property
     def _why_no_caches(self) -> str:
         """Why no caches can be simulated; empty where they can."""
         if not caches_memory(self.machine):
             return f"{self.machine.name} does not cache memory"
         if missing := missing_numbers(self.machine):
             return f"{self.machine.name} has no {', '.join(missing)}"
-        return self.why_no_streams if self.streams is None else ""
+        return self.why_no_streams if self.find_streams is None else ""
+
+    def recalling(self, recall: Recall, caches: Known | None) -> Case:
+        """The case with what other processes find of it, and what one has found of its caches."""
+        same = replace(self)
+        object.__setattr__(same, "recall", recall)
+        if caches is not None:
+            same.kept.learn(_cache_counts.__wrapped__, _NOTHING_MORE, same.machine, caches)
+        return same
+
+    @property
+    def known_caches(self) -> Known | None:
+        """What its caches count, where somebody has asked."""
+        return self.kept.known(_cache_counts.__wrapped__, _NOTHING_MORE, self.machine)
 
     def on(self, machine: Machine) -> Case:
         """The same code on the same chip with other numbers; both share what they keep."""
@@ -154,6 +185,10 @@ def kept(
         )
 
     return answer
+
+
+_NOTHING_MORE = ((),)
+"""What `kept` takes for the arguments of a function of a case alone."""
 
 
 @kept
@@ -188,19 +223,25 @@ def _traffic(case: Case) -> Traffic:
 
 @kept
 def _cache_counts(case: Case) -> CacheCounts:
+    return _simulated_caches(case)[0]
+
+
+@kept
+def _simulated_caches(case: Case) -> tuple[CacheCounts, NDArray[np.uint8] | None]:
+    """What the caches count, and by word of the streams what the DRAM moved."""
     if case.like is not None:
-        found = case.like.on(case.machine).cache_counts
-        assert found is not None
+        found, moved = _simulated_caches(case.like.on(case.machine))
         if not case.at_best:
-            return found
+            return found, moved
         arrays = case.profile.footprints
         read = sum(array.distinct_sectors for array in arrays if array.read)
-        return held_at_best(found, read, sum(array.distinct_written_sectors for array in arrays))
+        written = sum(array.distinct_written_sectors for array in arrays)
+        return held_at_best(found, read, written), moved
     limits = simulation_limits(case.profile, case.machine)
     if case.sized_from is not None and case.caches is CacheState.COLD:
         noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))
         system = system_of(case.machine, case.kernel, case.launch)
-        return count_resized(noted, system, case.profile, limits)
+        return count_resized(noted, system, case.profile, limits), None
 
     def streamed_of(one: Case) -> StreamedLaunch | None:
         if one.streams is None:
