@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,10 @@ def total(numbers, few):
 TOTAL = (np.int64, array(np.int64), np.int64)
 
 
+def called(loop):
+    return loop(np.zeros(1, np.int64), 1)
+
+
 @pytest.fixture
 def made(monkeypatch):
     """Names of the functions that Numba has compiled."""
@@ -52,6 +57,14 @@ def made(monkeypatch):
     object_code = compiling.object_code
     monkeypatch.setattr(compiling, "object_code", spy)
     return names
+
+
+def test_nothing_is_made_before_it_is_called(tmp_path, made):
+    loop = compiled(*TOTAL, cache=Cache(tmp_path))(total)
+    assert made == []
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: called(loop), range(8))) == [1] * 8
+    assert made == ["total"]
 
 
 def test_it_is_made_once(tmp_path, made):
@@ -69,7 +82,7 @@ def test_without_a_place_to_keep_it_it_is_made_every_time(made):
 
 def test_a_number_that_an_inner_function_names_makes_it_anew(tmp_path, made, monkeypatch):
     """Wrong if code is taken that another version of the package has left."""
-    compiled(*TOTAL, cache=Cache(tmp_path))(total)
+    called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 5)
     loop = compiled(*TOTAL, cache=Cache(tmp_path))(total)
     assert loop(np.array([1, 2]), 2) == 17
@@ -78,7 +91,7 @@ def test_a_number_that_an_inner_function_names_makes_it_anew(tmp_path, made, mon
 
 @pytest.mark.parametrize("changed", ["inner", "inlining", "types"])
 def test_whatever_it_is_made_of_makes_it_anew(tmp_path, made, monkeypatch, changed):
-    compiled(*TOTAL, cache=Cache(tmp_path))(total)
+    called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
     module, types = sys.modules[__name__], TOTAL
     if changed == "inner":
         monkeypatch.setattr(module, "tripled", inner(lambda number: number * FACTOR))
@@ -86,7 +99,7 @@ def test_whatever_it_is_made_of_makes_it_anew(tmp_path, made, monkeypatch, chang
         monkeypatch.setattr(module, "tripled", inlined(tripled.function))
     else:
         types = (np.int64, array(np.int32), np.int64)
-    compiled(*types, cache=Cache(tmp_path))(total)
+    compiled(*types, cache=Cache(tmp_path))(total)(np.zeros(1, types[1].element), 1)
     assert len(made) == 2
 
 
@@ -114,7 +127,7 @@ def test_the_order_of_the_fields_of_a_tuple_makes_it_anew(tmp_path, made, monkey
 
 
 def test_damaged_code_is_made_anew(tmp_path, made):
-    compiled(*TOTAL, cache=Cache(tmp_path))(total)
+    called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
     (entry,) = (path for path in tmp_path.rglob("*") if path.is_file())
     entry.write_bytes(entry.read_bytes()[:-1])
     assert compiled(*TOTAL, cache=Cache(tmp_path))(total)(np.array([1]), 1) == 4
@@ -167,6 +180,7 @@ def test_an_error_inside_is_an_error(tmp_path):
 def test_loading_what_is_kept_needs_no_compiler():
     code = (
         "import sys; from kernelcast.profiling import counting, splitting, walking;"
+        "counting.count_records._load();"
         "print('numba' in sys.modules)"
     )
     answers = [
@@ -190,6 +204,6 @@ def compilation_environment() -> dict[str, str]:
 def test_who_waits_at_a_terminal_is_told_why(tmp_path, monkeypatch, capsys, is_terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
     for _ in range(2):
-        compiled(*TOTAL, cache=Cache(tmp_path))(total)
+        called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
     told = capsys.readouterr().err
     assert told.count("compiling total, which takes seconds") == int(is_terminal)

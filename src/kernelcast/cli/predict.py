@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kernelcast.cli.options import (
@@ -22,6 +24,9 @@ from kernelcast.cli.options import (
     timeline_option,
     transfers_option,
 )
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 
 @click.command("predict")
@@ -54,9 +59,14 @@ def command(
     """
     from kernelcast.cli.studies import backgrounds, copy_plan, forecasts, study, write_timeline
     from kernelcast.reporting.documents.predict import predict_document
-    from kernelcast.reporting.documents.report import report_document
 
     found = forecasts(study(file, gpus, source, launch, sampling, output, caches), models, output)
     write_timeline(timeline, found)
     document = predict_document(found, copy_plan(file, source, launch, transfers))
-    output.show(document, lambda: report_document(found, document, backgrounds(found, output)))
+
+    def page() -> Struct:
+        from kernelcast.reporting.documents.report import report_document
+
+        return report_document(found, document, backgrounds(found, output))
+
+    output.show(document, page)

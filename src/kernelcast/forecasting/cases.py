@@ -317,9 +317,7 @@ def _execute(
         return _recalled(known, recall, remembered(again), runs, base_dir, sampling, cache)
     executed = again(progress)
     kept_profiles(recall, [(one.profile, one.why_no_streams) for one in executed])
-    return [
-        replace(one, recall=recall.about(str(number))) for number, one in enumerate(executed)
-    ]
+    return [replace(one, recall=recall.about(str(number))) for number, one in enumerate(executed)]
 
 
 def _execute_now(

@@ -45,6 +45,7 @@ from kernelcast.simulation.layout import ROW
 from kernelcast.simulation.mean_streams import mean_streams
 from kernelcast.simulation.misses import with_misses
 from kernelcast.simulation.plan import MOST_SMS, DetailedSms, detailed_sms
+from kernelcast.simulation.recorder import StreamRecorder
 from kernelcast.simulation.removals import NOTHING, Removal, Removals
 from kernelcast.simulation.removing import resident_blocks, without, without_tail
 from kernelcast.simulation.results import (
@@ -326,8 +327,6 @@ Recorder = Callable[[DetailedSms], WarpStreams]
 
 def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     """What the warps of a plan's blocks do: the launch is executed for them once more."""
-    from kernelcast.simulation.recorder import StreamRecorder  # loads the compiled loop
-
     rules = access_rules(case.machine)
     chosen = [block for own in plan.blocks for block in own]
     if case.run is None:

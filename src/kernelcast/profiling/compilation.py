@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any
 
-import llvmlite
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kernelcast.errors import ToolError
-from kernelcast.execution.engine.jit import host, load_object
 from kernelcast.profiling.loops import ArrayOf, FixedArray, Primitive, Scalar, Source
 from kernelcast.toolchain.cache import Cache, content_key
 
@@ -28,7 +27,7 @@ from kernelcast.toolchain.cache import Cache, content_key
 def compiled(
     returns: DTypeLike | None, *arguments: DTypeLike | ArrayOf, cache: Cache | None = None
 ) -> Callable[[Any], Callable[..., Any]]:
-    """Compile a function, or load what an earlier process compiled.
+    """Compile a function when it is first called, or load what an earlier process compiled.
 
     Parameters
     ----------
@@ -45,20 +44,48 @@ def compiled(
     result = None if returns is None else np.dtype(returns)
     kept = Cache() if cache is None else cache
 
-    def compile_function(function: FunctionType) -> Callable[..., Any]:
-        key = _key(function, result, kinds)
-        entry = kept.get("loop", key)
-        if entry is None:
-            from kernelcast.profiling.compiling import object_code  # loads Numba
+    return lambda function: _Loop(function, result, kinds, kept)
 
-            _say(f"compiling {function.__name__}, which takes seconds; it is kept for later runs")
-            symbol, code = object_code(Source(function), result, kinds)
-            entry = symbol.encode() + b"\0" + code
-            kept.put("loop", key, entry)
-        symbol_bytes, _, code = entry.partition(b"\0")
-        return _Loaded(function.__name__, symbol_bytes.decode(), code, result, kinds)
 
-    return compile_function
+class _Loop:
+    """A function whose machine code is loaded when it is first called, by any thread."""
+
+    def __init__(
+        self,
+        function: FunctionType,
+        returns: Scalar | None,
+        arguments: Sequence[ArrayOf | Scalar],
+        kept: Cache,
+    ) -> None:
+        self._function, self._returns, self._arguments = function, returns, arguments
+        self._kept = kept
+        self._lock = Lock()
+        self._loaded: _Loaded | None = None
+
+    def __call__(self, *values: Any) -> Any:
+        return (self._loaded or self._load())(*values)
+
+    def _load(self) -> _Loaded:
+        with self._lock:
+            if self._loaded is None:
+                symbol, _, code = self._entry().partition(b"\0")
+                name = self._function.__name__
+                self._loaded = _Loaded(name, symbol.decode(), code, self._returns, self._arguments)
+            return self._loaded
+
+    def _entry(self) -> bytes:
+        """The machine code's symbol, a zero, and itself."""
+        function = self._function
+        key = _key(function, self._returns, self._arguments)
+        if (entry := self._kept.get("loop", key)) is not None:
+            return entry
+        from kernelcast.profiling.compiling import object_code  # loads Numba
+
+        _say(f"compiling {function.__name__}, which takes seconds; it is kept for later runs")
+        symbol, code = object_code(Source(function), self._returns, self._arguments)
+        entry = symbol.encode() + b"\0" + code
+        self._kept.put("loop", key, entry)
+        return entry
 
 
 def _say(text: str) -> None:
@@ -83,6 +110,8 @@ class _Loaded:
         returns: Scalar | None,
         arguments: Sequence[ArrayOf | Scalar],
     ) -> None:
+        from kernelcast.execution.engine.jit import load_object  # loads LLVM
+
         self._name = name
         self._arguments = arguments
         self._result = ctypes.c_int64 if returns is None else np.ctypeslib.as_ctypes_type(returns)
@@ -108,6 +137,10 @@ class _Loaded:
 
 def _key(function: FunctionType, returns: Scalar | None, kinds: Sequence[ArrayOf | Scalar]) -> str:
     """What the machine code of a function depends on."""
+    import llvmlite
+
+    from kernelcast.execution.engine.jit import host  # loads LLVM
+
     types = [None if returns is None else returns.descr]
     layouts = [
         (k.element.descr, k.dimensions) if isinstance(k, ArrayOf) else k.descr for k in kinds

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelcast.ir import Instruction, Kernel, OpClass, Register, Space
 from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.profile import WarpPath
+from kernelcast.profiling.walking import walk_path
 
 _WALKED_INSTRUCTIONS = 1 << 21
 """Longer paths are walked as far as this and scaled: by then a kernel is in its steady state."""
@@ -146,8 +147,6 @@ def _walk(
     *,
     in_order: bool,
 ) -> _Walk:
-    from kernelcast.profiling.walking import walk_path  # loads the compiled loops
-
     flow = _data_flow(kernel)
     held = int(flow.lengths[path.blocks].sum())
     walked = min(held, _WALKED_INSTRUCTIONS)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,9 @@ from kernelcast.execution.run import MOST_SAVED_BYTES, Run, restored
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Words
 from kernelcast.ir import Dim3
+from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Footprint, Profile
-
-if TYPE_CHECKING:
-    from kernelcast.profiling.builder import ProfileBuilder
+from kernelcast.profiling.splitting import end_of_block
 
 AXES = 3
 SETS = 1 << AXES
@@ -143,8 +141,6 @@ class _Counter:
 
     def consume(self, words: Words) -> None:
         """The next words of the trace."""
-        from kernelcast.profiling.splitting import end_of_block  # loads the compiled loops
-
         stream = np.ascontiguousarray(words).view(np.int64)
         at = 0
         while at < len(stream):
@@ -191,8 +187,6 @@ class _GroupCounter:
         return np.stack([self._fresh[axes & held] for axes in range(SETS)])
 
     def _counter(self, axes: int) -> ProfileBuilder:
-        from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
-
         if axes not in self._counters:
             blocks = sorted({*self._group.along(axes), self._group.block})
             self._counters[axes] = ProfileBuilder(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.execution.blocks import all_blocks, random_blocks, these_blocks
@@ -13,14 +12,12 @@ from kernelcast.execution.run import Run
 from kernelcast.execution.sampling import sample_blocks
 from kernelcast.execution.trace import Progress, Words
 from kernelcast.ir import Kernel, Launch
+from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.neighbours import with_neighbours
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 from kernelcast.profiling.time_limit import limited
 from kernelcast.toolchain.cache import Cache
-
-if TYPE_CHECKING:
-    from kernelcast.profiling.builder import ProfileBuilder
 
 FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 """Blocks of a sample whose size is not given; a grid of the fewest or less is executed whole."""
@@ -152,8 +149,6 @@ class _SampleConsumer:
 
     def choose(self, size: int) -> ProfileBuilder:
         """Fix the sample, and profile what was kept."""
-        from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
-
         kernel, launch, memory = self._case
         self.blocks = sample_blocks(launch.blocks, size)
         self.builder = ProfileBuilder(kernel, launch, memory, self.blocks, rules=self._rules)

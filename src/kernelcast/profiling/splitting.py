@@ -1,8 +1,5 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""Where one block's part of a trace ends and the next one's begins, compiled.
-
-Import this module only where a trace is to be split: it loads machine code.
-"""
+"""Where one block's part of a trace ends and the next one's begins, compiled."""
 
 from __future__ import annotations
 

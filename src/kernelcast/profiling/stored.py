@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from kernelcast.execution.blocks import runs_of
 from kernelcast.execution.memory import Memory, Region
+from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import NO_RULES, AccessRules
+from kernelcast.profiling.stream_builder import StreamBuilder
 from kernelcast.profiling.stream_run import MOST_EXACT_WORDS
 from kernelcast.profiling.streams import AccessStreams
 from kernelcast.traces.accel_sim.load import MAKER as ACCEL_SIM
 from kernelcast.traces.stored import StoredTrace, TraceHead
-
-if TYPE_CHECKING:
-    from kernelcast.profiling.builder import ProfileBuilder
 
 
 def profile_of(trace: StoredTrace, rules: AccessRules = NO_RULES) -> Profile:
@@ -35,8 +34,6 @@ def streams_of(trace: StoredTrace) -> AccessStreams:
 
     Raises as `profile_of` does, and UnsupportedError where the kernel has too many accesses.
     """
-    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
-
     head = trace.head
     builder = StreamBuilder(head.kernel, head.launch, runs_of(head.blocks), MOST_EXACT_WORDS)
     for words in trace.words():
@@ -48,8 +45,6 @@ def builder_for(
     head: TraceHead, *, is_observed: bool = False, rules: AccessRules = NO_RULES
 ) -> ProfileBuilder:
     """What counts the words of a trace with this head, made by an executor or observed on a GPU."""
-    from kernelcast.profiling.builder import ProfileBuilder  # loads the compiled loops
-
     arrays = cast(Memory, _Arrays(head.regions))
     return ProfileBuilder(
         head.kernel, head.launch, arrays, head.blocks, is_observed=is_observed, rules=rules

@@ -1,7 +1,4 @@
-"""From the words of a trace to access streams, chunk by chunk and in bounded memory.
-
-Import this module only where streams are to be made: it loads machine code.
-"""
+"""From the words of a trace to access streams, chunk by chunk and in bounded memory."""
 
 from __future__ import annotations
 

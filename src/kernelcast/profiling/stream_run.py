@@ -13,6 +13,7 @@ from kernelcast.execution.blocks import Wave, blocks_of_spans, random_blocks, ru
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Space
+from kernelcast.profiling.stream_builder import StreamBuilder
 from kernelcast.profiling.streams import AccessStreams
 
 ENOUGH_WARP_INSTRUCTIONS, MOST_WARP_INSTRUCTIONS = 3_000_000, 20_000_000
@@ -67,8 +68,6 @@ def streams_of_run(
     Raises UnsupportedError, which says why, where there can be none: too few blocks are affordable,
     the launch changes too much memory to put it back, or blocks go wrong on their own.
     """
-    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
-
     kernel, of = run.kernel, run.launch.blocks
     run = replace(run, needed=_needed(run))
     if not exact:
@@ -99,8 +98,6 @@ def _needed(run: Run) -> Needed:
 
 def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
     """How many blocks like those of a pilot the limits pay for."""
-    from kernelcast.profiling.stream_builder import StreamBuilder  # loads the compiled loops
-
     assert run.needed is not None
     pilot = random_blocks(run.launch.blocks, _PILOT_BLOCKS)
     builder = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS)

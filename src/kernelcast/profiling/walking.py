@@ -1,8 +1,5 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""The loop over the instructions of one warp's path, compiled.
-
-Import this module only where a path is to be walked: it loads machine code.
-"""
+"""The loop over the instructions of one warp's path, compiled."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import InputError
+from kernelcast.simulation.coarse_loop import run_warps
 
 
 class Strategy(StrEnum):
@@ -103,8 +104,6 @@ def simulate_coarsely(
 
     InputError where no block fits, or there is no unit.
     """
-    from kernelcast.simulation.coarse_loop import run_warps  # loads machine code
-
     if sm.most_blocks < 1 or sm.most_warps < warps_per_block:
         raise InputError(f"a block of {warps_per_block} warps does not fit the SM")
     if min(sm.compute_units, sm.memory_units) < 1:

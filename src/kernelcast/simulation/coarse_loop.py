@@ -1,8 +1,5 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""The loop of the coarse simulation, compiled; `simulation.coarse` says what it does.
-
-Import this module only where something is to be simulated: it loads machine code.
-"""
+"""The loop of the coarse simulation, compiled; `simulation.coarse` says what it does."""
 
 from __future__ import annotations
 

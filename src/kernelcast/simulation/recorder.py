@@ -1,7 +1,4 @@
-"""From the words of a trace to warp streams, part by part.
-
-Import this module only where streams are to be made: it loads machine code.
-"""
+"""From the words of a trace to warp streams, part by part."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Play warp streams through some SMs.
-
-Import this module only where something is simulated: it loads machine code.
-"""
+"""Play warp streams through some SMs."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, sections 4.1 and
 5.1: alpha additions for every load, each dependent on the one before, repeated for ever. What is
 played is one SM and its share of the chip; loads miss every cache, as those of the dissertation.
-
-Import this module only where something is simulated: it loads machine code.
 """
 
 from __future__ import annotations

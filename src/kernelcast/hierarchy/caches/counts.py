@@ -76,8 +76,8 @@ class CacheCounts:
     the reads that fill partly written sectors included: together between `least_dram_sectors` and
     `most_dram_sectors`, which differ where blocks were left out. `dirty_sectors` are in the L2
     cache alone when the launch ends: they are written back later, `unfilled_sectors` of them read
-    before. They are among those written, and read, unless the L2 cache was flushed. All follows from
-    the blocks that were `simulated`.
+    before. They are among those written, and read, unless the L2 cache was flushed. All follows
+    from the blocks that were `simulated`.
     """
 
     accesses: tuple[AccessCounts, ...]

@@ -81,14 +81,15 @@ class Case:
     which nothing that it depends on differs.
 
     `find_streams` gives the accesses that its caches are simulated with, None where there are none,
-    which `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and `earlier` are
-    the launches before it in its workload, in order. Where `sized_from` is there, and caches start
-    empty, only those of its capacities are simulated; others follow from stack distances. `run`
-    makes the launch ready to be followed once more, for models that do so themselves; None where it
-    was executed elsewhere, and not all of it is known. Where `like` is there, nothing was executed:
-    it is a launch of the same warps in other blocks, whose counts and traffic stand for this one's;
-    with `at_best`, as if the caches held all that is wanted more than once. `recall` is where other
-    processes find what is learnt of it; a case that is made of it, by `replace` too, is another.
+    which `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and
+    `earlier` are the launches before it in its workload, in order. Where `sized_from` is there, and
+    caches start empty, only those of its capacities are simulated; others follow from stack
+    distances. `run` makes the launch ready to be followed once more, for models that do so
+    themselves; None where it was executed elsewhere, and not all of it is known. Where `like` is
+    there, nothing was executed: it is a launch of the same warps in other blocks, whose counts and
+    traffic stand for this one's; with `at_best`, as if the caches held all that is wanted more than
+    once. `recall` is where other processes find what is learnt of it; a case that is made of it, by
+    `replace` too, is another.
     """
 
     kernel: Kernel
