@@ -21,7 +21,10 @@ from kernelcast.toolchain.cache import Cache, content_key
 
 _ROOT = Path("~/.cache/kernelcast-tests").expanduser()
 _PACKAGE = Path(kernelcast.__file__).parent
-_MADE_BY = (*sorted((_PACKAGE / "toolchain").glob("*.py")), _PACKAGE / "execution/engine/jit.py")
+_MADE_BY = (
+    *(file for file in sorted((_PACKAGE / "toolchain").glob("*.py")) if file.stem != "recall"),
+    _PACKAGE / "execution/engine/jit.py",
+)
 
 DIRECTORY = _ROOT / content_key(*(file.read_bytes() for file in _MADE_BY))[:16]
 """Another one for every text of the code that makes what it holds: nothing in it can be stale."""
