@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.machines.kept import KeptResults, Known
+from kernelcast.machines.kept import KeptResults, KeptResult
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.machines.machine import Machine
 
@@ -111,7 +111,7 @@ def test_what_another_process_computed_is_kept_by_the_numbers_that_it_read() -> 
     compute, calls = counting(lambda m: 2 * m.number("sm.count"))
     kept.get("twice", (), CHIP, compute)
     known = kept.known("twice", (), CHIP)
-    assert known == Known(("sm.count",), 264)
+    assert known == KeptResult(("sm.count",), 264)
     assert other.known("twice", (), CHIP) is None
     other.learn("twice", (), CHIP, known)
     assert other.get("twice", (), CHIP, compute) == 264

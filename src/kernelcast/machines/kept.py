@@ -45,13 +45,13 @@ class KeptResults:
         result: _Computed = kept.get(_asked(arguments, machine), machine, compute)
         return result
 
-    def known(self, function: Hashable, arguments: Hashable, machine: Machine) -> Known | None:
+    def known(self, function: Hashable, arguments: Hashable, machine: Machine) -> KeptResult | None:
         """What is kept of a function for these arguments and numbers, None where nothing is."""
         kept = self._functions.get(function)
         return None if kept is None else kept.known(_asked(arguments, machine), machine)
 
     def learn(
-        self, function: Hashable, arguments: Hashable, machine: Machine, known: Known
+        self, function: Hashable, arguments: Hashable, machine: Machine, known: KeptResult
     ) -> None:
         """Keep what another process has computed for these arguments and numbers."""
         kept = self._functions.setdefault(function, _KeptFunction())
@@ -63,7 +63,7 @@ def _asked(arguments: Hashable, machine: Machine) -> Hashable:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KeptResult:
     """A result, and the paths of the numbers that were read for it."""
 
     paths: tuple[str, ...]
@@ -82,17 +82,17 @@ class _KeptFunction:
             return known.result
         read = _NotedNumbers(machine.quantities)
         result = compute(replace(machine, quantities=read))
-        self.keep(asked, machine, Known(tuple(read.paths), result))
+        self.keep(asked, machine, KeptResult(tuple(read.paths), result))
         return result
 
-    def known(self, asked: Hashable, machine: Machine) -> Known | None:
+    def known(self, asked: Hashable, machine: Machine) -> KeptResult | None:
         for paths in self._paths.get(asked, ()):
             key = (asked, paths, _values(machine, paths))
             if key in self._results:
-                return Known(paths, self._results[key])
+                return KeptResult(paths, self._results[key])
         return None
 
-    def keep(self, asked: Hashable, machine: Machine, known: Known) -> None:
+    def keep(self, asked: Hashable, machine: Machine, known: KeptResult) -> None:
         if len(self._results) == _MOST_RESULTS:
             self._paths.clear()
             self._results.clear()

@@ -44,10 +44,10 @@ def compiled(
     result = None if returns is None else np.dtype(returns)
     kept = Cache() if cache is None else cache
 
-    return lambda function: _Loop(function, result, kinds, kept)
+    return lambda function: _CompiledLoop(function, result, kinds, kept)
 
 
-class _Loop:
+class _CompiledLoop:
     """A function whose machine code is loaded when it is first called, by any thread."""
 
     def __init__(

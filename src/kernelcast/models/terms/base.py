@@ -31,7 +31,7 @@ from kernelcast.hierarchy.traffic import (
     simulation_limits,
 )
 from kernelcast.ir import CacheState, Dim3, Kernel, Launch
-from kernelcast.machines.kept import KeptResults, Known
+from kernelcast.machines.kept import KeptResults, KeptResult
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
@@ -143,7 +143,7 @@ class Case:
             return f"{self.machine.name} has no {', '.join(missing)}"
         return self.why_no_streams if self.find_streams is None else ""
 
-    def recalling(self, recall: Recall, caches: Known | None) -> Case:
+    def recalling(self, recall: Recall, caches: KeptResult | None) -> Case:
         """The case with what other processes find of it, and what one has found of its caches."""
         same = replace(self)
         object.__setattr__(same, "recall", recall)
@@ -152,7 +152,7 @@ class Case:
         return same
 
     @property
-    def known_caches(self) -> Known | None:
+    def known_caches(self) -> KeptResult | None:
         """What its caches count, where somebody has asked."""
         return self.kept.known(_cache_counts.__wrapped__, _NOTHING_MORE, self.machine)
 
