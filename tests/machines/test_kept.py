@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.machines.kept import KeptResults, KeptResult
+from kernelcast.machines.kept import KeptResult, KeptResults
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.machines.machine import Machine
 

@@ -31,7 +31,7 @@ from kernelcast.hierarchy.traffic import (
     simulation_limits,
 )
 from kernelcast.ir import CacheState, Dim3, Kernel, Launch
-from kernelcast.machines.kept import KeptResults, KeptResult
+from kernelcast.machines.kept import KeptResult, KeptResults
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import Occupancy, occupancy_of_launch
 from kernelcast.models.terms.parameters import model_label
@@ -148,13 +148,13 @@ class Case:
         same = replace(self)
         object.__setattr__(same, "recall", recall)
         if caches is not None:
-            same.kept.learn(_cache_counts.__wrapped__, _NOTHING_MORE, same.machine, caches)
+            same.kept.learn(_count_caches, _NOTHING_MORE, same.machine, caches)
         return same
 
     @property
     def known_caches(self) -> KeptResult | None:
         """What its caches count, where somebody has asked."""
-        return self.kept.known(_cache_counts.__wrapped__, _NOTHING_MORE, self.machine)
+        return self.kept.known(_count_caches, _NOTHING_MORE, self.machine)
 
     def on(self, machine: Machine) -> Case:
         """The same code on the same chip with other numbers; both share what they keep."""
@@ -222,9 +222,11 @@ def _traffic(case: Case) -> Traffic:
     return replace(bounds, assumptions=(note, *bounds.assumptions))
 
 
-@kept
-def _cache_counts(case: Case) -> CacheCounts:
+def _count_caches(case: Case) -> CacheCounts:
     return _simulated_caches(case)[0]
+
+
+_cache_counts = kept(_count_caches)
 
 
 @kept
