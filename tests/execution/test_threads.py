@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -280,6 +282,32 @@ def test_a_block_may_wait_for_an_earlier_one_and_several_run_at_a_time() -> None
     assert memory.array("out")[63] == 2
     with pytest.raises(BudgetError, match="block 0"):
         left(kernel, launch, threads=1, budget=1_000_000)
+
+
+@pytest.fixture
+def yields() -> Iterator[list[int]]:
+    """Every time that code which is loaded meanwhile gives way to other programs."""
+    counted: list[int] = []
+
+    def count() -> int:
+        counted.append(1)
+        return 0
+
+    ours = ctypes.CFUNCTYPE(ctypes.c_int)(count)
+    llvmlite.binding.add_symbol("sched_yield", ctypes.cast(ours, ctypes.c_void_p).value)
+    yield counted
+    own = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+    llvmlite.binding.add_symbol("sched_yield", own)
+
+
+def test_a_block_that_waits_for_ever_gives_way_seldom(yields: list[int]) -> None:
+    """Each time may take milliseconds where other programs run: the budget must be used up."""
+    body = "W: atom.global.add.u32 %r4, [%rd0], 0; setp.eq.u32 %p0, %r4, 0; @%p0 bra W;"
+    kernel, launch = kernel_of(body), launch_of(1, fill="zeros")
+    memory = Memory.build(kernel, launch)
+    with pytest.raises(BudgetError):
+        execute(kernel, launch, memory, executor="engine", threads=1, budget=1_000_000)
+    assert 0 < len(yields) < 1_000_000 / 1024
 
 
 def test_a_fault_in_another_thread_is_the_error_of_the_run() -> None:

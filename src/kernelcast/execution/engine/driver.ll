@@ -38,6 +38,7 @@ begin_head:
   br i1 %more_ranks, label %begin_head, label %pass
 
 pass:
+  %waited = phi i64 [ 0, %begin_head ], [ 0, %going_on ], [ %waited_now, %waits ], [ %waited_now, %give_way ]
   br label %rank_head
 
 rank_head:
@@ -70,10 +71,16 @@ again:
   %progress = icmp ne i32 %some_go_on, 0
   br i1 %progress, label %going_on, label %deadlock
 
-; Where all that goes on has paused, it waits for what another thread of the CPU does.
+; Where all that goes on has paused, it waits for what another thread of the CPU does: now and then
+; the system may run that, or whatever else there is, which takes milliseconds where much is.
 going_on:
   %only_paused = icmp eq i32 %released_some, 0
-  br i1 %only_paused, label %give_way, label %pass
+  br i1 %only_paused, label %waits, label %pass
+waits:
+  %waited_now = add i64 %waited, 1
+  %since = and i64 %waited_now, $WAITS_MASK
+  %is_due = icmp eq i64 %since, 0
+  br i1 %is_due, label %give_way, label %pass
 give_way:
   %yielded = call i32 @sched_yield()
   br label %pass

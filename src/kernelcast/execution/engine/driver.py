@@ -43,6 +43,9 @@ _ENUMS: tuple[type[IntEnum], ...] = (
     WarpStatus,
 )
 _LANES = range(WARP_LANES)
+_ROUNDS_OF_WAITING = 1024
+"""Rounds in a row in which all warps of a block pause, a fraction of a millisecond, before the
+thread gives way."""
 
 
 def _lanes(kind: str, numbers: Iterable[int]) -> str:
@@ -72,6 +75,7 @@ _NUMBERS = {
     "WARP_HEADER": RecordKind.WARP << KIND_SHIFT,
     "WINDOW_MASK": (1 << 63) - WINDOW_BYTES,
     "WINDOW_SHIFT": WINDOW_BYTES.bit_length() - 1,
+    "WAITS_MASK": _ROUNDS_OF_WAITING - 1,
     "WITHIN_MASK": WINDOW_BYTES - 1,
     **{f"{enum.__name__}.{entry.name}": int(entry) for enum in _ENUMS for entry in enum},
 }
