@@ -36,6 +36,22 @@ def test_a_framework_runs_unmodified(ended, built, framework, program, printed, 
     assert row["sampled"] == 1
 
 
+def test_the_driver_has_graphs_and_launches_of_old(ended, built):
+    built("vector_add")  # skips where the libraries cannot be made
+    done = ended(*A100, sys.executable, PROGRAMS / "driver_graphs.py")
+    assert done.printed.splitlines() == [
+        "captured 1 0",
+        "replayed [6] 5",
+        "built [17]",
+        "changed [27]",
+        "launched [127]",
+        "not supported 801 500 None",
+    ]
+    assert done.said == "kernelcast: cuGreenCtxCreate is not supported by the virtual device\n"
+    (kernel,) = done.profile["kernels"]
+    assert kernel["launches"] == 3 * 5 + 1 + 1 + 1
+
+
 def test_tensors_of_pytorch_are_computed_by_its_own_kernels(ended, built):
     if find_spec("torch") is None:
         pytest.skip("torch is not installed")
@@ -63,7 +79,7 @@ def test_our_runtime_comes_before_the_one_that_a_program_names(ended, built, tmp
 def test_functions_and_errors_of_the_driver_are_those_of_the_vendors_header():
     text = header("cuda.h")
     public = set(re.findall(r"\b(cu[A-Z]\w+)\(", text))
-    public |= set(re.findall(r"#define\s+cu[A-Z]\w+\s+(cu[A-Z]\w+)\n", text))
+    public |= set(re.findall(r"#define\s+cu[A-Z]\w+\s+(cu[A-Z]\w+)\s*\n", text))
     source = "".join(path.read_text() for path in SOURCES.glob("driver*"))
     defined = set(re.findall(r"^KC_API error (cu[A-Z]\w+)\(", source, re.MULTILINE))
     assert len(defined) > 100

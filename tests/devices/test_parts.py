@@ -192,19 +192,31 @@ def test_errors_have_the_numbers_of_the_vendors_headers():
         assert code.title == "cudaErrorSuccess" or numbers[code.title] == code
 
 
-def test_every_function_of_the_runtime_is_there():
-    text = header("cuda_runtime_api.h")
-    public = set(re.findall(r"CUDARTAPI (cuda[A-Z]\w+)\(", text))
-    version, *_ = re.findall(r"define CUDART_VERSION\s+(\d\d)", text)
+def defined_in(library: str) -> set[str]:
     try:
         folder = libraries()
     except ToolError as error:
         pytest.skip(str(error))
-    with (folder / f"libcudart.so.{version}").open("rb") as file:
+    with (folder / library).open("rb") as file:
         table: Any = ELFFile(file).get_section_by_name(".dynsym")
-        defined = {symbol.name for symbol in table.iter_symbols()}
+        return {symbol.name for symbol in table.iter_symbols()}
+
+
+def test_every_function_of_the_runtime_is_there():
+    text = header("cuda_runtime_api.h")
+    public = set(re.findall(r"CUDARTAPI (cuda[A-Z]\w+)\(", text))
+    version, *_ = re.findall(r"define CUDART_VERSION\s+(\d\d)", text)
     assert len(public) > 250
-    assert public <= defined
+    assert public <= defined_in(f"libcudart.so.{version}")
+
+
+def test_every_function_of_the_driver_is_there():
+    """A program that is linked with one that is missing cannot be loaded, called or not."""
+    text = header("cuda.h") + header("cudaProfiler.h")
+    newest = dict(re.findall(r"#define (cu[A-Z]\w+)\s+(?:__CUDA_API_PT\w+\()?(cu[A-Z]\w+)", text))
+    public = set(re.findall(r"^CUresult CUDAAPI (cu[A-Z]\w+)\(", text, re.MULTILINE))
+    assert len(public) > 400
+    assert {newest.get(name, name) for name in public} <= defined_in("libcuda.so.1")
 
 
 def test_properties_are_laid_out_as_in_the_vendors_header(tmp_path):

@@ -34,7 +34,7 @@ class CompilerError(Exception):
 def build_libraries(folder: Path, compiler: Sequence[str]) -> None:
     """Make the libraries in a folder. CompilerError where the compiler fails."""
     driver = folder / _DRIVER
-    _compile(compiler, ("device.c", "driver.c"), driver, "-pthread", "-ldl")
+    _compile(compiler, ("device.c", "graphs.c", "driver.c"), driver, "-pthread", "-ldl")
     for name, version in _RUNTIMES.items():
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as scratch:
             # Programs ask for symbols of the version that the library is named after.

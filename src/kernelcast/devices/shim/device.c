@@ -4,6 +4,7 @@
 // the device is one of the host, too. All work is done when a call returns.
 #define _GNU_SOURCE
 #include "device.h"
+#include "graphs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -332,6 +333,11 @@ int kc_copy(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch, 
   if (kc_start()) return KC_NO_DEVICE;
   if (sticky) return sticky;
   if (!width || !rows) return KC_SUCCESS;
+  if (kc_captured()) {
+    kc_note_node((kc_node){.kind = KC_COPY, .to = to, .to_pitch = to_pitch, .from = from,
+                           .from_pitch = from_pitch, .width = width, .rows = rows, .depth = 1});
+    return KC_SUCCESS;
+  }
   if (!to || !from || !is_within(to, to_pitch, width, rows) ||
       !is_within(from, from_pitch, width, rows))
     return KC_INVALID_VALUE;
@@ -351,6 +357,11 @@ int kc_fill(uint64_t to, uint64_t pitch, uint32_t value, int value_bytes, uint64
   if (kc_start()) return KC_NO_DEVICE;
   if (sticky) return sticky;
   if (!width || !rows) return KC_SUCCESS;
+  if (kc_captured()) {
+    kc_note_node((kc_node){.kind = KC_FILL, .to = to, .to_pitch = pitch, .value = value,
+                           .value_bytes = value_bytes, .width = width, .rows = rows});
+    return KC_SUCCESS;
+  }
   if (!is_of_device(to) || !is_within(to, pitch, width, rows)) return KC_INVALID_VALUE;
   for (uint64_t row = 0; row < rows; row++) {
     char *start = (char *)(to + row * pitch);
@@ -647,6 +658,11 @@ int kc_launch(kc_function *function, const kc_launch_shape *shape, void **argume
   char *block = arguments ? kc_pack(function, arguments, &bytes) : calloc(1, bytes + 1);
   if (!block) return KC_OUT_OF_MEMORY;
   if (!arguments && packed) memcpy(block, packed, packed_bytes < bytes ? packed_bytes : bytes);
+  if (kc_captured()) {
+    kc_note_node((kc_node){.kind = KC_LAUNCH, .function = function, .shape = *shape,
+                           .packed = block, .packed_bytes = bytes});
+    return KC_SUCCESS;
+  }
   void *answer = NULL;
   uint64_t answer_bytes = 0;
   int status = call(LAUNCH, &head, sizeof head, block, bytes, &answer, &answer_bytes);
@@ -659,6 +675,11 @@ int kc_launch(kc_function *function, const kc_launch_shape *shape, void **argume
   free(answer);
   free(block);
   return status;
+}
+
+void kc_call_host(void (*function)(void *), void *data) {
+  if (kc_captured()) kc_note_node((kc_node){.kind = KC_CALL, .call = function, .data = data});
+  else function(data);
 }
 
 int kc_occupancy(kc_function *function, int threads, uint64_t shared_bytes, int *blocks) {
@@ -680,7 +701,9 @@ uint64_t kc_new_stream(int is_blocking) {
   return told[0];
 }
 
+// A graph is done in the order in which it was captured.
 void kc_stream_waits(uint64_t stream, uint64_t event) {
+  if (kc_captured()) return;
   uint64_t told[2] = {stream, event};
   tell(STREAM_WAITS, told, sizeof told);
 }
@@ -690,6 +713,7 @@ void kc_free_stream(uint64_t stream) { tell(FREE_STREAM, &stream, sizeof stream)
 uint64_t kc_new_event(void) { return next_handle(); }
 
 void kc_record(uint64_t event, uint64_t stream) {
+  if (kc_captured()) return;
   uint64_t told[2] = {event, stream};
   tell(RECORD, told, sizeof told);
 }

@@ -172,6 +172,8 @@ KC_API int kc_get_variable(uint32_t module, const char *name, uint64_t *address,
 KC_API void *kc_pack(const kc_function *function, void **arguments, uint64_t *bytes);
 KC_API int kc_launch(kc_function *function, const kc_launch_shape *shape, void **arguments,
                      const void *packed, uint64_t packed_bytes);
+// Call a function of the host when all before it is done.
+KC_API void kc_call_host(void (*function)(void *), void *data);
 KC_API int kc_occupancy(kc_function *function, int threads, uint64_t shared_bytes, int *blocks);
 
 KC_API uint64_t kc_new_stream(int is_blocking);

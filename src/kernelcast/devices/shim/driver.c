@@ -2,11 +2,14 @@
 // is not found by cuGetProcAddress; private tables there are none.
 #define _GNU_SOURCE
 #include "device.h"
+#include "graphs.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef int error;
 typedef uint64_t stream, event, address;
@@ -20,6 +23,8 @@ static __thread context current[16];
 static __thread int depth;
 
 static error ended(error status) { return status ? status : kc_sticky(); }
+static error answered(error status) { return status; }
+static error started(void) { return kc_start(); }
 
 // ---- the driver and its device ----
 
@@ -69,6 +74,13 @@ KC_API error cuDeviceComputeCapability(int *major, int *minor, int device) {
 KC_API error cuDeviceGetPCIBusId(char *text, int length, int device) {
   snprintf(text, (size_t)length, "0000:%02x:00.0", kc_device_attribute(KC_PCI_BUS));
   return device ? KC_INVALID_DEVICE : KC_SUCCESS;
+}
+
+KC_API error cuDeviceGetByPCIBusId(int *device, const char *text) {
+  char own[32];
+  cuDeviceGetPCIBusId(own, sizeof own, 0);
+  *device = 0;
+  return strcasecmp(text, own) ? KC_INVALID_DEVICE : kc_start();
 }
 
 KC_API error cuDeviceCanAccessPeer(int *can, int a, int b) {
@@ -133,6 +145,14 @@ KC_API error cuCtxDestroy_v2(context c) {
   return KC_SUCCESS;
 }
 
+KC_API error cuCtxAttach(context *c, unsigned flags) {
+  (void)flags;
+  if (!depth) return KC_INVALID_CONTEXT;
+  return *c = current[depth - 1], KC_SUCCESS;
+}
+
+KC_API error cuCtxDetach(context c) { return (void)c, KC_SUCCESS; }
+
 KC_API error cuCtxSetCurrent(context c) {
   if (depth) depth--;
   return c ? cuCtxPushCurrent_v2(c) : KC_SUCCESS;
@@ -155,6 +175,9 @@ KC_API error cuCtxGetApiVersion(context c, unsigned *version) {
 KC_API error cuCtxGetFlags(unsigned *flags) { return *flags = 0, KC_SUCCESS; }
 KC_API error cuCtxSynchronize(void) { return kc_synchronize(KC_ALL_STREAMS); }
 KC_API error cuCtxSetCacheConfig(int preference) { return (void)preference, KC_SUCCESS; }
+KC_API error cuCtxGetCacheConfig(int *preference) { return *preference = 0, KC_SUCCESS; }
+KC_API error cuCtxSetSharedMemConfig(int preference) { return (void)preference, KC_SUCCESS; }
+KC_API error cuCtxGetSharedMemConfig(int *preference) { return *preference = 1, KC_SUCCESS; }
 
 KC_API error cuCtxSetLimit(int limit, size_t value) {
   (void)limit, (void)value;
@@ -199,12 +222,16 @@ KC_API error cuMemAllocPitch_v2(address *made, size_t *pitch, size_t width, size
 }
 
 KC_API error cuMemAllocAsync(address *made, size_t bytes, stream s) {
-  return (void)s, cuMemAlloc_v2(made, bytes);
+  if (!bytes) return KC_INVALID_VALUE;
+  return (void)s, ended(kc_allocate_in_order(made, bytes));
 }
 
-KC_API error cuMemFree_v2(address p) { return ended(kc_free(p)); }
+KC_API error cuMemFree_v2(address p) {
+  return ended(kc_is_of_graphs(p) ? KC_SUCCESS : kc_free(p));
+}
+
 KC_API error cuMemFreeHost(void *p) { return ended(kc_free((address)p)); }
-KC_API error cuMemFreeAsync(address p, stream s) { return (void)s, cuMemFree_v2(p); }
+KC_API error cuMemFreeAsync(address p, stream s) { return (void)s, ended(kc_free_in_order(p)); }
 
 // ---- pools of memory: every one is the device's memory ----
 
@@ -243,7 +270,7 @@ KC_API error cuMemPoolGetAccess(int *access, void *pool, void *who) {
 }
 
 KC_API error cuMemAllocFromPoolAsync(address *made, size_t bytes, void *pool, stream s) {
-  return (void)pool, (void)s, cuMemAlloc_v2(made, bytes);
+  return (void)pool, cuMemAllocAsync(made, bytes, s);
 }
 
 KC_API error cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
@@ -313,6 +340,14 @@ static error copied(address to, address from, size_t bytes, stream s) {
 static error waited(error status) { return status ? status : kc_copy_done(); }
 
 KC_API error cuMemcpy(address to, address from, size_t n) { return waited(copied(to, from, n, 0)); }
+
+KC_API error cuMemcpyPeer(address to, context a, address from, context b, size_t n) {
+  return (void)a, (void)b, waited(copied(to, from, n, 0));
+}
+
+KC_API error cuMemcpyPeerAsync(address to, context a, address from, context b, size_t n, stream s) {
+  return (void)a, (void)b, copied(to, from, n, s);
+}
 
 KC_API error cuMemcpyAsync(address to, address from, size_t n, stream s) {
   return copied(to, from, n, s);
@@ -574,9 +609,9 @@ KC_API error cuLaunchKernelEx(const launch_configuration *c, kc_function *f, voi
   return launched(f, &shape, arguments, extra);
 }
 
-KC_API error cuLaunchHostFunc(stream s, void (*call)(void *), void *data) {
+KC_API error cuLaunchHostFunc(stream s, kc_host_function call, void *data) {
   (void)s;
-  call(data);
+  kc_call_host(call, data);
   return kc_sticky();
 }
 
@@ -613,7 +648,9 @@ KC_API error cuStreamGetCtx(stream s, context *c) { return (void)s, *c = &the_co
 KC_API error cuStreamGetFlags(stream s, unsigned *f) { return (void)s, *f = 0, KC_SUCCESS; }
 KC_API error cuStreamGetPriority(stream s, int *p) { return (void)s, *p = 0, KC_SUCCESS; }
 KC_API error cuStreamGetId(stream s, uint64_t *id) { return *id = s, KC_SUCCESS; }
-KC_API error cuStreamIsCapturing(stream s, int *status) { return (void)s, *status = 0, KC_SUCCESS; }
+KC_API error cuStreamAttachMemAsync(stream s, address p, size_t n, unsigned flags) {
+  return (void)s, (void)p, (void)n, (void)flags, kc_sticky();
+}
 
 KC_API error cuEventCreate(event *made, unsigned flags) {
   (void)flags;
@@ -636,6 +673,9 @@ KC_API error cuEventElapsedTime_v2(float *milliseconds, event start, event end) 
 KC_API error cuProfilerStart(void) { return KC_SUCCESS; }
 KC_API error cuProfilerStop(void) { return KC_SUCCESS; }
 
+#include "driver_old_launches.h"
+#include "driver_graphs.h"
+
 // ---- errors, and where functions are ----
 
 KC_API error cuGetErrorName(error e, const char **name) {
@@ -654,20 +694,36 @@ KC_API error cuGetExportTable(const void **table, const void *id) {
   return kc_unsupported("a private table of NVIDIA's driver (cuGetExportTable)");
 }
 
-// A name stands for its newest version that is here.
+#define UNSUPPORTED(name) \
+  KC_API error name(void) { return kc_unsupported(#name); }
+#include "unsupported_driver.h"
+#undef UNSUPPORTED
+
+static int is_unsupported(const char *name) {
+  static const char *const names[] = {
+#define UNSUPPORTED(name) #name,
+#include "unsupported_driver.h"
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i], name)) return 1;
+  return 0;
+}
+
+// A name stands for its newest version that is here. What is not supported is there for programs
+// that are linked with all of the driver; who asks for it is told that it is missing.
 KC_API error cuGetProcAddress_v2(const char *name, void **found, int version, uint64_t flags,
                                  int *status) {
   static void *self;
-  static const char *const endings[] = {"_v2", "", "_v4"};
+  static const char *const endings[] = {"_v2", "", "_v3", "_v4"};
   char full[128];
   Dl_info where;
   (void)version, (void)flags;
   if (!self && dladdr((void *)cuGetProcAddress_v2, &where))
     self = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   *found = NULL;
-  for (int i = 0; i < 3 && !*found && self; i++) {
+  for (int i = 0; i < 4 && !*found && self; i++) {
     snprintf(full, sizeof full, "%s%s", name, endings[i]);
-    *found = dlsym(self, full);
+    if (!is_unsupported(full)) *found = dlsym(self, full);
   }
   if (status) *status = *found ? 0 : 1;
   return *found ? KC_SUCCESS : KC_NOT_FOUND;

@@ -141,6 +141,18 @@ KC_API error cuMemcpyAtoH_v2(void *to, const kc_array *from, size_t x, size_t n)
   return waited(copied((address)to, kc_texel(from, x, 0, 0), n, 0));
 }
 
+KC_API error cuMemcpyAtoD_v2(address to, const kc_array *from, size_t x, size_t n) {
+  return waited(copied(to, kc_texel(from, x, 0, 0), n, 0));
+}
+
+KC_API error cuMemcpyDtoA_v2(kc_array *to, size_t x, address from, size_t n) {
+  return waited(copied(kc_texel(to, x, 0, 0), from, n, 0));
+}
+
+KC_API error cuMemcpyAtoA_v2(kc_array *to, size_t x, const kc_array *from, size_t at, size_t n) {
+  return waited(copied(kc_texel(to, x, 0, 0), kc_texel(from, at, 0, 0), n, 0));
+}
+
 // ---- textures and surfaces ----
 
 enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCHED };

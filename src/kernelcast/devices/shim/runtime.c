@@ -1,6 +1,7 @@
 // The public runtime API, as the host code that nvcc makes calls it. Built once for every major
 // version of the runtime, which RUNTIME says.
 #include "device.h"
+#include "graphs.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -170,54 +171,6 @@ KC_API char __cudaInitModule(void **handle) {
   return 1;
 }
 
-// ---- graphs: what a stream was asked for while it was captured, to be done again and again ----
-
-typedef void (*host_function)(void *);
-
-typedef struct graph graph;
-
-typedef struct node {
-  enum { LAUNCH, COPY, FILL, CALL, CHILD, EMPTY, RECORD, WAIT, ALLOCATION, RELEASE } kind;
-  const void *host;
-  kc_function *function;
-  kc_launch_shape shape;
-  void *packed;
-  uint64_t packed_bytes, to, to_pitch, to_slice, from, from_pitch, from_slice, width, rows, depth;
-  uint32_t value;
-  int value_bytes;
-  host_function call;
-  void *data;
-  event event;
-  graph *child, *owner;
-  struct node **before;
-  size_t before_count;
-  const struct node *original;  // what this one was copied from
-  int is_disabled, is_placed;
-} node;
-
-struct graph { node **nodes; size_t count; };
-
-static __thread graph *captured;  // while a stream of this thread is captured
-
-static node *add_node(graph *g, node n) {
-  g->nodes = realloc(g->nodes, (g->count + 1) * sizeof *g->nodes);
-  n.owner = g;
-  return g->nodes[g->count++] = memcpy(malloc(sizeof n), &n, sizeof n);
-}
-
-// What a captured stream is asked for follows all that it was asked for before.
-static void note(node made) {
-  node *before = captured->count ? captured->nodes[captured->count - 1] : NULL;
-  node *n = add_node(captured, made);
-  if (!before) return;
-  n->before = malloc(sizeof before);
-  n->before[0] = before;
-  n->before_count = 1;
-}
-
-KC_API error cudaGraphLaunch(graph *g, stream s);
-KC_API error cudaGraphDestroy(graph *g);
-
 // ---- launches ----
 
 static __thread struct { dim3 grid, block; size_t shared; stream stream; } pushed[16];
@@ -249,12 +202,6 @@ static error launched(const void *host, dim3 grid, dim3 block, void **arguments,
   kc_launch_shape shape = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, s,
                            (uint32_t)cooperative, {0}};
   if (cluster) memcpy(shape.cluster, cluster, sizeof shape.cluster);
-  if (!status && captured) {
-    node made = {.kind = LAUNCH, .host = host, .function = function, .shape = shape};
-    made.packed = kc_pack(function, arguments, &made.packed_bytes);
-    note(made);
-    return KC_SUCCESS;
-  }
   return answered(status ? status : kc_launch(function, &shape, arguments, NULL, 0));
 }
 
@@ -518,21 +465,6 @@ KC_API error cudaDeviceGetSharedMemConfig(int *preference) { return *preference 
 
 // ---- memory ----
 
-// Memory of graphs: whoever gives it back, it is there again when the graph is launched again.
-static uint64_t *of_graphs;
-static size_t of_graphs_count;
-
-static void keep_for_graphs(uint64_t address) {
-  of_graphs = realloc(of_graphs, (of_graphs_count + 1) * sizeof *of_graphs);
-  of_graphs[of_graphs_count++] = address;
-}
-
-static int is_of_graphs(uint64_t address) {
-  for (size_t i = 0; i < of_graphs_count; i++)
-    if (of_graphs[i] == address) return 1;
-  return 0;
-}
-
 static error allocated(void **pointer, size_t size, int kind) {
   return ended(pointer ? kc_allocate((uint64_t *)pointer, size, kind) : KC_INVALID_VALUE);
 }
@@ -542,11 +474,7 @@ KC_API error cudaMallocHost(void **p, size_t n) { return allocated(p, n, KC_HOST
 
 KC_API error cudaMallocAsync(void **p, size_t n, stream s) {
   (void)s;
-  error status = allocated(p, n, KC_DEVICE_MEMORY);
-  if (!captured || status) return status;
-  keep_for_graphs((uint64_t)*p);
-  note((node){.kind = ALLOCATION, .to = (uint64_t)*p, .width = n});
-  return status;
+  return ended(p ? kc_allocate_in_order((uint64_t *)p, n) : KC_INVALID_VALUE);
 }
 
 KC_API error cudaMallocFromPoolAsync(void **p, size_t n, void *pool, stream s) {
@@ -616,16 +544,13 @@ KC_API error cudaMalloc3D(pitched *made, extent e) {
 }
 
 KC_API error cudaFree(void *p) {
-  if (is_of_graphs((uint64_t)p)) return ended(KC_SUCCESS);
+  if (kc_is_of_graphs((uint64_t)p)) return ended(KC_SUCCESS);
   return ended(kc_start() ? KC_NO_DEVICE : kc_free((uint64_t)p));
 }
 KC_API error cudaFreeHost(void *p) { return cudaFree(p); }
 
 KC_API error cudaFreeAsync(void *p, stream s) {
-  (void)s;
-  if (!captured) return cudaFree(p);
-  note((node){.kind = RELEASE, .to = (uint64_t)p});
-  return ended(KC_SUCCESS);
+  return (void)s, ended(kc_free_in_order((uint64_t)p));
 }
 
 KC_API error cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
@@ -672,11 +597,6 @@ KC_API error cudaPointerGetAttributes(pointer_attributes *found, const void *p) 
 static error copied_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t rows, stream s) {
   if (width > to_pitch || width > from_pitch) return answered(12);
-  if (captured) {
-    note((node){.kind = COPY, .to = (uint64_t)to, .to_pitch = to_pitch, .from = (uint64_t)from,
-                .from_pitch = from_pitch, .width = width, .rows = rows, .depth = 1});
-    return KC_SUCCESS;
-  }
   return ended(kc_copy((uint64_t)to, to_pitch, (uint64_t)from, from_pitch, width, rows, s));
 }
 
@@ -721,11 +641,6 @@ KC_API error cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp,
 #include "runtime_arrays.h"
 
 static error filled(void *to, size_t pitch, int value, size_t width, size_t rows, stream s) {
-  if (captured) {
-    note((node){.kind = FILL, .to = (uint64_t)to, .to_pitch = pitch, .value = (uint32_t)value & 255,
-                .value_bytes = 1, .width = width, .rows = rows});
-    return KC_SUCCESS;
-  }
   return ended(kc_fill((uint64_t)to, pitch, (uint32_t)value & 255, 1, width, rows, s));
 }
 
@@ -825,7 +740,7 @@ KC_API error cudaStreamQuery(stream s) { return (void)s, ended(kc_start()); }
 
 KC_API error cudaStreamWaitEvent(stream s, event e, unsigned flags) {
   (void)flags;
-  if (!captured) kc_stream_waits(s, e);  // a graph is done in the order in which it was captured
+  kc_stream_waits(s, e);
   return ended(KC_SUCCESS);
 }
 
@@ -839,10 +754,9 @@ KC_API error cudaStreamAddCallback(stream s, stream_callback call, void *data, u
   return ended(KC_SUCCESS);
 }
 
-KC_API error cudaLaunchHostFunc(stream s, host_function call, void *data) {
+KC_API error cudaLaunchHostFunc(stream s, kc_host_function call, void *data) {
   (void)s;
-  if (captured) note((node){.kind = CALL, .call = call, .data = data});
-  else call(data);
+  kc_call_host(call, data);
   return ended(KC_SUCCESS);
 }
 
@@ -857,7 +771,7 @@ KC_API error cudaEventCreate(event *made) { return cudaEventCreateWithFlags(made
 KC_API error cudaEventDestroy(event e) { return (void)e, started(); }
 
 KC_API error cudaEventRecord(event e, stream s) {
-  if (!captured) kc_record(e, s);
+  kc_record(e, s);
   return ended(KC_SUCCESS);
 }
 

@@ -38,36 +38,25 @@ KC_API error cudaStreamGetAttribute(stream s, int attribute, void *value) {
   return memset(value, 0, VALUE_BYTES), started();
 }
 
-static error capture_of(int *status, unsigned long long *id, graph **held, const void **before,
-                        size_t *count) {
-  *status = captured != NULL;
-  if (id) *id = captured != NULL;
-  if (held) *held = captured;
-  size_t known = captured && captured->count ? 1 : 0;
-  if (before) *before = known ? &captured->nodes[captured->count - 1] : NULL;
-  if (count) *count = known;
-  return KC_SUCCESS;
-}
-
-KC_API error cudaStreamGetCaptureInfo_v2(stream s, int *status, unsigned long long *id,
-                                         graph **held, const void **before, size_t *count) {
+KC_API error cudaStreamGetCaptureInfo_v2(stream s, int *status, uint64_t *id,
+                                         kc_graph **held, kc_node ***before, size_t *count) {
   return (void)s, capture_of(status, id, held, before, count);
 }
 
-KC_API error cudaStreamGetCaptureInfo_v3(stream s, int *status, unsigned long long *id,
-                                         graph **held, const void **before, const void **edges,
+KC_API error cudaStreamGetCaptureInfo_v3(stream s, int *status, uint64_t *id,
+                                         kc_graph **held, kc_node ***before, const void **edges,
                                          size_t *count) {
   if (edges) *edges = NULL;
   return (void)s, capture_of(status, id, held, before, count);
 }
 
 #if RUNTIME < 13
-KC_API error cudaStreamGetCaptureInfo(stream s, int *status, unsigned long long *id) {
+KC_API error cudaStreamGetCaptureInfo(stream s, int *status, uint64_t *id) {
   return (void)s, capture_of(status, id, NULL, NULL, NULL);
 }
 #else
-KC_API error cudaStreamGetCaptureInfo(stream s, int *status, unsigned long long *id, graph **held,
-                                      const void **before, const void **edges, size_t *count) {
+KC_API error cudaStreamGetCaptureInfo(stream s, int *status, uint64_t *id, kc_graph **held,
+                                      kc_node ***before, const void **edges, size_t *count) {
   return cudaStreamGetCaptureInfo_v3(s, status, id, held, before, edges, count);
 }
 #endif
@@ -138,7 +127,7 @@ KC_API error cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void
   return KC_SUCCESS;
 }
 
-KC_API error cudaLaunchHostFunc_v2(stream s, host_function call, void *data, unsigned mode) {
+KC_API error cudaLaunchHostFunc_v2(stream s, kc_host_function call, void *data, unsigned mode) {
   return (void)mode, cudaLaunchHostFunc(s, call, data);
 }
 
