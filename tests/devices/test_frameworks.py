@@ -40,6 +40,8 @@ def test_the_driver_has_graphs_and_launches_of_old(ended, built):
     built("vector_add")  # skips where the libraries cannot be made
     done = ended(*A100, sys.executable, PROGRAMS / "driver_graphs.py")
     assert done.printed.splitlines() == [
+        "no context 201",
+        "errors b''",
         "captured 1 0",
         "replayed [6] 5",
         "built [17]",

@@ -19,8 +19,9 @@ typedef struct { uint32_t id; } module;
 #define VERSION 13000
 
 static int the_context;
-static __thread context current[16];
-static __thread int depth;
+static __thread context *current;
+static __thread int depth, room;
+static __thread int attached;
 
 static error ended(error status) { return status ? status : kc_sticky(); }
 static error answered(error status) { return status; }
@@ -117,7 +118,7 @@ KC_API error cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *is_act
 }
 
 KC_API error cuCtxPushCurrent_v2(context c) {
-  if (depth == 16) return KC_INVALID_VALUE;
+  if (depth == room) current = realloc(current, (size_t)(room += 16) * sizeof *current);
   current[depth++] = c;
   return KC_SUCCESS;
 }
@@ -148,10 +149,16 @@ KC_API error cuCtxDestroy_v2(context c) {
 KC_API error cuCtxAttach(context *c, unsigned flags) {
   (void)flags;
   if (!depth) return KC_INVALID_CONTEXT;
+  attached++;
   return *c = current[depth - 1], KC_SUCCESS;
 }
 
-KC_API error cuCtxDetach(context c) { return (void)c, KC_SUCCESS; }
+// Who lets go of a context last destroys it.
+KC_API error cuCtxDetach(context c) {
+  if (!attached) return cuCtxDestroy_v2(c);
+  attached--;
+  return KC_SUCCESS;
+}
 
 KC_API error cuCtxSetCurrent(context c) {
   if (depth) depth--;
@@ -397,9 +404,20 @@ KC_API error cuModuleLoadData(module **made, const void *image) {
   return status;
 }
 
+enum { INFO_LOG = 3, INFO_LOG_BYTES, ERROR_LOG, ERROR_LOG_BYTES };
+
+// What compiling has to say, of information and of errors, which is nothing.
+static void say_nothing(unsigned count, const int *options, void **values) {
+  for (unsigned i = 0; i < count; i++) {
+    int option = options[i];
+    if ((option == INFO_LOG || option == ERROR_LOG) && values[i]) *(char *)values[i] = 0;
+    if (option == INFO_LOG_BYTES || option == ERROR_LOG_BYTES) values[i] = NULL;
+  }
+}
+
 KC_API error cuModuleLoadDataEx(module **made, const void *image, unsigned count, int *options,
                                 void **values) {
-  (void)count, (void)options, (void)values;
+  say_nothing(count, options, values);
   return cuModuleLoadData(made, image);
 }
 
@@ -457,7 +475,7 @@ KC_API error cuKernelGetFunction(kc_function **function, kc_function *kernel) {
 typedef struct { char *image; size_t bytes; } link;
 
 KC_API error cuLinkCreate_v2(unsigned count, int *options, void **values, link **made) {
-  (void)count, (void)options, (void)values;
+  say_nothing(count, options, values);
   *made = calloc(1, sizeof **made);
   return KC_SUCCESS;
 }
