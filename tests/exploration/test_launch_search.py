@@ -155,6 +155,15 @@ def test_times_at_best_are_no_longer_than_those_of_executed_ones(work, model):
     assert max(ratios.values()) <= 1 + LEAST_GAIN, ratios
 
 
+def test_of_bounds_no_caches_are_simulated_until_they_could_be_fastest():
+    search = search_of(stencil())
+    case = search.case(search.work.launches[-1])
+    ranked = search.ranked(case, proposed(case, None, why_fixed(case)))
+    assert len(ranked) > 20 and all(one.is_bound for one in ranked)
+    shapes = {c.block[0] for c in ranked if c.case is not None and c.case.like is case}
+    assert shapes >= {8, 16, 32, 64}
+
+
 def test_of_bounds_all_that_could_be_fastest_are_executed():
     """None that is shown to be faster than the launch is so by a bound alone."""
     work = stencil()

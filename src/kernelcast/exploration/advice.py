@@ -1,12 +1,9 @@
 """Which launch of a kernel is fastest: block sizes and shapes, and caps on registers, by a model.
 
-Blocks of the same warps do the same work where they are next to each other in any case, or share
-nothing: of those one is executed, and the others follow from it, what the caches hold taken to be
-the same (`candidates.likeness`). Where other warps come to share an SM, they take as long as if the
-caches held all that they want more than once, or longer: those that could be the fastest then
-are executed. The fastest are executed themselves before anything is said of them, as is every
-candidate elsewhere, and where the model plays the launch itself. For a cap on registers the source
-is compiled anew, as `__launch_bounds__` would have it.
+Of most candidates a time, or the least that it may be, follows from others (`relatives`): those
+that could be the fastest are executed themselves before anything is said of them, as is every
+candidate of which nothing follows, and where the model plays the launch itself. For a cap on
+registers the source is compiled anew, as `__launch_bounds__` would have it.
 
 Of those that are executed the one is advised that the default model finds to be the fastest, if
 both models say that it is faster than the launch, and it leaves the same in memory. Else the launch
@@ -30,14 +27,11 @@ from kernelcast.exploration.candidates import (
     Candidate,
     CodeVerdict,
     Likeness,
-    do_the_same,
-    has_loops,
-    likeness,
     proposed,
-    same_warps,
     why_fixed,
 )
 from kernelcast.exploration.code_advice import CodeChange, code_changes, time_together
+from kernelcast.exploration.relatives import Relatives
 from kernelcast.exploration.sweep import TimeModel
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
@@ -51,6 +45,7 @@ from kernelcast.models.auto import Auto
 from kernelcast.models.teg import Teg
 from kernelcast.models.terms.base import Bottleneck, Case, Model, Prediction
 from kernelcast.models.terms.launch_size import LaunchSize, launch_size
+from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.run import ENOUGH, Sampling
 
 LEAST_GAIN = 0.02
@@ -128,35 +123,36 @@ class LaunchSearch:
     ) -> list[Candidate]:
         """The candidates with their times, or the least that they may take, the fastest first.
 
-        One of each kind of warp is executed, beside the launch's own `case`, and of a kernel that
-        loops one more: all are where that shows that a warp's work depends on its block, where
-        nothing follows from each other, or the model plays a launch.
+        What the launch's own `case` tells of others is not executed; where it tells nothing, or the
+        model plays a launch, all are.
         """
+        relatives = Relatives(
+            case, partial(self._case_of, case.launch), partial(self._profile_of, case.launch)
+        )
         plays = isinstance(self.model, (Teg, Auto))
-        alike_are = Likeness.NONE if plays else likeness(case)
-        known = [] if alike_are is Likeness.NONE else [case]
-        is_checked = not has_loops(case)
+        alike = Likeness.NONE if plays else relatives.likeness(candidates)
         tried = []
         for done, one in enumerate(candidates, 1):
-            alike = [c for c in known if one.cap is None and same_warps(c.launch.block, one.block)]
-            if alike and is_checked:
-                at_best = alike_are is Likeness.AT_BEST
-                make = partial(alike[0].in_blocks, one.grid, one.block, at_best=at_best)
+            if alike is Likeness.NONE or one.cap is not None:
+                tried.append(self.executed(one, case.launch))
             else:
-                make = partial(self.case, one.of(case.launch), one.cap)
-            tried.append(found := self._timed(one, make))
-            if found.case is not None and found.is_executed and known and one.cap is None:
-                known.append(found.case)
-                if alike:
-                    is_checked = True
-                    known = known if do_the_same(alike[0], found.case) else []
+                at_best = alike is Likeness.AT_BEST
+                tried.append(self._timed(one, partial(relatives.derived, one, at_best=at_best)))
             if progress:
                 progress(done / len(candidates))
         return sorted(tried, key=_time)
 
     def executed(self, candidate: Candidate, launch: Launch) -> Candidate:
         """The candidate executed and forecast like the launch, or why there is no prediction."""
-        return self._timed(candidate, lambda: self.case(candidate.of(launch), candidate.cap))
+        return self._timed(candidate, partial(self._case_of, launch, candidate))
+
+    def _case_of(self, launch: Launch, candidate: Candidate) -> Case:
+        return self.case(candidate.of(launch), candidate.cap)
+
+    def _profile_of(self, launch: Launch, candidate: Candidate) -> Profile:
+        """What warps of the candidate do by themselves."""
+        alone = replace(self, sampling=replace(self.sampling, caches=False))
+        return alone.case(candidate.of(launch)).profile
 
     def _timed(self, candidate: Candidate, make: Callable[[], Case]) -> Candidate:
         try:

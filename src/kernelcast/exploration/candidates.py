@@ -17,6 +17,7 @@ from kernelcast.ir import Dim3, Launch, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.launch_size import LaunchSize
+from kernelcast.profiling.profile import Profile
 
 _WIDTHS = (32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -127,12 +128,12 @@ def has_loops(case: Case) -> bool:
     return float(case.profile.instruction_warps.max()) > case.profile.warps
 
 
-def do_the_same(one: Case, other: Case) -> bool:
+def do_the_same(one: Profile, other: Profile) -> bool:
     """Whether two launches of the same warps execute as many instructions.
 
     They do not where a warp's share of the work is counted in threads of its block.
     """
-    counts = [case.profile.total.warp for case in (one, other)]
+    counts = [profile.total.warp for profile in (one, other)]
     return math.isclose(*counts, rel_tol=_AS_MANY)
 
 

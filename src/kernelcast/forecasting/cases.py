@@ -413,6 +413,8 @@ def _streams(
 
     Whole waves of the largest GPU do for all; what some SMs hold of one is another for each.
     """
+    if not sampling.caches:
+        return {}, "only what its warps do by themselves was asked for"
     able = _with_caches(machines)
     held = {wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks}
     waves = sorted(held, key=lambda wave: (-wave.blocks, wave.sms))

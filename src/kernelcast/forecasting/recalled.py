@@ -38,7 +38,7 @@ def recall_of_execution(
     """
     if (everything := recall_in(cache)) is None:
         return None
-    chosen = repr((sampling.exact, sampling.blocks, sampling.budget))
+    chosen = repr((sampling.exact, sampling.blocks, sampling.budget, sampling.caches))
     said = [part for kernel, launch in runs for part in (*_said_of(kernel), repr(launch))]
     files = [part for _, launch in runs for part in _files_of(launch, base_dir)]
     return everything.about(repr(waves), repr(rules), chosen, *said, *files)

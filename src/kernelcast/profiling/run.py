@@ -38,7 +38,8 @@ class Sampling:
 
     `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it,
     and `time_limit` the seconds for which a launch is; None leaves it to the executor, and to the
-    launch.
+    launch. Without `caches` nothing is executed for what only they depend on: which blocks run at a
+    time, and what neighbours share.
     """
 
     exact: bool = False
@@ -46,6 +47,7 @@ class Sampling:
     budget: int | None = None
     threads: int | None = None
     time_limit: float | None = None
+    caches: bool = True
 
 
 ENOUGH = Sampling()
@@ -109,7 +111,7 @@ def profile_launch(
         done = run.over(rest).execute(builder, progress=until)
         seconds += done.seconds
     profile = builder.finish(executor=done.executor, seconds=seconds)
-    if total <= FEWEST_BLOCKS:
+    if total <= FEWEST_BLOCKS or not sampling.caches:
         return profile
     return with_neighbours(profile, run, keeps_memory=keeps_memory)
 

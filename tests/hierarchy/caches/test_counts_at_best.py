@@ -1,4 +1,4 @@
-"""Counts as if caches held all that is wanted more than once."""
+"""Counts as if other warps asked, and as if caches held all that is wanted more than once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from kernelcast.hierarchy.caches.counts import (
     CacheCounts,
     Lookups,
     SimulatedBlocks,
+    asked_by,
     held_at_best,
 )
 from kernelcast.ir import OpClass, Space
+from kernelcast.profiling.profile import AccessProfile
 
 shares = st.floats(0, 1)
 
@@ -49,3 +51,27 @@ def test_nothing_asks_for_more_and_requests_stay(loads, read, written):
     asked = sum(a.l2.sectors for a in after.accesses[:-1])
     assert asked <= (read + sum(a.l2.misses for a in after.accesses[:-1])) * (1 + 1e-9)
     assert after.dram_read_sectors <= read and after.dram_written_sectors <= written
+
+
+def profiled(op_class: OpClass, requests: float, sectors: float) -> AccessProfile:
+    lanes = 32 * requests
+    return AccessProfile(0, op_class, Space.GLOBAL, 4, None, requests, lanes, sectors, 2 * requests)
+
+
+@given(st.integers(1, 1000), st.integers(1, 1000), shares, shares, st.floats(0.25, 4))
+def test_other_warps_ask_for_their_own_sectors_of_which_as_many_hit(
+    requests, sectors, hit, hit_l2, factor
+):
+    loaded, stored = access(OpClass.LOAD, sectors, hit, hit_l2), access(OpClass.STORE, 8, 0, hit_l2)
+    store = replace(stored, instruction=1)
+    counts = CacheCounts((loaded, store), 1, 1, 2, 2, SimulatedBlocks(1, 1, 0, True))
+    before = profiled(OpClass.LOAD, requests, sectors)
+    after = profiled(OpClass.LOAD, 2 * requests, factor * sectors)
+    (found,) = asked_by(counts, [before], [after]).accesses
+    assert found.requests == after.requests and found.lines == 2 * loaded.lines
+    assert found.l1.sectors == pytest.approx(factor * sectors)
+    for level in ("l1", "l2"):
+        was, now = getattr(loaded, level), getattr(found, level)
+        assert now.hits == pytest.approx(factor * was.hits)
+    own = replace(loaded, requests=before.requests)
+    assert asked_by(counts, [before], [before]).accesses == (own,)

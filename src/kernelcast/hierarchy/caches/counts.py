@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kernelcast.ir import Location, OpClass, Space
+from kernelcast.profiling.profile import AccessProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,10 @@ class Lookups:
     def hit_ratio(self) -> float:
         """Share of the sectors that the cache held, NaN where none was asked for."""
         return self.hits / self.sectors if self.sectors else float("nan")
+
+    def times(self, factor: float) -> Lookups:
+        """As many times the sectors, of which the same share hits."""
+        return Lookups(factor * self.sectors, factor * self.hits)
 
     def __add__(self, other: Lookups) -> Lookups:
         return Lookups(self.sectors + other.sectors, self.hits + other.hits)
@@ -94,6 +100,37 @@ class CacheCounts:
     def l2_sectors(self) -> float:
         """Sectors that the SMs ask of the L2 cache or write there."""
         return sum(a.l2.sectors for a in self.accesses)
+
+
+def asked_by(
+    counts: CacheCounts, before: Sequence[AccessProfile], after: Sequence[AccessProfile]
+) -> CacheCounts:
+    """The counts if the same lanes asked in other warps: as `after` tells, and not as `before`.
+
+    Of as many more lines and sectors as these ask for, the caches hold the same share.
+    """
+    own, other = ({(a.instruction, a.space): a for a in every} for every in (before, after))
+    return replace(
+        counts,
+        accesses=tuple(
+            _asked_by(access, own[key], other[key])
+            for access in counts.accesses
+            if (key := (access.instruction, access.space)) in other
+        ),
+    )
+
+
+def _asked_by(access: AccessCounts, before: AccessProfile, after: AccessProfile) -> AccessCounts:
+    lines = after.lines / before.lines if before.lines else 1.0
+    sectors = after.sectors / before.sectors if before.sectors else 1.0
+    return replace(
+        access,
+        requests=after.requests,
+        lines=lines * access.lines,
+        missed_lines=lines * access.missed_lines,
+        l1=access.l1.times(sectors),
+        l2=access.l2.times(sectors),
+    )
 
 
 def held_at_best(counts: CacheCounts, read_sectors: float, written_sectors: float) -> CacheCounts:

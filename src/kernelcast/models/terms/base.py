@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.execution.run import Replay
-from kernelcast.hierarchy.caches.counts import CacheCounts, held_at_best
+from kernelcast.hierarchy.caches.counts import CacheCounts, asked_by, held_at_best
 from kernelcast.hierarchy.caches.launch import (
     NotedLaunch,
     StreamedLaunch,
@@ -86,10 +86,10 @@ class Case:
     caches start empty, only those of its capacities are simulated; others follow from stack
     distances. `run` makes the launch ready to be followed once more, for models that do so
     themselves; None where it was executed elsewhere, and not all of it is known. Where `like` is
-    there, nothing was executed: it is a launch of the same warps in other blocks, whose counts and
-    traffic stand for this one's; with `at_best`, as if the caches held all that is wanted more than
-    once. `recall` is where other processes find what is learnt of it; a case that is made of it, by
-    `replace` too, is another.
+    there, no caches were simulated: it is a launch of the same threads in other blocks, whose
+    traffic stands for this one's; with `at_best`, as if the caches held all that is wanted more
+    than once. `recall` is where other processes find what is learnt of it; a case that is made of
+    it, by `replace` too, is another.
     """
 
     kernel: Kernel
@@ -132,6 +132,8 @@ class Case:
     @property
     def moved_by_word(self) -> NDArray[np.uint8] | None:
         """Sectors that the DRAM moved for every word of `streams`; None where nobody knows."""
+        if self.like is not None:
+            return self.like.on(self.machine).moved_by_word
         return None if self._why_no_caches else _simulated_caches(self)[1]
 
     @property
@@ -162,10 +164,15 @@ class Case:
         object.__setattr__(moved, "kept", self.kept)
         return moved
 
-    def in_blocks(self, grid: Dim3, block: Dim3, *, at_best: bool = False) -> Case:
-        """The same warps in other blocks, which nothing executes: see `like`."""
+    def in_blocks(
+        self, grid: Dim3, block: Dim3, profile: Profile | None = None, *, at_best: bool = False
+    ) -> Case:
+        """The same threads in other blocks, whose caches nothing simulates: see `like`.
+
+        Their warps are the same, too, where no other `profile` tells what those of the blocks do.
+        """
         launch = replace(self.launch, grid=grid, block=block)
-        profile = replace(self.profile, launch=launch)
+        profile = replace(profile or self.profile, kernel=self.kernel, launch=launch)
         like = self.like or self
         return replace(self, launch=launch, profile=profile, run=None, like=like, at_best=at_best)
 
@@ -223,7 +230,16 @@ def _traffic(case: Case) -> Traffic:
 
 
 def _count_caches(case: Case) -> CacheCounts:
-    return _simulated_caches(case)[0]
+    if case.like is None:
+        return _simulated_caches(case)[0]
+    found = case.like.on(case.machine).cache_counts
+    assert found is not None
+    if not case.at_best:
+        return found
+    found = asked_by(found, case.like.profile.accesses, case.profile.accesses)
+    arrays = case.profile.footprints
+    read = sum(array.distinct_sectors for array in arrays if array.read)
+    return held_at_best(found, read, sum(array.distinct_written_sectors for array in arrays))
 
 
 _cache_counts = kept(_count_caches)
@@ -232,14 +248,6 @@ _cache_counts = kept(_count_caches)
 @kept
 def _simulated_caches(case: Case) -> tuple[CacheCounts, NDArray[np.uint8] | None]:
     """What the caches count, and by word of the streams what the DRAM moved."""
-    if case.like is not None:
-        found, moved = _simulated_caches(case.like.on(case.machine))
-        if not case.at_best:
-            return found, moved
-        arrays = case.profile.footprints
-        read = sum(array.distinct_sectors for array in arrays if array.read)
-        written = sum(array.distinct_written_sectors for array in arrays)
-        return held_at_best(found, read, written), moved
     limits = simulation_limits(case.profile, case.machine)
     if case.sized_from is not None and case.caches is CacheState.COLD:
         noted = _noted(case.on(with_capacities(case.machine, case.sized_from)))
