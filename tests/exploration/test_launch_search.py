@@ -155,6 +155,19 @@ def test_times_at_best_are_no_longer_than_those_of_executed_ones(work, model):
     assert max(ratios.values()) <= 1 + LEAST_GAIN, ratios
 
 
+@pytest.mark.parametrize("model", ["volkov", "resios", "gpumech"])
+def test_what_launches_of_the_same_warps_have_in_common_is_as_if_each_were_by_itself(model):
+    search = search_of(nest("algebra.c", "gemm", ni=200, nj=200, nk=16), model)
+    case = search.case(search.work.launches[-1])
+    ranked = search.ranked(case, proposed(case, None, why_fixed(case)))
+    found = [(c.case, c.time_s) for c in ranked if c.case is not None and not c.is_executed]
+    assert len(found) > 20
+    for one, time_s in found:
+        assert one.like is not None
+        alone = replace(one, like=replace(one.like))
+        assert search.model.predict(alone).time_s == pytest.approx(time_s, rel=1e-12)
+
+
 def test_of_bounds_no_caches_are_simulated_until_they_could_be_fastest():
     search = search_of(stencil())
     case = search.case(search.work.launches[-1])

@@ -25,6 +25,7 @@ from kernelcast.exploration.candidates import (
 from kernelcast.ir import Dim3
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
+from kernelcast.profiling.run import MOST_BLOCKS
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Relatives:
         if found is Likeness.NONE or not has_loops(self.case):
             return found
         own = Candidate(self.case.launch.grid, self.case.launch.block)
-        others = sorted((one for one in candidates if one.cap is None), key=_threads_and_blocks)
+        others = sorted((one for one in candidates if one.cap is None), key=_cost_of_a_fair_sample)
         pairs = combinations((own, *others), 2)
         alike = next((pair for pair in pairs if same_warps(pair[0].block, pair[1].block)), ())
         try:
@@ -60,15 +61,19 @@ class Relatives:
 
     def derived(self, one: Candidate, *, at_best: bool) -> Case:
         """The case of a candidate, of which one of the same warps was executed, or it is now."""
-        for known in (self.case, *self._kinds):
+        for known in self._kinds:
             if same_warps(known.launch.block, one.block):
                 return known.in_blocks(one.grid, one.block, at_best=at_best)
-        if at_best:
-            found = self.case.in_blocks(one.grid, one.block, self._profile(one), at_best=True)
-        else:
-            found = self.execute(one)
+        found = self._first_of_kind(one, at_best=at_best)
         self._kinds.append(found)
         return found
+
+    def _first_of_kind(self, one: Candidate, *, at_best: bool) -> Case:
+        if same_warps(self.case.launch.block, one.block):
+            return self.case.in_blocks(one.grid, one.block, at_best=at_best)
+        if at_best:
+            return self.case.in_blocks(one.grid, one.block, self._profile(one), at_best=True)
+        return self.execute(one)
 
     def _profile(self, one: Candidate) -> Profile:
         if one.block == self.case.launch.block:
@@ -78,7 +83,7 @@ class Relatives:
         return self._profiles[one.block]
 
 
-def _threads_and_blocks(one: Candidate) -> tuple[int, int]:
-    """First those whose threads are the fewest idle, and of whose blocks a sample leaves few."""
+def _cost_of_a_fair_sample(one: Candidate) -> tuple[int, bool, int]:
+    """First those with the fewest idle threads, whose blocks may all be in a sample, and small."""
     blocks = math.prod(one.grid)
-    return blocks * math.prod(one.block), blocks
+    return blocks * math.prod(one.block), blocks > MOST_BLOCKS, -blocks

@@ -78,7 +78,8 @@ class Case:
     """One kernel, one launch, one machine: everything a model may see.
 
     What is costly is computed on first use and shared by all models, and `kept` for machines on
-    which nothing that it depends on differs.
+    which nothing that it depends on differs; `of_warps` keeps what as many of the same warps in
+    other blocks have in common.
 
     `find_streams` gives the accesses that its caches are simulated with, None where there are none,
     which `why_no_streams` explains. `caches` says what the L2 cache holds at the start, and
@@ -107,6 +108,9 @@ class Case:
     like: Case | None = field(default=None, repr=False)
     at_best: bool = False
     kept: KeptResults = field(default_factory=KeptResults, init=False, repr=False, compare=False)
+    of_warps: KeptResults = field(
+        default_factory=KeptResults, init=False, repr=False, compare=False
+    )
     recall: Recall | None = field(default=None, init=False, repr=False, compare=False)
 
     @cached_property
@@ -150,18 +154,19 @@ class Case:
         same = replace(self)
         object.__setattr__(same, "recall", recall)
         if caches is not None:
-            same.kept.learn(_count_caches, _NOTHING_MORE, same.machine, caches)
+            same.of_warps.learn(_count_caches, _NOTHING_MORE, same.machine, caches)
         return same
 
     @property
     def known_caches(self) -> KeptResult | None:
         """What its caches count, where somebody has asked."""
-        return self.kept.known(_count_caches, _NOTHING_MORE, self.machine)
+        return self.of_warps.known(_count_caches, _NOTHING_MORE, self.machine)
 
     def on(self, machine: Machine) -> Case:
         """The same code on the same chip with other numbers; both share what they keep."""
         moved = replace(self, machine=machine)
         object.__setattr__(moved, "kept", self.kept)
+        object.__setattr__(moved, "of_warps", self.of_warps)
         return moved
 
     def in_blocks(
@@ -171,10 +176,19 @@ class Case:
 
         Their warps are the same, too, where no other `profile` tells what those of the blocks do.
         """
+        own = profile or self.profile
         launch = replace(self.launch, grid=grid, block=block)
-        profile = replace(profile or self.profile, kernel=self.kernel, launch=launch)
-        like = self.like or self
-        return replace(self, launch=launch, profile=profile, run=None, like=like, at_best=at_best)
+        found = replace(
+            self,
+            launch=launch,
+            profile=replace(own, kernel=self.kernel, launch=launch),
+            run=None,
+            like=self.like or self,
+            at_best=at_best,
+        )
+        if self.like and own is self.profile and found.profile.warps == own.warps:
+            object.__setattr__(found, "of_warps", self.of_warps)
+        return found
 
 
 def kept(
@@ -187,12 +201,34 @@ def kept(
 
     @wraps(compute)
     def answer(case: Case, /, *args: _Further.args, **kwargs: _Further.kwargs) -> _OfCase:
-        asked = (args, *kwargs.items())
-        return case.kept.get(
-            compute, asked, case.machine, lambda machine: compute(case.on(machine), *args, **kwargs)
-        )
+        return _answer(case.kept, compute, case, *args, **kwargs)
 
     return answer
+
+
+def kept_of_warps(
+    compute: Callable[Concatenate[Case, _Further], _OfCase],
+) -> Callable[Concatenate[Case, _Further], _OfCase]:
+    """As `kept`, of what does not depend on how many of the warps are in a block."""
+
+    @wraps(compute)
+    def answer(case: Case, /, *args: _Further.args, **kwargs: _Further.kwargs) -> _OfCase:
+        return _answer(case.of_warps, compute, case, *args, **kwargs)
+
+    return answer
+
+
+def _answer(
+    results: KeptResults,
+    compute: Callable[Concatenate[Case, _Further], _OfCase],
+    case: Case,
+    *args: _Further.args,
+    **kwargs: _Further.kwargs,
+) -> _OfCase:
+    asked = (args, *kwargs.items())
+    return results.get(
+        compute, asked, case.machine, lambda machine: compute(case.on(machine), *args, **kwargs)
+    )
 
 
 _NOTHING_MORE = ((),)
@@ -208,7 +244,7 @@ _LIKE = "what caches hold is that of the same warps in other blocks"
 _AT_BEST = "caches hold all that the same warps in other blocks want more than once"
 
 
-@kept
+@kept_of_warps
 def _traffic(case: Case) -> Traffic:
     if case.like is not None and case.at_best and (counts := case.cache_counts) is not None:
         found = simulated_traffic(case.profile, counts)
@@ -242,7 +278,7 @@ def _count_caches(case: Case) -> CacheCounts:
     return held_at_best(found, read, sum(array.distinct_written_sectors for array in arrays))
 
 
-_cache_counts = kept(_count_caches)
+_cache_counts = kept_of_warps(_count_caches)
 
 
 @kept

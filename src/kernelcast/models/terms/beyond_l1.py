@@ -15,7 +15,7 @@ import numpy as np
 from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.base import Case, kept_of_warps
 from kernelcast.profiling.profile import AccessProfile, Floats
 
 BLOCK_BYTES = 128
@@ -54,7 +54,7 @@ class _Asked:
     sectors: float
 
 
-@kept
+@kept_of_warps
 def requests_beyond_l1(case: Case) -> RequestsBeyondL1:
     """What leaves the SM; stores and atomics pass the L1 cache and take none of its registers."""
     counts = case.cache_counts

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelcast.ir import Instruction, IssueControl
-from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.base import Case, kept_of_warps
 
 _ROUNDS = 2
 """Of a basic block, the last of which is told: what the first leaves in the banks delays it."""
 
 
-@kept
+@kept_of_warps
 def held_slots_per_warp(case: Case) -> float:
     """Slots that a mean warp's instructions keep their scheduler beyond their own."""
     least = case.machine.get("registers.read_cycles")

@@ -27,7 +27,7 @@ from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import is_of_cuda_cores
-from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.base import Case, kept_of_warps
 from kernelcast.models.terms.dram import mixed_over_reads
 from kernelcast.models.terms.latency_hiding import MemoryContention
 from kernelcast.models.terms.throughput import pairs_of_case, sector_cycles
@@ -319,7 +319,7 @@ class _TimingWithoutMemory:
     outside: NDArray[np.float64]
 
 
-@kept
+@kept_of_warps
 def _timing_without_memory(case: Case, needed_by: str) -> _TimingWithoutMemory:
     kinds = _kinds(case)
     costs = _InstructionCosts(case, needed_by, kinds)
@@ -355,7 +355,7 @@ class _Kinds:
         return tuple([values[kind] for kind in self.kind])
 
 
-@kept
+@kept_of_warps
 def _kinds(case: Case) -> _Kinds:
     accesses: dict[int, AccessProfile] = {}
     for access in case.profile.accesses:

@@ -16,7 +16,7 @@ from kernelcast.machines.classes import (
 )
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
-from kernelcast.models.terms.base import Bottleneck, Case, kept
+from kernelcast.models.terms.base import Bottleneck, Case, kept_of_warps
 from kernelcast.models.terms.tensor_work import half_multiply_adds
 
 _BOTTLENECKS: Mapping[Pipe, Bottleneck] = {
@@ -100,7 +100,7 @@ def _share_halves(
     cycles[Bottleneck.FP32] = wide + max(products, either + products / 2)
 
 
-@kept
+@kept_of_warps
 def _wide_products_per_warp(case: Case) -> float:
     products = _executed(case, OpClass.INT_MUL)
     return sum(times for instruction, times in products if instruction.traits.widens)
@@ -120,7 +120,7 @@ def _add_wide_conversions(case: Case, cycles: dict[Bottleneck, float]) -> None:
     cycles[pipe] = cycles.get(pipe, 0.0) + wide * WARP_LANES / own
 
 
-@kept
+@kept_of_warps
 def _wide_conversions_per_warp(case: Case) -> float:
     wide = ((i, times) for i, times in _executed(case, OpClass.CONVERT) if i.traits.converts_wide)
     return sum(times for _, times in wide)
@@ -144,7 +144,7 @@ def _add_products(case: Case, cycles: dict[Bottleneck, float]) -> list[str]:
     return [f"{name} instructions: their work is not known" for name in unknown]
 
 
-@kept
+@kept_of_warps
 def _product_cycles_per_warp(case: Case) -> tuple[float, tuple[str, ...]]:
     """Cycles of a mean warp, and the opcodes of which nobody knows how much they do."""
     spent, unknown = 0.0, set()

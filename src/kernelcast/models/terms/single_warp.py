@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.ir import BasicBlock, Instruction, Kernel, OpClass, Register
-from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.base import Case, kept_of_warps
 from kernelcast.models.terms.latency import InstructionTiming, timing
 from kernelcast.profiling.critical_path import IssueOrder, WarpTime, issue_order, walk_in_cycles
 from kernelcast.profiling.profile import Floats, WarpPath
@@ -36,7 +36,7 @@ class SingleWarp:
     walked: WarpTime
 
 
-@kept
+@kept_of_warps
 def single_warp(case: Case, memory: float, needed_by: str) -> SingleWarp:
     """The walk in which coalesced loads take `memory` cycles; raises as `latency.timing` does."""
     timed = timing(case, memory, needed_by)
@@ -73,7 +73,7 @@ class _Queued:
     index: NDArray[np.int64]
 
 
-@kept
+@kept_of_warps
 def _queued(
     case: Case, loads_per_warp: int, stores: tuple[bool, ...], waits: tuple[bool, ...]
 ) -> _Queued:

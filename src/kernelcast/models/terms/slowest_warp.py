@@ -27,7 +27,7 @@ import numpy as np
 from kernelcast.analysis.cfg import immediate_dominators
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.ir import BasicBlock, Kernel, OpClass, Register
-from kernelcast.models.terms.base import Case, kept
+from kernelcast.models.terms.base import Case, kept, kept_of_warps
 from kernelcast.models.terms.latency import InstructionTiming
 from kernelcast.models.terms.single_warp import single_warp
 from kernelcast.profiling.critical_path import WarpTime
@@ -74,7 +74,7 @@ class _Entries:
     own: Floats
 
 
-@kept
+@kept_of_warps
 def _entries(case: Case) -> _Entries:
     kernel, profile = case.kernel, case.profile
     entered = profile.instruction_warps[[b.start for b in kernel.blocks]] / profile.warps

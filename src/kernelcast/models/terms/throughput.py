@@ -19,7 +19,7 @@ from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Bottleneck, Case, kept
+from kernelcast.models.terms.base import Bottleneck, Case, kept_of_warps
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.dual_issue import second_of_pairs
 from kernelcast.models.terms.held_issue import held_slots_per_warp
@@ -140,7 +140,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     )
 
 
-@kept
+@kept_of_warps
 def _fetching(case: Case) -> list[str]:
     """What fetching instructions may cost, where an SM cannot keep all that it executes."""
     holds = case.machine.get("sm.instruction_cache")
@@ -155,7 +155,7 @@ def _fetching(case: Case) -> list[str]:
     ]
 
 
-@kept
+@kept_of_warps
 def executed_per_warp(case: Case) -> dict[OpClass, float]:
     """Machine instructions that a mean warp executes, by op class."""
     counts: dict[OpClass, float] = defaultdict(float)
@@ -252,14 +252,14 @@ def _further_slots_per_warp(case: Case, counts: Mapping[OpClass, float]) -> floa
     )
 
 
-@kept
+@kept_of_warps
 def pairs_of_case(case: Case) -> dict[int, int]:
     """Instructions that issue with the one before; see `dual_issue.second_of_pairs`."""
     kernel = case.kernel
     return second_of_pairs(kernel, case.machine, lambda i: assembled_class(i, kernel) is not None)
 
 
-@kept
+@kept_of_warps
 def _pairs_per_warp(case: Case) -> float:
     executed = case.profile.instruction_warps
     pairs = pairs_of_case(case).items()
@@ -275,7 +275,7 @@ def reissues(machine: Machine) -> bool:
     return machine.get("sm.replays") == 1
 
 
-@kept
+@kept_of_warps
 def _reissued_per_warp(case: Case) -> float:
     """Repetitions of memory instructions, one for every further pass or line."""
     if not reissues(case.machine):
@@ -288,7 +288,7 @@ def _reissued_per_warp(case: Case) -> float:
     return passes / case.profile.warps
 
 
-@kept
+@kept_of_warps
 def _shared(case: Case) -> _Rows:
     half_warps = serves_half_warps(case.machine)
     passes, lanes = 0.0, 0.0
@@ -323,7 +323,7 @@ def _l1(case: Case, estimate: Estimate) -> _Rows:
     return [ResourceUse(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
 
 
-@kept
+@kept_of_warps
 def _load_cycles(case: Case) -> tuple[float, float]:
     """Cycles of the loads whose stages in the L1 cache are known, and their sectors."""
     taken = [(load_cycles(case.machine, a), a.sectors) for a in case.profile.accesses]
@@ -348,7 +348,7 @@ def _with_common_banks(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]
     ]
 
 
-@kept
+@kept_of_warps
 def _bank_cycles(case: Case) -> float:
     """Cycles per warp of loads from global memory in the banks of shared memory."""
     taken = (bank_cycles(case.machine, a) or 0.0 for a in case.profile.accesses)
