@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kernelcast.analysis.intensity import arithmetic_intensity
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.errors import CompileError, KernelcastError, LaunchError, UnsupportedError
-from kernelcast.execution.blocks import all_blocks
+from kernelcast.execution.blocks import Blocks, all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
@@ -27,6 +28,7 @@ from kernelcast.exploration.candidates import (
     Candidate,
     CodeVerdict,
     Likeness,
+    is_even,
     proposed,
     why_fixed,
 )
@@ -35,9 +37,10 @@ from kernelcast.exploration.relatives import Relatives
 from kernelcast.exploration.sweep import TimeModel
 from kernelcast.forecasting.build import Build
 from kernelcast.forecasting.cases import cases_of_workload
+from kernelcast.forecasting.runs import run_of_last
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
-from kernelcast.ir import Launch, OpClass, Space
+from kernelcast.ir import Kernel, Launch, OpClass, Space
 from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
 from kernelcast.models import load_model
@@ -46,7 +49,7 @@ from kernelcast.models.teg import Teg
 from kernelcast.models.terms.base import Bottleneck, Case, Model, Prediction
 from kernelcast.models.terms.launch_size import LaunchSize, launch_size
 from kernelcast.profiling.profile import Profile
-from kernelcast.profiling.run import ENOUGH, Sampling
+from kernelcast.profiling.run import ENOUGH, FEWEST_BLOCKS, Sampling
 
 LEAST_GAIN = 0.02
 """Share of the time below which a gain is none: two forecasts of one launch may differ by as much,
@@ -118,6 +121,15 @@ class LaunchSearch:
         )
         return found
 
+    def relatives(self, case: Case) -> Relatives:
+        """The launch of a case in other blocks."""
+        return Relatives(
+            case,
+            partial(self._case_of, case.launch),
+            partial(self._profile_of, case),
+            partial(self._run_of, case.kernel),
+        )
+
     def ranked(
         self, case: Case, candidates: Sequence[Candidate], progress: Progress | None = None
     ) -> list[Candidate]:
@@ -126,9 +138,7 @@ class LaunchSearch:
         What the launch's own `case` tells of others is not executed; where it tells nothing, or the
         model plays a launch, all are.
         """
-        relatives = Relatives(
-            case, partial(self._case_of, case.launch), partial(self._profile_of, case.launch)
-        )
+        relatives = self.relatives(case)
         plays = isinstance(self.model, (Teg, Auto))
         alike = Likeness.NONE if plays else relatives.likeness(candidates)
         tried = []
@@ -149,10 +159,24 @@ class LaunchSearch:
     def _case_of(self, launch: Launch, candidate: Candidate) -> Case:
         return self.case(candidate.of(launch), candidate.cap)
 
-    def _profile_of(self, launch: Launch, candidate: Candidate) -> Profile:
+    def _profile_of(self, case: Case, candidate: Candidate) -> Profile:
         """What warps of the candidate do by themselves."""
-        alone = replace(self, sampling=replace(self.sampling, caches=False))
-        return alone.case(candidate.of(launch)).profile
+        sampling = replace(self.sampling, caches=False)
+        if is_even(case) and sampling.blocks is None:
+            sampling = replace(sampling, blocks=FEWEST_BLOCKS)
+        search = replace(self, sampling=sampling)
+        return search.case(candidate.of(case.launch)).profile
+
+    def _run_of(self, kernel: Kernel, launch: Launch, blocks: Blocks) -> Run:
+        """Blocks of the launch, made ready for a trace."""
+        return run_of_last(
+            [(kernel, launch)],
+            blocks=blocks,
+            sampling=self.sampling,
+            base_dir=self.work.base_dir,
+            cache=self.build.cache,
+            is_read=reads_arrays(kernel, needed_for_trace(kernel)),
+        )
 
     def _timed(self, candidate: Candidate, make: Callable[[], Case]) -> Candidate:
         try:

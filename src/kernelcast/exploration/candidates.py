@@ -12,20 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import numpy as np
+
 from kernelcast.analysis.block_size import axes_of_block_size
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.ir import Dim3, Launch, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.launch_size import LaunchSize
-from kernelcast.profiling.profile import Profile
 
 _WIDTHS = (32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _LEAST_WIDTH, _LEAST_SHAPE = 8, 64
 _ALONE = 1.01
 """Reads, and writes, of every sector of an array up to which nothing is shared."""
-_AS_MANY = 0.02
-"""Of instructions, how far two launches may differ whose blocks were sampled."""
+_ROUNDING = 1e-6
 _CAPS = (24, 32, 40, 48, 56, 64, 72, 80, 96, 128, 168)
 
 
@@ -128,13 +129,15 @@ def has_loops(case: Case) -> bool:
     return float(case.profile.instruction_warps.max()) > case.profile.warps
 
 
-def do_the_same(one: Profile, other: Profile) -> bool:
-    """Whether two launches of the same warps execute as many instructions.
-
-    They do not where a warp's share of the work is counted in threads of its block.
-    """
-    counts = [profile.total.warp for profile in (one, other)]
-    return math.isclose(*counts, rel_tol=_AS_MANY)
+def is_even(case: Case) -> bool:
+    """Whether all warps do as much with all lanes, whatever lies in memory: few tell of all."""
+    profile = case.profile
+    rounds = profile.instruction_warps / profile.warps
+    if not np.allclose(rounds, np.rint(rounds), rtol=0, atol=_ROUNDING):
+        return False
+    if any(a.lanes < (1 - _ROUNDING) * WARP_LANES * a.requests for a in profile.accesses):
+        return False
+    return not reads_arrays(case.kernel, needed_for_trace(case.kernel))
 
 
 def _is_flat(launch: Launch) -> bool:

@@ -273,7 +273,7 @@ def _count_caches(case: Case) -> CacheCounts:
     if not case.at_best:
         return found
     found = asked_by(found, case.like.profile.accesses, case.profile.accesses)
-    arrays = case.profile.footprints
+    arrays = case.like.profile.footprints  # the same threads touch the same
     read = sum(array.distinct_sectors for array in arrays if array.read)
     return held_at_best(found, read, sum(array.distinct_written_sectors for array in arrays))
 
