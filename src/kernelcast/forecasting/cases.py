@@ -35,7 +35,7 @@ from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
 from kernelcast.hierarchy.caches.memory_system import missing_numbers
-from kernelcast.hierarchy.rules import access_rules
+from kernelcast.hierarchy.rules import access_rules, caches_memory
 from kernelcast.ir import CacheState, Kernel, Launch, arrays_in
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
@@ -120,6 +120,7 @@ def cases_of_memory(
     fits = [fitted(kernel, launch, chip) for chip in machines]
     run = Run(kernel, launch, memory, all_blocks(launch.blocks), cache=cache)
     streams, why = _streams(kernel, launch, memory, machines, sampling, cache, 1, None)
+    sampling = _beside(streams, machines, sampling)
     profiles: dict[AccessRules, Profile] = {}
     found = []
     for chip, own, fit in zip(machines, asked, fits, strict=True):
@@ -342,7 +343,7 @@ def _execute_now(
             kernel,
             launch,
             memory,
-            sampling,
+            _beside(streams, machines, sampling),
             cache,
             progress,
             keeps_memory=not is_last,
@@ -449,6 +450,17 @@ def _streams(
 def _with_caches(machines: Sequence[Machine]) -> list[Machine]:
     """Those that have the numbers that caches are simulated by."""
     return [chip for chip in machines if not missing_numbers(chip)]
+
+
+def _beside(
+    streams: Mapping[Wave, AccessStreams], machines: Sequence[Machine], sampling: Sampling
+) -> Sampling:
+    """How a launch is profiled beside its streams: what neighbours share is asked where not all
+    blocks run through the caches of every machine."""
+    are_whole = streams and all(len(one.blocks) == one.of for one in streams.values())
+    if are_whole and all(caches_memory(c) and not missing_numbers(c) for c in machines):
+        return replace(sampling, caches=False)
+    return sampling
 
 
 def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:
