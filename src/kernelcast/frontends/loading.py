@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 
 from kernelcast.errors import InputError, NotFoundError, UnsupportedError
@@ -25,6 +26,8 @@ from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions
 _H100_COMPUTE_CAPABILITY = (9, 0)
 _KERNELS_SHOWN = 20
 """Kernels that an error names where there are several to choose from."""
+_MOST_KEPT = 4
+"""Kernels of a source that are kept: a search asks for one of them again and again."""
 
 
 @dataclass(frozen=True)
@@ -321,8 +324,8 @@ def _load_cuda(
         notes=(*([note] if note else []), *compiled.notes),
         toolchain=compiled.compilation.compiler,
         templates=compiled.templates,
-        _make=compiled.kernel,
-        _make_machine=lambda mangled: compiled.machine_kernel(mangled, cache),
+        _make=lru_cache(_MOST_KEPT)(compiled.kernel),
+        _make_machine=lru_cache(_MOST_KEPT)(partial(compiled.machine_kernel, cache=cache)),
     )
 
 
