@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
-from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.errors import KernelcastError, LaunchError, UnsupportedError
 from kernelcast.execution.blocks import Wave, all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
@@ -205,16 +205,15 @@ class _Study:
     def _profiled(
         self, module: LoadedModule, chip: Machine, own: AccessRules, isa: str
     ) -> tuple[_Runs, list[_ExecutedLaunch]]:
-        runs = [
-            _fitted(executable_kernel(module, launch.kernel, isa), launch, chip)
-            for launch in self.work.launches
-        ]
-        code = tuple(_code(kernel) for kernel, _ in runs)
+        runs = self._runs(module, chip, isa)
+        code = _code_of(runs)
         rules = own.with_those_of(self.rules)
         if (code, rules) not in self._executed:
+            others = [one for one in self.machines if one is not chip]
+            alike = [one for one in others if self._executes(one, code, isa)]
             self._executed[code, rules] = _execute(
                 runs,
-                self.machines,
+                [chip, *alike],
                 rules,
                 self.work.base_dir,
                 self.sampling,
@@ -222,6 +221,18 @@ class _Study:
                 self.progress,
             )
         return runs, self._executed[code, rules]
+
+    def _runs(self, module: LoadedModule, chip: Machine, isa: str) -> _Runs:
+        return [
+            _fitted(executable_kernel(module, launch.kernel, isa), launch, chip)
+            for launch in self.work.launches
+        ]
+
+    def _executes(self, chip: Machine, code: tuple[object, ...], isa: str) -> bool:
+        """Whether a machine's code is this; not where it has none, which is said in its turn."""
+        with suppress(KernelcastError):
+            return _code_of(self._runs(self._module(chip), chip, isa)) == code
+        return False
 
 
 @dataclass(frozen=True)
@@ -290,9 +301,9 @@ def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Laun
     return fitted(kernel, launch, chip), launch
 
 
-def _code(kernel: Kernel) -> tuple[object, ...]:
-    """What decides how a kernel executes: equal for targets that differ in nothing else."""
-    return kernel.parameters, kernel.instructions, kernel.blocks, kernel.variables
+def _code_of(runs: _Runs) -> tuple[object, ...]:
+    """What decides how kernels execute: equal for targets that differ in nothing else."""
+    return tuple((k.parameters, k.instructions, k.blocks, k.variables) for k, _ in runs)
 
 
 def _execute(
