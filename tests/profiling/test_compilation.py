@@ -14,7 +14,7 @@ import pytest
 from kernelcast.errors import ToolError
 from kernelcast.profiling import compilation, compiling
 from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.loops import array, inlined, inner
+from kernelcast.profiling.loops import array, inlined, inner, matches, prefetch
 from kernelcast.toolchain.cache import Cache
 
 FACTOR = 3
@@ -207,3 +207,19 @@ def test_who_waits_at_a_terminal_is_told_why(tmp_path, monkeypatch, capsys, is_t
         called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
     told = capsys.readouterr().err
     assert told.count("compiling total, which takes seconds") == int(is_terminal)
+
+
+def equal_to(numbers, at, wanted):
+    """Which of the eight numbers from a place on are the one that is wanted."""
+    prefetch(numbers, at + 8)  # beyond the end, too
+    return matches(numbers, at, wanted)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32, np.int64])
+def test_eight_elements_are_compared_at_once(tmp_path, kind):
+    loop = compiled(np.int64, array(kind), np.int64, np.int64, cache=Cache(tmp_path))(equal_to)
+    numbers = np.random.default_rng(1).integers(0, 3, 20).astype(kind)
+    for at in range(len(numbers) - 7):
+        for wanted in range(4):
+            expected = sum(int(numbers[at + lane] == wanted) << lane for lane in range(8))
+            assert loop(numbers, at, wanted) == expected

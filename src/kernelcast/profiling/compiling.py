@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import from_dtype, njit, types
 from numba.extending import intrinsic
 
@@ -21,6 +22,12 @@ _OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+
+
+_WORD = ir.IntType(32)
+_ADDRESS = ir.IntType(8).as_pointer()
+_LANES = 8
+"""Elements that are compared at once."""
 
 
 def object_code(
@@ -83,5 +90,44 @@ def _trailing_zeros(_: Any, bits: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-_INTRINSICS = {"popcount": _set_bits, "lowest_bit": _trailing_zeros}
+@intrinsic
+def _equal_lanes(_: Any, elements: Any, index: Any, wanted: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, given = arguments
+        start = context.make_array(elements)(context, builder, array).data
+        lanes = ir.VectorType(start.type.pointee, _LANES)
+        address = builder.bitcast(builder.gep(start, [at]), lanes.as_pointer())
+        values = builder.load(address, align=elements.dtype.bitwidth // 8)
+        number = context.cast(builder, given, wanted, elements.dtype)
+        none = ir.Constant(lanes, ir.Undefined)
+        one = builder.insert_element(none, number, _WORD(0))
+        everywhere = ir.Constant(ir.VectorType(_WORD, _LANES), [0] * _LANES)
+        numbers = builder.shuffle_vector(one, none, everywhere)
+        bits = builder.bitcast(builder.icmp_unsigned("==", values, numbers), ir.IntType(_LANES))
+        return builder.zext(bits, ir.IntType(64))
+
+    return types.int64(elements, index, wanted), generate
+
+
+@intrinsic
+def _fetched_ahead(_: Any, elements: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at = arguments
+        start = context.make_array(elements)(context, builder, array).data
+        address = builder.bitcast(builder.gep(start, [at]), _ADDRESS)
+        kind = ir.FunctionType(ir.VoidType(), [_ADDRESS, _WORD, _WORD, _WORD])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", (_ADDRESS,), kind)
+        is_written, is_kept, is_data = _WORD(1), _WORD(3), _WORD(1)
+        builder.call(fetch, [address, is_written, is_kept, is_data])
+        return context.get_dummy_value()
+
+    return types.void(elements, index), generate
+
+
+_INTRINSICS = {
+    "popcount": _set_bits,
+    "lowest_bit": _trailing_zeros,
+    "matches": _equal_lanes,
+    "prefetch": _fetched_ahead,
+}
 """What the primitives of `compilation` are to Numba."""

@@ -74,7 +74,7 @@ class Primitive:
 
     name: str
 
-    def __call__(self, bits: Any) -> Any:
+    def __call__(self, *operands: Any) -> Any:
         """For the type checker alone: uncompiled, nobody calls it."""
         raise NotImplementedError(self.name)
 
@@ -84,6 +84,12 @@ popcount = Primitive("popcount")
 
 lowest_bit = Primitive("lowest_bit")
 """The place of the lowest bit set of a 64-bit number, 64 where none is."""
+
+matches = Primitive("matches")
+"""Which of eight elements of an array, from an index on, equal a number: a bit for each."""
+
+prefetch = Primitive("prefetch")
+"""Let the CPU fetch an element of an array, by its index, while it goes on."""
 
 
 def inner(function: Any) -> Any:
