@@ -70,6 +70,8 @@ class BruteForce:
     def run(self, streams, rules, parts):
         system = self.system
         self.rules, self.touched = rules, set()
+        self.asked_of_l1: list = []  # an SM, a line and sectors
+        self.asked_of_l2: list = []  # what to do, a line and sectors
         self.counts: list = [[Counter() for _ in rules] for _ in parts]
         part_of = {block: n for n, part in enumerate(parts) for block in part}
         waiting = deque(range(parts[0].start, parts[-1].stop))
@@ -161,6 +163,7 @@ class BruteForce:
         missing = sectors
         l1 = self.l1[sm]
         if rule & layout.ASKS_L1 and l1:
+            self.asked_of_l1.append((sm, line, sectors))
             entry = l1.find(line, line)
             if entry is None and rule & layout.ALLOCATES_L1:
                 entry = self.allocate(l1, line, count)
@@ -184,6 +187,8 @@ class BruteForce:
     def store(self, line, sectors, partial, sm, rule, count):
         l1, kept = self.l1[sm], False
         if l1:
+            if rule & layout.ALLOCATES_L1:
+                self.asked_of_l1.append((sm, line, sectors))
             entry = l1.find(line, line)
             if entry is None and rule & layout.ALLOCATES_L1:
                 entry = self.allocate(l1, line, count)
@@ -239,6 +244,7 @@ class BruteForce:
             entry.row["fills"] -= len(whole)
 
     def read(self, line, sectors, near, rule, count):
+        self.asked_of_l2.append((layout.LOADS, line, sectors))
         side, number = self.side(line)
         lacking = set(sectors)
         if self.system.partitions == 2 and near != side:
@@ -269,6 +275,7 @@ class BruteForce:
         entry.dirty |= sectors
 
     def write(self, line, sectors, partial, rule, count):
+        self.asked_of_l2.append((layout.STORES, line, sectors))
         entry = self.own(line, sectors, rule, count)
         begun = partial - entry.held - entry.dirty
         self.complete(entry, sectors)
@@ -283,6 +290,7 @@ class BruteForce:
         count["l2_hits"] += len(sectors)
 
     def change(self, line, sectors, rule, count):
+        self.asked_of_l2.append((layout.CHANGES, line, sectors))
         entry = self.own(line, sectors, rule, count)
         lacking = sectors - entry.held
         if lacking:

@@ -1,15 +1,15 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.hierarchy.caches.brute_force import BruteForce
+from tests.hierarchy.caches.brute_force import BruteForce, sectors_of
 from tests.hierarchy.caches.streams import stream_of
 
 from kernelcast.hierarchy.caches import layout
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
 from kernelcast.hierarchy.caches.simulation import Caches
-from kernelcast.profiling.streams import ROW_MASK, ROW_SHIFT
+from kernelcast.profiling.streams import LINE_SHIFT, ROW_MASK, ROW_SHIFT
 
 NAMES = layout.COUNTS.names or ()
 LOAD = layout.ASKS_L1 | layout.ALLOCATES_L1
@@ -65,12 +65,54 @@ def test_equals_brute_force(work, system, data):
     parts = [part for part in (range(cut), range(cut, len(work))) if part]
     streams = stream_of(work, of=len(work) + 1)
     found = Caches(system).run(streams, RULES, parts).counts
-    expected = BruteForce(system).run(streams, RULES, parts)
+    assert_same(found, BruteForce(system).run(streams, RULES, parts))
+
+
+def assert_same(found, expected):
     for number, rows in enumerate(expected):
         for row, count in enumerate(rows):
             assert {name: found[number, row][name] for name in NAMES} == {
                 name: count[name] for name in NAMES
             }, (number, row)
+
+
+@given(blocks(), systems)
+def test_what_is_asked_of_every_level_is_noted_in_order(work, system):
+    streams, parts = stream_of(work, of=len(work) + 1), [range(len(work))]
+    _, asked = Caches(system).run_noted(streams, RULES, parts)
+    expected = BruteForce(system)
+    expected.run(streams, RULES, parts)
+    assert noted(asked.l1) == expected.asked_of_l1
+    assert noted(asked.l2) == expected.asked_of_l2
+
+
+def noted(words):
+    """What stands above the line, the line, and its sectors."""
+    line_mask = (1 << layout.NOTED_SHIFT - LINE_SHIFT) - 1
+    return [
+        (word >> layout.NOTED_SHIFT, word >> LINE_SHIFT & line_mask, sectors_of(word))
+        for word in map(int, words)
+    ]
+
+
+@given(systems, st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_more_turns_than_go_through_the_caches_together_equal_brute_force(system, seed):
+    drawn = np.random.default_rng(seed)
+    rules = RULES | layout.FOLLOWS_WAIT
+    turns = layout.ROUNDS + layout.WAITING
+    work = [[drawn_warp(drawn, turns)] for _ in range(system.sms)]
+    streams, parts = stream_of(work, of=len(work) + 1), [range(len(work))]
+    run = Caches(system).run(streams, rules, parts)
+    assert_same(run.counts, BruteForce(system).run(streams, rules, parts))
+
+
+def drawn_warp(drawn, requests):
+    """Requests of a line each."""
+    rows, lines = drawn.integers(0, len(RULES), requests), drawn.integers(0, 100, requests)
+    sectors, partial = drawn.integers(1, 16, (2, requests))
+    each = zip(lines.tolist(), sectors.tolist(), partial.tolist(), strict=True)
+    return [(row, [line]) for row, line in zip(rows.tolist(), each, strict=True)]
 
 
 @given(blocks(), systems)

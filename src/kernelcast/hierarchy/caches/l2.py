@@ -23,8 +23,9 @@ from kernelcast.hierarchy.caches.layout import (
     NO_LINE,
     PAGE_SHIFT,
     PARTIAL_SHIFT,
+    TOGETHER,
 )
-from kernelcast.profiling.loops import inlined, inner, popcount
+from kernelcast.profiling.loops import inlined, inner, lowest_bit, matches, popcount, prefetch
 
 _LOW_BITS = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B1
@@ -32,6 +33,8 @@ _CHUNK_BITS = 32 - (CHUNKS.bit_length() - 1)
 _CHUNK_SHIFT = LINE_BITS + 2
 _CHUNK_MASK = (1 << _CHUNK_SHIFT) - 1
 """Of an entry of `Beyond.visited`, the bits of its chunk."""
+_FETCHED = 16
+"""Lines or stamps of ways that a CPU fetches together."""
 _SIDE_SHIFT = 5
 """Two to this many lines, 4 KiB, lie in one partition."""
 
@@ -61,28 +64,22 @@ class Beyond(NamedTuple):
 
 
 @inlined
-def _find(l2, first, ways, line):
-    """The entry that holds a line, or -1."""
-    way = _way_of(l2.lines, first, ways, np.uint32(line))
-    return first + way if way >= 0 else np.int64(-1)
+def _find(values, wanted, first, system):
+    """The last way of a set, from `first` on, that has a value, or -1."""
+    found = np.int64(-1)
+    for way in range(first, first + system.l2_ways, TOGETHER):
+        lanes = matches(values, np.uint64(way), wanted)
+        found = way + lowest_bit(lanes) if lanes else found
+    return found
 
 
 @inlined
-def _oldest(l2, first, ways):
-    """The entry of a set that is to leave."""
+def _oldest(l2, first, system):
+    """The way of a set that is to leave."""
     least = np.uint32(_LOW_BITS)
-    for way in range(ways):
+    for way in range(system.l2_ways):
         least = min(least, l2.stamps[np.uint64(first + way)])
-    return first + _way_of(l2.stamps, first, ways, least)
-
-
-@inlined
-def _way_of(values, first, ways, wanted):
-    """The last way of a set that has a value, or -1; without a branch, so that ways go together."""
-    found = np.int32(-1)
-    for way in range(ways):
-        found = max(found, np.int32(way if values[np.uint64(first + way)] == wanted else -1))
-    return np.int64(found)
+    return _find(l2.stamps, np.int64(least), first, system)
 
 
 @inlined
@@ -107,18 +104,37 @@ def _side(line, system):
 
 
 @inlined
-def _l2_set(side, number, system):
-    at = side * system.l2_sets + set_of(number, system.l2_sets, system.l2_hashes)
-    return at * system.l2_ways
+def _fetch_ways(first, l2, system):
+    """Let the CPU fetch the ways of a set."""
+    for way in range(first, first + system.l2_ways, _FETCHED):
+        prefetch(l2.lines, np.uint64(way))
+        prefetch(l2.stamps, np.uint64(way))
+        prefetch(l2.states, np.uint64(way))
 
 
 @inlined
-def _entry(side, number, line, rule, count, l2, system):
-    """The entry of a line, which is made where there is none."""
-    first = _l2_set(side, number, system)
-    at = _find(l2, first, system.l2_ways, line)
+def sets_of(line, near, l2, system):
+    """The first ways of the sets where a line belongs and where an SM looks for it.
+
+    They are the same but where the other partition of two is `near`. The CPU fetches them.
+    """
+    side, number = _side(line, system)
+    chosen = set_of(number, system.l2_sets, system.l2_hashes)
+    own = (side * system.l2_sets + chosen) * system.l2_ways
+    nearest = own
+    _fetch_ways(own, l2, system)
+    if system.partitions == 2 and near != side:
+        nearest = (near * system.l2_sets + chosen) * system.l2_ways
+        _fetch_ways(nearest, l2, system)
+    return own, nearest
+
+
+@inlined
+def _entry(first, line, rule, count, l2, system):
+    """The entry of a line in a set, which is made where there is none."""
+    at = _find(l2.lines, line, first, system)
     if at < 0:
-        at = _oldest(l2, first, system.l2_ways)
+        at = _oldest(l2, first, system)
         left = np.int64(l2.lines[np.uint64(at)])
         if left >> LOCAL_BIT and left != NO_LINE:
             dirty = np.int64(l2.states[np.uint64(at)]) >> DIRTY_SHIFT & ALL_SECTORS
@@ -181,20 +197,19 @@ def _fetch(at, line, missing, count, l2, beyond, system):
 
 
 @inlined
-def load_l2(line, sectors, near, rule, count, l2, beyond, system):
-    """Look sectors of a line up; what is missing is read from the DRAM.
+def load_l2(line, sectors, own, nearest, rule, count, l2, beyond, system):
+    """Look sectors of a line up (in `sets_of` the line); what is missing is read from the DRAM.
 
-    Of two partitions, the one `near` to the SM keeps a copy of what the other has.
+    Of two partitions, the one that is near to the SM keeps a copy of what the other has.
     """
-    side, number = _side(line, system)
     lacking = sectors
-    if system.partitions == 2 and near != side:
-        copy = _entry(near, number, line, rule, count, l2, system)
+    if nearest != own:
+        copy = _entry(nearest, line, rule, count, l2, system)
         held = np.int64(l2.states[np.uint64(copy)])
         lacking = sectors & ~held
         l2.states[np.uint64(copy)] = held | sectors
     if lacking:
-        at = _entry(side, number, line, rule, count, l2, system)
+        at = _entry(own, line, rule, count, l2, system)
         lacking &= ~np.int64(l2.states[np.uint64(at)])
         if lacking:
             _fetch(at, line, lacking, count, l2, beyond, system)
@@ -203,15 +218,15 @@ def load_l2(line, sectors, near, rule, count, l2, beyond, system):
 
 
 @inlined
-def _own_entry(line, sectors, rule, count, l2, system):
+def _own_entry(line, sectors, own, rule, count, l2, system):
     """The entry of a line that is written, of which no other partition has a copy any more."""
-    side, number = _side(line, system)
     if system.partitions == 2:
-        first = _l2_set(1 - side, number, system)
-        copy = _find(l2, first, system.l2_ways, line)
+        half = system.l2_sets * system.l2_ways
+        other = own + half if own < half else own - half
+        copy = _find(l2.lines, line, other, system)
         if copy >= 0:
             l2.states[np.uint64(copy)] = np.int64(l2.states[np.uint64(copy)]) & ~sectors
-    return _entry(side, number, line, rule, count, l2, system)
+    return _entry(own, line, rule, count, l2, system)
 
 
 @inlined
@@ -226,13 +241,13 @@ def _soil(at, line, sectors, rule, count, l2, beyond, system):
 
 
 @inlined
-def store_l2(line, sectors, partial, rule, row, l2, beyond, system):
+def store_l2(line, sectors, partial, own, rule, row, l2, beyond, system):
     """Write sectors of a line, `partial` of them in parts only, without reading them.
 
     A sector that is written in parts a second time is taken for whole.
     """
     count = beyond.counts[np.uint64(row)]
-    at = _own_entry(line, sectors, rule, count, l2, system)
+    at = _own_entry(line, sectors, own, rule, count, l2, system)
     state = np.int64(l2.states[np.uint64(at)])
     begun = partial & ~(state | state >> DIRTY_SHIFT)
     ended = sectors & state >> PARTIAL_SHIFT
@@ -251,9 +266,9 @@ def store_l2(line, sectors, partial, rule, row, l2, beyond, system):
 
 
 @inlined
-def change_l2(line, sectors, rule, count, l2, beyond, system):
+def change_l2(line, sectors, own, rule, count, l2, beyond, system):
     """An atomic or a reduction: sectors of a line are read and written where the line belongs."""
-    at = _own_entry(line, sectors, rule, count, l2, system)
+    at = _own_entry(line, sectors, own, rule, count, l2, system)
     lacking = sectors & ~np.int64(l2.states[np.uint64(at)])
     if lacking:
         _fetch(at, line, lacking, count, l2, beyond, system)

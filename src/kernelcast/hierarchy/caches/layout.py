@@ -98,6 +98,26 @@ LOADS, STORES, CHANGES = range(3)
 # A warp that is resident: what it is still to do.
 RESIDENT = np.dtype([("at", np.int64), ("end", np.int64)])
 
+# A turn of a warp: the words from `at` on, where they are counted, and its place among the warps.
+TURN = np.dtype([("at", np.int64), ("end", np.int64), ("base", np.int64), ("place", np.int64)])
+ROUNDS = 2002
+"""Turns of an SM that go through its L1 cache together, at the most: no power of two, so that those
+of all SMs in one round do not meet in a few sets of the CPU's caches."""
+
+# What waits at the L2 cache: a line of a word that is counted in a row, and the sets where the line
+# belongs and where it is looked for.
+REQUEST = np.dtype(
+    [
+        ("line", np.int64),
+        ("at", np.int64),
+        ("row", np.int64),
+        ("own", np.int64),
+        ("nearest", np.int64),
+    ]
+)
+WAITING = 64
+"""Requests that are collected while the CPU fetches what they ask for."""
+
 # What one row of accesses did in one part of a simulation; see `AccessCounts`.
 COUNTS = np.dtype(
     [

@@ -1,9 +1,9 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""The loop over the accesses of resident warps, in the order in which an SM issues them, compiled.
+"""The loop over what resident warps ask of the caches, compiled.
 
-Blocks start in the order of their index, one on every SM in turn until all SMs are full, and then
-wherever one has ended. SMs take turns, and so do the warps of an SM, each with the requests that it
-issues until it waits.
+An L1 cache is asked by its SM alone, and the order of all requests (`turns`) does not depend on
+what caches hold. So many turns go through the L1 caches first, SM by SM, and what is missing then
+through the L2 cache in order: that keeps in the caches of the CPU what it works on.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import L1, load_l1, store_l1
-from kernelcast.hierarchy.caches.l2 import L2, Beyond, change_l2, load_l2, store_l2
+from kernelcast.hierarchy.caches.l2 import L2, Beyond, change_l2, load_l2, sets_of, store_l2
 from kernelcast.hierarchy.caches.layout import (
     ALLOCATES_L1,
     ASKS_L1,
     CHANGES,
     COUNTS,
     ENTRY,
-    FOLLOWS_WAIT,
     IS_ATOMIC,
     IS_LOCAL,
     IS_STORE,
@@ -29,17 +28,24 @@ from kernelcast.hierarchy.caches.layout import (
     LOCAL_BIT,
     NOTED_SHIFT,
     PAGE_SHIFT,
+    REQUEST,
     RESIDENT,
+    ROUNDS,
     SECTORS,
     STORES,
     SYSTEM,
+    TURN,
+    WAITING,
 )
+from kernelcast.hierarchy.caches.turns import Order, Stream, fill, take_turns
 from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.loops import array, inlined, inner, popcount
+from kernelcast.profiling.loops import array, inlined, inner, popcount, prefetch
 from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, PARTIAL_SHIFT, ROW_MASK, ROW_SHIFT
 
 _LINE_MASK = (1 << LINE_BITS) - 1
 _SECTOR_MASK = (1 << SECTORS) - 1
+_TURNS_AHEAD = 8
+"""Words of so many turns are on their way to the CPU."""
 
 
 class _NotedWords(NamedTuple):
@@ -47,6 +53,19 @@ class _NotedWords(NamedTuple):
 
     l1: Any
     l2: Any
+
+
+class _Passed(NamedTuple):
+    """What words pass on from L1 cache to L2 cache and DRAM.
+
+    Of every word, `sectors` has those of which it asks the L2 cache and, above them, those of the
+    line `left` that leave its L1 cache dirty for it; then those that the DRAM moves. Requests wait
+    at the L2 cache together.
+    """
+
+    sectors: Any
+    left: Any
+    requests: Any
 
 
 @inlined
@@ -65,10 +84,23 @@ def _noted(line, sectors, partial, row, above, system):
 
 
 @inlined
-def _note_l1(line, sectors, row, sm, asked, system):
-    if system.notes_asked:
-        word = _noted(line, sectors, np.int64(0), row, sm, system)
-        asked.l1[np.uint64(system.asked_of_l1)] = word
+def _line_of(word, rule, place, system):
+    """The line of a word, as it is told apart from those of other warps."""
+    line = word >> LINE_SHIFT & _LINE_MASK
+    if rule & IS_LOCAL:
+        line = line + place * system.local_lines & _LINE_MASK | 1 << LOCAL_BIT
+    return line
+
+
+@inlined
+def _note_l1(word, rule, row, sm, place, asked, system):
+    """Note what an L1 cache is asked for by a word, if it is."""
+    is_load = not rule & (IS_ATOMIC | IS_STORE)
+    takes = rule & ASKS_L1 if is_load else rule & ALLOCATES_L1 and not rule & IS_ATOMIC
+    if takes and system.l1_sets:
+        line = _line_of(word, rule, place, system)
+        noted = _noted(line, word & _SECTOR_MASK, np.int64(0), row, sm, system)
+        asked.l1[np.uint64(system.asked_of_l1)] = noted
         system.asked_of_l1 += 1
 
 
@@ -81,11 +113,62 @@ def _note_l2(line, sectors, partial, row, what, asked, system):
 
 
 @inlined
-def _write_on(line, sectors, row, l2, beyond, asked, system):
-    """Sectors that an L1 cache alone had, of local memory, go to the L2 cache."""
+def _ask_l1(word, rule, row, sm, place, l1, counts, system):
+    """One line of a request at the L1 cache: the sectors that the L2 cache is asked for.
+
+    Returns also sectors that had to leave, of local memory, which it alone had, and their line.
+    """
+    sectors = word & _SECTOR_MASK
+    line = _line_of(word, rule, place, system)
+    spilled, left = np.int64(0), line
+    count = counts[np.uint64(row)]
+    count.lines += 1
+    count.requests += word >> FIRST_BIT & 1
+    if rule & IS_ATOMIC:
+        return sectors, spilled, left
+    if rule & IS_STORE:
+        if system.l1_sets:
+            spilled, left = store_l1(line, sectors, sm, rule, l1, system)
+            if rule & ALLOCATES_L1 and not system.writes_through:
+                sectors = np.int64(0)
+        return sectors, spilled, left
+    if rule & ASKS_L1 and system.l1_sets:
+        missing, spilled, left = load_l1(line, sectors, sm, rule, l1, system)
+        count.l1_sectors += popcount(sectors)
+        count.l1_hits += popcount(sectors & ~missing)
+        sectors = missing
     if sectors:
-        _note_l2(line, sectors, np.int64(0), row, np.int64(STORES), asked, system)
-        store_l2(line, sectors, np.int64(0), np.int64(IS_LOCAL), row, l2, beyond, system)
+        count.missed_lines += 1
+    return sectors, spilled, left
+
+
+@inlined
+def _fetch_words(at, turns, stream, passed):
+    """Let the CPU fetch the words of a later turn, if there is one in this place."""
+    begun = turns[np.uint64(at)].at
+    prefetch(stream.words, np.uint64(begun))
+    prefetch(passed.sectors, np.uint64(begun))
+
+
+@inlined
+def _go_through_l1(rounds, stream, turns, passed, l1, counts, system):
+    """What turns ask of the L1 caches, those of every SM together."""
+    for sm in range(system.sms):
+        for number in range(rounds):
+            turn = turns[np.uint64(sm * ROUNDS + number)]
+            later = min(number + _TURNS_AHEAD, rounds - 1)
+            _fetch_words(sm * ROUNDS + later, turns, stream, passed)
+            base, place = turn.base, turn.place
+            for at in range(turn.at, turn.end):
+                word = stream.words[np.uint64(at)]
+                row = word >> ROW_SHIFT & ROW_MASK
+                rule = stream.rules[np.uint64(row)]
+                sectors, spilled, left = _ask_l1(
+                    word, rule, base + row, sm, place, l1, counts, system
+                )
+                passed.sectors[np.uint64(at)] = sectors | spilled << SECTORS
+                if spilled:
+                    passed.left[np.uint64(at)] = left
 
 
 @inlined
@@ -95,90 +178,77 @@ def _moved(count):
 
 
 @inlined
-def _access(word, rule, row, sm, place, l1, l2, beyond, asked, system):
-    """One line of a request; returns the sectors that the DRAM moves for it."""
-    sectors = word & _SECTOR_MASK
-    line = word >> LINE_SHIFT & _LINE_MASK
-    if rule & IS_LOCAL:
-        line = line + place * system.local_lines & _LINE_MASK | 1 << LOCAL_BIT
+def _ask_l2(word, sectors, rule, request, l2, beyond, noted, system):
+    """Sectors of one line of a request at the L2 cache."""
+    line, row, own = request.line, request.row, request.own
     count = beyond.counts[np.uint64(row)]
-    before = _moved(count)
-    count.lines += 1
-    count.requests += word >> FIRST_BIT & 1
     if rule & IS_ATOMIC:
-        _note_l2(line, sectors, np.int64(0), row, np.int64(CHANGES), asked, system)
-        change_l2(line, sectors, rule, count, l2, beyond, system)
+        _note_l2(line, sectors, np.int64(0), row, np.int64(CHANGES), noted, system)
+        change_l2(line, sectors, own, rule, count, l2, beyond, system)
     elif rule & IS_STORE:
-        is_kept = False
-        if system.l1_sets:
-            if rule & ALLOCATES_L1:
-                _note_l1(line, sectors, row, sm, asked, system)
-            spilled, left = store_l1(line, sectors, sm, rule, l1, system)
-            _write_on(left, spilled, row, l2, beyond, asked, system)
-            is_kept = rule & ALLOCATES_L1 and not system.writes_through
-        if not is_kept:
-            partial = word >> PARTIAL_SHIFT & sectors
-            _note_l2(line, sectors, partial, row, np.int64(STORES), asked, system)
-            store_l2(line, sectors, partial, rule, row, l2, beyond, system)
+        partial = word >> PARTIAL_SHIFT & sectors
+        _note_l2(line, sectors, partial, row, np.int64(STORES), noted, system)
+        store_l2(line, sectors, partial, own, rule, row, l2, beyond, system)
     else:
-        missing = sectors
-        if rule & ASKS_L1 and system.l1_sets:
-            _note_l1(line, sectors, row, sm, asked, system)
-            missing, spilled, left = load_l1(line, sectors, sm, rule, l1, system)
-            _write_on(left, spilled, row, l2, beyond, asked, system)
-            count.l1_sectors += popcount(sectors)
-            count.l1_hits += popcount(sectors & ~missing)
-        if missing:
-            count.missed_lines += 1
-            _note_l2(line, missing, np.int64(0), row, np.int64(LOADS), asked, system)
-            load_l2(line, missing, sm & 1, rule, count, l2, beyond, system)
-    return _moved(count) - before
+        _note_l2(line, sectors, np.int64(0), row, np.int64(LOADS), noted, system)
+        load_l2(line, sectors, own, request.nearest, rule, count, l2, beyond, system)
 
 
 @inlined
-def _issue(words, moved, at, end, rules, base, sm, place, l1, l2, beyond, asked, system):
-    """The accesses of a warp from `at` on, until it waits; returns where others begin."""
-    row = words[np.uint64(at)] >> ROW_SHIFT & ROW_MASK
-    is_waiting = False
-    while not is_waiting:
-        rule = rules[np.uint64(row)]
-        word = words[np.uint64(at)]
-        sectors = _access(word, rule, base + row, sm, place, l1, l2, beyond, asked, system)
-        moved[np.uint64(at)] = sectors
-        at += 1
-        if at == end:
-            return at
-        word = words[np.uint64(at)]
-        row = word >> ROW_SHIFT & ROW_MASK
-        is_waiting = word >> FIRST_BIT & 1 and rules[np.uint64(row)] & FOLLOWS_WAIT
-    return at
+def _write_on(line, sectors, row, l2, beyond, noted, system):
+    """Sectors that an L1 cache alone had, of local memory, go to the L2 cache."""
+    _note_l2(line, sectors, np.int64(0), row, np.int64(STORES), noted, system)
+    own, _ = sets_of(line, np.int64(0), l2, system)
+    store_l2(line, sectors, np.int64(0), own, np.int64(IS_LOCAL), row, l2, beyond, system)
 
 
 @inner
-def _start(place, sm, next_block, end_block, parts, warps, starts, residents, turns, system):
-    """Put the next block that does anything where one has ended; returns the block after it.
+def _serve(waiting, stream, passed, l2, beyond, noted, system):
+    """What waits at the L2 cache."""
+    for number in range(waiting):
+        request = passed.requests[np.uint64(number)]
+        at, row = np.uint64(request.at), request.row
+        word, what = stream.words[at], np.int64(passed.sectors[at])
+        rule = stream.rules[np.uint64(word >> ROW_SHIFT & ROW_MASK)]
+        count = beyond.counts[np.uint64(row)]
+        before = _moved(count)
+        sectors, spilled = what & _SECTOR_MASK, what >> SECTORS
+        if spilled:
+            _write_on(np.int64(passed.left[at]), spilled, row, l2, beyond, noted, system)
+        if sectors:
+            _ask_l2(word, sectors, rule, request, l2, beyond, noted, system)
+        passed.sectors[at] = _moved(count) - before
 
-    `place` is the first of the block's warps among those of the SM.
+
+@inlined
+def _go_through_l2(rounds, stream, turns, passed, l2, beyond, noted, system):
+    """What turns ask of the L2 cache, in order.
+
+    While requests are collected, the CPU fetches what it will read for them.
     """
-    while next_block < end_block:
-        first = next_block * system.warps
-        next_block += 1
-        started = 0
-        for warp in range(system.warps):
-            at, end = starts[first + warp], starts[first + warp + 1]
-            if at < end:
-                slot = place + warp
-                turns[sm, 2 + turns[sm, 0]] = slot
-                turns[sm, 0] += 1
-                residents[sm * warps + slot].at = at
-                residents[sm * warps + slot].end = end
-                started += 1
-        if started:
-            block_slot = sm * system.resident + place // system.warps
-            parts[block_slot, 0] = started
-            parts[block_slot, 1] = next_block - 1
-            return next_block
-    return next_block
+    waiting = np.int64(0)
+    for number in range(rounds):
+        for sm in range(system.sms):
+            turn = turns[np.uint64(sm * ROUNDS + number)]
+            later = min(sm + _TURNS_AHEAD, system.sms - 1)
+            _fetch_words(later * ROUNDS + number, turns, stream, passed)
+            for at in range(turn.at, turn.end):
+                word = stream.words[np.uint64(at)]
+                row = word >> ROW_SHIFT & ROW_MASK
+                rule = stream.rules[np.uint64(row)]
+                if system.notes_asked:
+                    _note_l1(word, rule, turn.base + row, sm, turn.place, noted, system)
+                if passed.sectors[np.uint64(at)] == 0:
+                    continue
+                line = _line_of(word, rule, turn.place, system)
+                request = passed.requests[np.uint64(waiting)]
+                request.line, request.at, request.row = line, at, turn.base + row
+                request.own, request.nearest = sets_of(line, sm & 1, l2, system)
+                waiting += 1
+                if waiting == WAITING:
+                    _serve(waiting, stream, passed, l2, beyond, noted, system)
+                    waiting = np.int64(0)
+    _serve(waiting, stream, passed, l2, beyond, noted, system)
 
 
 @compiled(
@@ -227,6 +297,9 @@ def survey(words, rules, pages, start, end, systems):
     array(RESIDENT),
     array(np.int64, 2),
     array(np.int64, 2),
+    array(TURN),
+    array(REQUEST),
+    array(np.uint32),
     array(np.int64),
     array(np.int64),
     array(np.uint8),
@@ -251,8 +324,11 @@ def run_blocks(
     pages,
     visited,
     residents,
-    turns,
+    live,
     parts,
+    turns,
+    requests,
+    left,
     asked_of_l1,
     asked_of_l2,
     moved,
@@ -268,9 +344,8 @@ def run_blocks(
         For every block the first row of `counts` where its accesses are counted.
     rules:
         For every row what its accesses do (`layout`).
-    residents, turns, parts:
-        Room for the warps of all SMs, those of every SM in turn behind their number and whose turn
-        it is, and how many warps of every resident block are left.
+    residents, live, parts, turns, requests, left:
+        Room for what `Order` has, and for what `_Passed` has.
     asked_of_l1, asked_of_l2:
         Room for what is asked of these, where it is noted: a word for every one of `words`, and two
         in the L2 cache.
@@ -278,69 +353,18 @@ def run_blocks(
         Output: for every one of `words` that is run, the sectors that the DRAM moves for it.
     """
     system = systems[0]
+    stream = Stream(words, starts, rules, bases)
+    order = Order(residents, live, parts, turns)
+    passed = _Passed(moved, left, requests)
     l1 = L1(entries, buckets, ends)
     l2 = L2(l2_lines, l2_stamps, l2_states, l2_rows)
     beyond = Beyond(counts, touched, pages, visited)
-    asked = _NotedWords(asked_of_l1, asked_of_l2)
-    warps = system.resident * system.warps
-    next_block = first_block
-    for place in range(system.resident):
-        for sm in range(system.sms):
-            next_block = _start(
-                place * system.warps,
-                sm,
-                next_block,
-                end_block,
-                parts,
-                warps,
-                starts,
-                residents,
-                turns,
-                system,
-            )
-    done = np.int64(0)
-    is_busy = True
-    while is_busy:
-        is_busy = False
-        for sm in range(system.sms):
-            live = turns[np.uint64(sm), np.uint64(0)]
-            if live == 0:
-                continue
-            is_busy = True
-            turn = turns[np.uint64(sm), np.uint64(1)]
-            if turn >= live:
-                turn = 0
-            slot = turns[np.uint64(sm), np.uint64(2 + turn)]
-            place = sm * warps + slot
-            resident = residents[np.uint64(place)]
-            at, end = resident.at, resident.end
-            block_slot = sm * system.resident + slot // system.warps
-            base = bases[np.uint64(parts[np.uint64(block_slot), np.uint64(1)])]
-            begun = at
-            at = _issue(
-                words, moved, at, end, rules, base, sm, place, l1, l2, beyond, asked, system
-            )
-            done += at - begun
-            if at < end:
-                resident.at = at
-                turns[np.uint64(sm), np.uint64(1)] = turn + 1
-                continue
-            for later in range(turn, live - 1):
-                turns[sm, 2 + later] = turns[sm, 3 + later]
-            turns[sm, 0] = live - 1
-            turns[sm, 1] = turn
-            parts[block_slot, 0] -= 1
-            if parts[block_slot, 0] == 0:
-                next_block = _start(
-                    slot - slot % system.warps,
-                    sm,
-                    next_block,
-                    end_block,
-                    parts,
-                    warps,
-                    starts,
-                    residents,
-                    turns,
-                    system,
-                )
+    noted = _NotedWords(asked_of_l1, asked_of_l2)
+    next_block = fill(first_block, end_block, stream, order, system)
+    done, rounds = np.int64(0), np.int64(1)
+    while rounds:
+        rounds, taken, next_block = take_turns(next_block, end_block, stream, order, system)
+        _go_through_l1(rounds, stream, turns, passed, l1, counts, system)
+        _go_through_l2(rounds, stream, turns, passed, l2, beyond, noted, system)
+        done += taken
     return done

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelcast.hierarchy.caches.layout import (
     ALL_SECTORS,
@@ -24,9 +25,13 @@ from kernelcast.hierarchy.caches.layout import (
     OLDEST,
     PAGE_SHIFT,
     PAGES,
+    REQUEST,
     RESIDENT,
+    ROUNDS,
     SYSTEM,
     TOGETHER,
+    TURN,
+    WAITING,
 )
 from kernelcast.hierarchy.caches.loop import run_blocks, survey
 from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
@@ -34,6 +39,9 @@ from kernelcast.profiling.streams import AccessStreams
 
 _L1Arrays = tuple[NDArray[np.void], NDArray[np.int16], NDArray[np.int16]]
 _L2Arrays = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.int32]]
+
+_CPU_LINE = 64
+"""Bytes of a line of a CPU's caches."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +145,9 @@ class Caches:
             np.zeros(sms * warps, RESIDENT),
             np.zeros((sms, 2 + warps), np.int64),
             np.zeros((sms * resident, 2), np.int64),
+            np.empty(ROUNDS * sms, TURN),
+            np.empty(WAITING, REQUEST),
+            np.empty(len(words), np.uint32),
             asked.l1,
             asked.l2,
             moved,
@@ -232,11 +243,17 @@ def _empty_l1(
 def _empty_l2(system: MemorySystem) -> _L2Arrays:
     """Lines, stamps, states and rows, as `l2` has them."""
     shape = (system.partitions * system.l2.sets, _places(system.l2))
-    stamps = np.zeros(shape, np.uint32)
-    stamps[:, system.l2.ways :] = NEVER_LEAVES
-    return (
-        np.full(stamps.size, NO_LINE, np.uint32),
-        stamps.reshape(-1),
-        np.zeros(stamps.size, np.uint16),
-        np.zeros(stamps.size, np.int32),
-    )
+    size = shape[0] * shape[1]
+    stamps = _aligned(size, np.uint32)
+    stamps.reshape(shape)[:, system.l2.ways :] = NEVER_LEAVES
+    lines = _aligned(size, np.uint32)
+    lines[:] = NO_LINE
+    return lines, stamps, _aligned(size, np.uint16), np.zeros(size, np.int32)
+
+
+def _aligned(size: int, of: DTypeLike) -> NDArray[Any]:
+    """Zeros from where a line of a CPU's caches begins."""
+    taken = size * np.dtype(of).itemsize
+    room = np.zeros(taken + _CPU_LINE, np.uint8)
+    start = -room.ctypes.data % _CPU_LINE
+    return room[start : start + taken].view(of)
