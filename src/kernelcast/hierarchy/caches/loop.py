@@ -37,7 +37,7 @@ from kernelcast.hierarchy.caches.layout import (
     TURN,
     WAITING,
 )
-from kernelcast.hierarchy.caches.turns import Order, Stream, fill, take_turns
+from kernelcast.hierarchy.caches.turns import RuledStream, TurnOrder, fill, take_turns
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.loops import array, inlined, inner, popcount, prefetch
 from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, PARTIAL_SHIFT, ROW_MASK, ROW_SHIFT
@@ -345,7 +345,7 @@ def run_blocks(
     rules:
         For every row what its accesses do (`layout`).
     residents, live, parts, turns, requests, left:
-        Room for what `Order` has, and for what `_Passed` has.
+        Room for what `TurnOrder` has, and for what `_Passed` has.
     asked_of_l1, asked_of_l2:
         Room for what is asked of these, where it is noted: a word for every one of `words`, and two
         in the L2 cache.
@@ -353,8 +353,8 @@ def run_blocks(
         Output: for every one of `words` that is run, the sectors that the DRAM moves for it.
     """
     system = systems[0]
-    stream = Stream(words, starts, rules, bases)
-    order = Order(residents, live, parts, turns)
+    stream = RuledStream(words, starts, rules, bases)
+    order = TurnOrder(residents, live, parts, turns)
     passed = _Passed(moved, left, requests)
     l1 = L1(entries, buckets, ends)
     l2 = L2(l2_lines, l2_stamps, l2_states, l2_rows)

@@ -22,7 +22,7 @@ _WORDS_TOGETHER = 8
 """Words that a CPU fetches together."""
 
 
-class Stream(NamedTuple):
+class RuledStream(NamedTuple):
     """Words, where every warp's start (`profiling.streams`), and rules and counters.
 
     `rules` say what a row does (`layout`), `bases` for every block where its rows are counted.
@@ -34,7 +34,7 @@ class Stream(NamedTuple):
     bases: Any
 
 
-class Order(NamedTuple):
+class TurnOrder(NamedTuple):
     """What is resident, and the turns that it took.
 
     Attributes
