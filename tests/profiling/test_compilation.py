@@ -14,7 +14,7 @@ import pytest
 from kernelcast.errors import ToolError
 from kernelcast.profiling import compilation, compiling
 from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.loops import array, inlined, inner, matches, prefetch
+from kernelcast.profiling.loops import array, fetch_ahead, inlined, inner, matches
 from kernelcast.toolchain.cache import Cache
 
 FACTOR = 3
@@ -211,7 +211,7 @@ def test_who_waits_at_a_terminal_is_told_why(tmp_path, monkeypatch, capsys, is_t
 
 def equal_to(numbers, at, wanted):
     """Which of the eight numbers from a place on are the one that is wanted."""
-    prefetch(numbers, at + 8)  # beyond the end, too
+    fetch_ahead(numbers, at + 8)  # beyond the end, too
     return matches(numbers, at, wanted)
 
 

@@ -128,6 +128,6 @@ _INTRINSICS = {
     "popcount": _set_bits,
     "lowest_bit": _trailing_zeros,
     "matches": _equal_lanes,
-    "prefetch": _fetched_ahead,
+    "fetch_ahead": _fetched_ahead,
 }
 """What the primitives of `compilation` are to Numba."""

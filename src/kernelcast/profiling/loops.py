@@ -88,7 +88,7 @@ lowest_bit = Primitive("lowest_bit")
 matches = Primitive("matches")
 """Which of eight elements of an array, from an index on, equal a number: a bit for each."""
 
-prefetch = Primitive("prefetch")
+fetch_ahead = Primitive("fetch_ahead")
 """Let the CPU fetch an element of an array, by its index, while it goes on."""
 
 

@@ -25,7 +25,7 @@ from kernelcast.hierarchy.caches.layout import (
     PARTIAL_SHIFT,
     TOGETHER,
 )
-from kernelcast.profiling.loops import inlined, inner, lowest_bit, matches, popcount, prefetch
+from kernelcast.profiling.loops import fetch_ahead, inlined, inner, lowest_bit, matches, popcount
 
 _LOW_BITS = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B1
@@ -107,9 +107,9 @@ def _side(line, system):
 def _fetch_ways(first, l2, system):
     """Let the CPU fetch the ways of a set."""
     for way in range(first, first + system.l2_ways, _FETCHED):
-        prefetch(l2.lines, np.uint64(way))
-        prefetch(l2.stamps, np.uint64(way))
-        prefetch(l2.states, np.uint64(way))
+        fetch_ahead(l2.lines, np.uint64(way))
+        fetch_ahead(l2.stamps, np.uint64(way))
+        fetch_ahead(l2.states, np.uint64(way))
 
 
 @inlined

@@ -39,7 +39,7 @@ from kernelcast.hierarchy.caches.layout import (
 )
 from kernelcast.hierarchy.caches.turns import RuledStream, TurnOrder, fill, take_turns
 from kernelcast.profiling.compilation import compiled
-from kernelcast.profiling.loops import array, inlined, inner, popcount, prefetch
+from kernelcast.profiling.loops import array, fetch_ahead, inlined, inner, popcount
 from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, PARTIAL_SHIFT, ROW_MASK, ROW_SHIFT
 
 _LINE_MASK = (1 << LINE_BITS) - 1
@@ -146,8 +146,8 @@ def _ask_l1(word, rule, row, sm, place, l1, counts, system):
 def _fetch_words(at, turns, stream, passed):
     """Let the CPU fetch the words of a later turn, if there is one in this place."""
     begun = turns[np.uint64(at)].at
-    prefetch(stream.words, np.uint64(begun))
-    prefetch(passed.sectors, np.uint64(begun))
+    fetch_ahead(stream.words, np.uint64(begun))
+    fetch_ahead(passed.sectors, np.uint64(begun))
 
 
 @inlined

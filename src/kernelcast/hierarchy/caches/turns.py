@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.hierarchy.caches.layout import FOLLOWS_WAIT, ROUNDS
-from kernelcast.profiling.loops import inlined, inner, prefetch
+from kernelcast.profiling.loops import fetch_ahead, inlined, inner
 from kernelcast.profiling.streams import FIRST_BIT, ROW_MASK, ROW_SHIFT
 
 _MOST_WORDS = 1 << 21
@@ -97,7 +97,7 @@ def fill(first_block, end_block, stream, order, system):
 def _end_of_turn(at, end, stream):
     """Where a warp waits that goes on at a word, or ends."""
     # Its next turn is far off: what that reads is fetched meanwhile.
-    prefetch(stream.words, np.uint64(at + _WORDS_TOGETHER))
+    fetch_ahead(stream.words, np.uint64(at + _WORDS_TOGETHER))
     at += 1
     while at < end:
         word = stream.words[np.uint64(at)]
