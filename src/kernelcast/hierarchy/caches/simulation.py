@@ -121,7 +121,7 @@ class Caches:
         start, end = (
             streams.starts[block * streams.warps] for block in (blocks[0], blocks[-1] + 1)
         )
-        touched = survey(words, rules, pages, start, end, systems) if notes_first else 0
+        touched = survey(words, rules, pages, start, end, systems)
         systems["notes_asked"] = notes_asked
         systems["counted_from"] = (len(parts) - 1) * len(rules)
         room = int(end - start) if notes_asked else 0
@@ -139,7 +139,7 @@ class Caches:
             *self._l1,
             *self._l2,
             counts.reshape(-1),
-            np.zeros(touched << PAGE_SHIFT, np.uint8),
+            np.zeros(touched << PAGE_SHIFT if notes_first else 0, np.uint8),
             pages,
             np.full(CHUNKS, -1, np.int64),
             np.zeros(sms * warps, RESIDENT),
