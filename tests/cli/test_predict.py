@@ -215,7 +215,7 @@ def test_gpus_with_the_same_code_share_one_execution(saxpy, monkeypatch):
         executed.append(kernel.target)
         return original(kernel, *rest, **options)
 
-    monkeypatch.setattr("kernelcast.forecasting.cases.profile_launch", counted)
+    monkeypatch.setattr("kernelcast.forecasting.executed.profile_launch", counted)
     flags = api.LaunchFlags(grid="256", block="256", args=tuple(LAUNCH[5::2]))
     work = api.workload(saxpy, flags)
     machines = [api.machine(g) for g in ("a100-sxm-80gb", "h100-sxm", "t4")]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache as remembered
-from functools import partial
 from pathlib import Path
 
-from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
-from kernelcast.errors import KernelcastError, LaunchError, UnsupportedError
-from kernelcast.execution.blocks import Wave, all_blocks
+from kernelcast.errors import KernelcastError
+from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
@@ -23,31 +20,26 @@ from kernelcast.forecasting.build import (
     ptx_because,
     with_fallback,
 )
-from kernelcast.forecasting.fitting import fitted, warned
-from kernelcast.forecasting.recalled import (
-    kept_profiles,
-    recall_of_execution,
-    recalled_profiles,
-    recalling,
+from kernelcast.forecasting.executed import (
+    ExecutedLaunch,
+    LaunchesInOrder,
+    by_wave,
+    run_of_memory,
+    sampling_beside,
+    streams_by_wave,
 )
-from kernelcast.forecasting.runs import run_of_last
+from kernelcast.forecasting.fitting import fitted, warned
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
-from kernelcast.hierarchy.caches.memory_system import missing_numbers
-from kernelcast.hierarchy.rules import access_rules, caches_memory
+from kernelcast.hierarchy.rules import access_rules
 from kernelcast.ir import CacheState, Kernel, Launch, arrays_in
 from kernelcast.machines.machine import Machine
-from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
 from kernelcast.profiling.run import ENOUGH, Sampling, profile_launch
-from kernelcast.profiling.stream_run import streams_of_run
-from kernelcast.profiling.streams import AccessStreams
-from kernelcast.profiling.time_limit import limited
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.recall import Recall
 
 _Runs = list[tuple[Kernel, Launch]]
 
@@ -68,9 +60,10 @@ def case_of_kernel(
     code that cannot be executed, and ExecutionError where the kernel itself goes wrong.
     """
     kernel, launch = _fitted(kernel, launch, chip)
-    (executed,) = _execute(
+    launches = LaunchesInOrder(
         [(kernel, launch)], [chip], access_rules(chip), base_dir, sampling, cache
     )
+    (executed,) = launches.executed()
     return executed.case(kernel, launch, chip, caches)
 
 
@@ -119,8 +112,10 @@ def cases_of_memory(
     asked = tuple(access_rules(chip) for chip in machines)
     fits = [fitted(kernel, launch, chip) for chip in machines]
     run = Run(kernel, launch, memory, all_blocks(launch.blocks), cache=cache)
-    streams, why = _streams(kernel, launch, memory, machines, sampling, cache, 1, None)
-    sampling = _beside(streams, machines, sampling)
+    streams, why = streams_by_wave(
+        run_of_memory(kernel, launch, memory, sampling, cache), machines, sampling
+    )
+    sampling = sampling_beside(streams, machines, sampling)
     profiles: dict[AccessRules, Profile] = {}
     found = []
     for chip, own, fit in zip(machines, asked, fits, strict=True):
@@ -132,7 +127,7 @@ def cases_of_memory(
                 )
             finally:
                 memory.undo()
-        executed = _ExecutedLaunch(profiles[rules], _by_wave(streams), why, lambda: run)
+        executed = ExecutedLaunch(profiles[rules], by_wave(streams), why, lambda: run)
         found.append(executed.case(fit, launch, chip, caches))
     return tuple(found)
 
@@ -176,7 +171,7 @@ class _Study:
     progress: Progress | None
     caches: CacheState
     _modules: MutableMapping[tuple[int, int], LoadedModule]
-    _executed: dict[tuple[object, ...], list[_ExecutedLaunch]] = field(default_factory=dict)
+    _executed: dict[tuple[object, ...], list[ExecutedLaunch]] = field(default_factory=dict)
 
     def cases_on(self, chip: Machine, own: AccessRules) -> list[Case]:
         """The case of every launch on one GPU, whose own rules of accesses these are."""
@@ -204,22 +199,22 @@ class _Study:
 
     def _profiled(
         self, module: LoadedModule, chip: Machine, own: AccessRules, isa: str
-    ) -> tuple[_Runs, list[_ExecutedLaunch]]:
+    ) -> tuple[_Runs, list[ExecutedLaunch]]:
         runs = self._runs(module, chip, isa)
         code = _code_of(runs)
         rules = own.with_those_of(self.rules)
         if (code, rules) not in self._executed:
             others = [one for one in self.machines if one is not chip]
             alike = [one for one in others if self._executes(one, code, isa)]
-            self._executed[code, rules] = _execute(
+            launches = LaunchesInOrder(
                 runs,
                 [chip, *alike],
                 rules,
                 self.work.base_dir,
                 self.sampling,
                 self.build.cache,
-                self.progress,
             )
+            self._executed[code, rules] = launches.executed(self.progress)
         return runs, self._executed[code, rules]
 
     def _runs(self, module: LoadedModule, chip: Machine, isa: str) -> _Runs:
@@ -233,45 +228,6 @@ class _Study:
         with suppress(KernelcastError):
             return _code_of(self._runs(self._module(chip), chip, isa)) == code
         return False
-
-
-@dataclass(frozen=True)
-class _ExecutedLaunch:
-    """What the execution of a launch tells, whatever the machine: its profile and its streams."""
-
-    profile: Profile
-    streams: Callable[[Wave], AccessStreams]
-    why_no_streams: str = ""
-    run: Callable[[], Run] | None = None
-    recall: Recall | None = None
-
-    def case(
-        self,
-        kernel: Kernel,
-        launch: Launch,
-        chip: Machine,
-        caches: CacheState,
-        earlier: tuple[Case, ...] = (),
-    ) -> Case:
-        """The launch on a machine."""
-        wave = _wave(kernel, launch, chip)
-        case = Case(
-            kernel,
-            launch,
-            chip,
-            replace(self.profile, kernel=kernel),
-            None if self.why_no_streams else partial(self.streams, wave),
-            self.why_no_streams,
-            caches,
-            earlier,
-            run=self.run,
-        )
-        return case if self.recall is None else recalling(case, self.recall)
-
-
-def _by_wave(streams: Mapping[Wave, AccessStreams]) -> Callable[[Wave], AccessStreams]:
-    """The streams for a wave, else for any: whole waves of the largest GPU do for all."""
-    return lambda wave: streams[wave] if wave in streams else next(iter(streams.values()))
 
 
 def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
@@ -304,180 +260,3 @@ def _fitted(kernel: Kernel, launch: Launch, chip: Machine) -> tuple[Kernel, Laun
 def _code_of(runs: _Runs) -> tuple[object, ...]:
     """What decides how kernels execute: equal for targets that differ in nothing else."""
     return tuple((k.parameters, k.instructions, k.blocks, k.variables) for k, _ in runs)
-
-
-def _execute(
-    runs: Sequence[tuple[Kernel, Launch]],
-    machines: Sequence[Machine],
-    rules: AccessRules,
-    base_dir: Path | None,
-    sampling: Sampling,
-    cache: Cache | None,
-    progress: Progress | None = None,
-) -> list[_ExecutedLaunch]:
-    """What launches tell that run one after another on the same memory.
-
-    They are not executed where an earlier process has done so, unless somebody asks for what was
-    not kept.
-    """
-    waves = [_wave(*run, chip) for run in runs for chip in _with_caches(machines)]
-    recall = recall_of_execution(runs, waves, rules, base_dir, sampling, cache)
-    again = partial(_execute_now, runs, machines, rules, base_dir, sampling, cache)
-    if recall is None:
-        return again(progress)
-    if (known := recalled_profiles(recall, runs)) is not None:
-        return _recalled(known, recall, remembered(again), runs, base_dir, sampling, cache)
-    executed = again(progress)
-    kept_profiles(recall, [(one.profile, one.why_no_streams) for one in executed])
-    return [replace(one, recall=recall.about(str(number))) for number, one in enumerate(executed)]
-
-
-def _execute_now(
-    runs: Sequence[tuple[Kernel, Launch]],
-    machines: Sequence[Machine],
-    rules: AccessRules,
-    base_dir: Path | None,
-    sampling: Sampling,
-    cache: Cache | None,
-    progress: Progress | None = None,
-) -> list[_ExecutedLaunch]:
-    executed: list[_ExecutedLaunch] = []
-    memory: Memory | None = None
-    for number, (kernel, launch) in enumerate(runs, 1):
-        is_last = number == len(runs)
-        is_read = _is_read(runs, number)
-        memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)
-        streams, why = _streams(
-            kernel, launch, memory, machines, sampling, cache, len(runs), progress
-        )
-        profile = profile_launch(
-            kernel,
-            launch,
-            memory,
-            _beside(streams, machines, sampling),
-            cache,
-            progress,
-            keeps_memory=not is_last,
-            rules=rules,
-        )
-        run = _run_again(runs[:number], base_dir, sampling, cache, is_read=is_read)
-        executed.append(_ExecutedLaunch(profile, _by_wave(streams), why, run))
-    return executed
-
-
-def _run_again(
-    runs: Sequence[tuple[Kernel, Launch]],
-    base_dir: Path | None,
-    sampling: Sampling,
-    cache: Cache | None,
-    *,
-    is_read: bool,
-) -> Callable[[], Run]:
-    """Makes the last of some launches ready once more."""
-    return partial(
-        run_of_last, runs, sampling=sampling, base_dir=base_dir, cache=cache, is_read=is_read
-    )
-
-
-def _is_read(runs: Sequence[tuple[Kernel, Launch]], number: int) -> bool:
-    """Whether a launch, counted from 1, takes what arrays hold, or others before or after it do."""
-    kernel, _ = runs[number - 1]
-    return len(runs) > 1 or reads_arrays(kernel, needed_for_trace(kernel))
-
-
-def _recalled(
-    known: Sequence[tuple[Profile, str]],
-    recall: Recall,
-    again: Callable[[], list[_ExecutedLaunch]],
-    runs: Sequence[tuple[Kernel, Launch]],
-    base_dir: Path | None,
-    sampling: Sampling,
-    cache: Cache | None,
-) -> list[_ExecutedLaunch]:
-    """What an earlier process found out about launches; accesses are not kept."""
-
-    def streams(number: int, wave: Wave) -> AccessStreams:
-        return again()[number].streams(wave)
-
-    def run(number: int) -> Run:
-        is_read = _is_read(runs, number + 1)
-        return _run_again(runs[: number + 1], base_dir, sampling, cache, is_read=is_read)()
-
-    return [
-        _ExecutedLaunch(
-            profile, partial(streams, number), why, partial(run, number), recall.about(str(number))
-        )
-        for number, (profile, why) in enumerate(known)
-    ]
-
-
-def _streams(
-    kernel: Kernel,
-    launch: Launch,
-    memory: Memory,
-    machines: Sequence[Machine],
-    sampling: Sampling,
-    cache: Cache | None,
-    launches: int,
-    progress: Progress | None,
-) -> tuple[Mapping[Wave, AccessStreams], str]:
-    """The accesses that caches are simulated with, by wave, or why there are none.
-
-    Whole waves of the largest GPU do for all; what some SMs hold of one is another for each.
-    """
-    if not sampling.caches:
-        return {}, "only what its warps do by themselves was asked for"
-    able = _with_caches(machines)
-    held = {wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks}
-    waves = sorted(held, key=lambda wave: (-wave.blocks, wave.sms))
-    if not waves:
-        return {}, "no machine asked for has the numbers that it takes"
-    run = Run(
-        kernel,
-        launch,
-        memory,
-        all_blocks(launch.blocks),
-        budget=sampling.budget,
-        threads=sampling.threads,
-        cache=cache,
-    )
-    until = limited(progress, sampling.time_limit, launch.blocks)
-
-    def of_wave(wave: Wave, sharing: int) -> AccessStreams:
-        return streams_of_run(run, wave, exact=sampling.exact, launches=sharing, progress=until)
-
-    try:
-        largest = of_wave(waves[0], launches)
-    except UnsupportedError as error:
-        return {}, error.what
-    found = dict.fromkeys(waves, largest)
-    if any(not span.is_consecutive for span in largest.spans):
-        for wave in waves[1:]:
-            with suppress(UnsupportedError):  # each has less room, which may be too little
-                found[wave] = of_wave(wave, launches * len(waves))
-    return found, ""
-
-
-def _with_caches(machines: Sequence[Machine]) -> list[Machine]:
-    """Those that have the numbers that caches are simulated by."""
-    return [chip for chip in machines if not missing_numbers(chip)]
-
-
-def _beside(
-    streams: Mapping[Wave, AccessStreams], machines: Sequence[Machine], sampling: Sampling
-) -> Sampling:
-    """How a launch is profiled beside its streams: what neighbours share is asked where not all
-    blocks run through the caches of every machine."""
-    are_whole = streams and all(len(one.blocks) == one.of for one in streams.values())
-    if are_whole and all(caches_memory(c) and not missing_numbers(c) for c in machines):
-        return replace(sampling, caches=False)
-    return sampling
-
-
-def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:
-    """Blocks that are resident at a time on a whole GPU, none where none fits an SM."""
-    try:
-        per_sm = occupancy_of_launch(chip, kernel.resources, launch).blocks_per_sm
-    except LaunchError:
-        per_sm = 0
-    return Wave(int(chip.number("sm.count")), per_sm)

@@ -25,7 +25,7 @@ _CACHES = "caches"
 
 def recall_of_execution(
     runs: Sequence[tuple[Kernel, Launch]],
-    waves: Sequence[Wave],
+    waves: Sequence[Wave | None],
     rules: AccessRules,
     base_dir: Path | None,
     sampling: Sampling,
@@ -33,8 +33,8 @@ def recall_of_execution(
 ) -> Recall | None:
     """What is kept of launches that run one after another; None where nothing is to be kept.
 
-    `waves` are those that their caches are simulated with. How many threads execute them, and how
-    long they may, changes nothing.
+    `waves` are those that their caches are simulated with, None of machines that have none. How
+    many threads execute them, and how long they may, changes nothing.
     """
     if (everything := recall_in(cache)) is None:
         return None
