@@ -176,6 +176,8 @@ def test_kernels_print_allocate_and_assert(ended, built):
     assert done.printed.splitlines() == [
         "before",
         *lines,
+        "even, even",
+        "odd, even",
         "104 162 cudaSuccess",
         "cudaErrorAssert",
     ]

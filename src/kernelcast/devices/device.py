@@ -452,6 +452,9 @@ class VirtualGpu:
             descriptors=process.textures,
             workspace=workspace,
         )
+        if not self.checks and (unit := machine.get("occupancy.shared_unit")):
+            # A block is given whole units, and what it reads at their end is no error.
+            memory.shared_bytes = -(-memory.shared_bytes // int(unit)) * int(unit)
         memory.system = LaunchSystem(heap.copy() if heap is not None and is_sample else heap)
         _set_constants(kernel, memory, variables)
         return kernel, memory

@@ -472,6 +472,7 @@ def _parameter_block(
         "local_window": (8, LOCAL_WINDOW),
         "param_window": (8, PARAM_WINDOW),
         "stack": (4, local_bytes),
+        "dynamic_smem_size": (4, launch.smem_bytes),
         "workspace_high": (4, workspace >> 32),
         "workspace_low": (4, workspace & 0xFFFF_FFFF),
     }

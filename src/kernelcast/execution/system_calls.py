@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelcast.errors import AssertionFailedError, UnsupportedError
-from kernelcast.execution.address_map import LOCAL_WINDOW, WINDOW_BYTES
+from kernelcast.execution.address_map import LOCAL_WINDOW, PARAM_WINDOW, WINDOW_BYTES
 from kernelcast.execution.faults import place
 from kernelcast.execution.memory import Memory
 from kernelcast.ir import Instruction, Kernel, Launch
@@ -65,6 +65,9 @@ class Caller:
         if LOCAL_WINDOW <= address < LOCAL_WINDOW + WINDOW_BYTES:
             start = address - LOCAL_WINDOW
             return self.local[start : start + size_bytes].tobytes()
+        if PARAM_WINDOW <= address < PARAM_WINDOW + WINDOW_BYTES:
+            start = address - PARAM_WINDOW
+            return self.memory.parameters[start : start + size_bytes].tobytes()
         region = self.memory.region_at(address)
         if region is None:
             return b""

@@ -88,7 +88,7 @@ class Resources:
 class LaunchWord:
     """A word of the parameter block that the driver fills when it launches the kernel.
 
-    `name` is a special register (`ntid.x`, `nctaid.x`, `nclusterid.x`) or one of `shared_window`,
+    `name` is a special register (`ntid.x`, `nclusterid.x`, `dynamic_smem_size`) or `shared_window`,
     `local_window`, `param_window` (64 bits each, generic addresses), `stack` (bytes of local
     memory), and the words `workspace_high` and `workspace_low` of where blocks of a cooperative
     launch meet; `addend` is added.

@@ -8,6 +8,11 @@ __global__ void prints(int n) {
            255, -(1ll << 40), 7u, 4, 12);
 }
 
+__constant__ char words[2][8] = {"even", "odd"};
+__constant__ char format[] = "%s, %s\n";
+
+__global__ void prints_constants() { printf(format, words[threadIdx.x & 1], words[0]); }
+
 __global__ void allocates(int *out) {
   int *one = (int *)malloc(16);
   one[0] = threadIdx.x;
@@ -23,6 +28,7 @@ __global__ void asserts(int n) { assert(n < 3 || threadIdx.x < 5); }
 int main() {
   printf("before\n");
   prints<<<1, 32>>>(2);
+  prints_constants<<<1, 2>>>();
   int *out, host[64];
   cudaMalloc(&out, sizeof host);
   for (int i = 0; i < 50; i++) allocates<<<1, 64>>>(out);

@@ -127,6 +127,13 @@ SMALL = {
         {"LDC": ALL},
         before="__constant__ unsigned table[8] = {3, 14, 159, 2653, 58979, 323, 84, 62};",
     ),
+    "constants by a pointer": Small(
+        "const unsigned* from = m & 1 ? a : table + 1; o[t] = from[a[t] & 3] + from[t & 1];",
+        {"LD": ALL},
+        {"m": 4},
+        before="__constant__ unsigned pad[3] = {1, 2, 3};"
+        "__constant__ unsigned table[8] = {3, 14, 159, 2653, 58979, 323, 84, 62};",
+    ),
     "wide and narrow loads": Small(
         "uint4 v = ((const uint4*)a)[t]; o[t] = v.x + 3 * v.y + 5 * v.z + 7 * v.w;"
         "uint4 w = __ldg((const uint4*)a + m); o[t + 64] = w.x + 3 * w.y + 5 * w.z + 7 * w.w;"

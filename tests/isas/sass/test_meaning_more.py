@@ -86,3 +86,21 @@ def test_code_for_debuggers_finds_room_for_its_stack(architecture: str) -> None:
     assert not disagreements(
         FOR_DEBUGGERS, Launch(1, 64, args), name="k", architectures=only, extra=("-G",)
     )
+
+
+DYNAMIC_SHARED = """
+extern __shared__ unsigned words[];
+extern "C" __global__ void k(unsigned *y) {
+  unsigned bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  words[threadIdx.x] = 7 * threadIdx.x;
+  y[threadIdx.x] = bytes + words[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("architecture", ALL)
+def test_code_knows_how_much_shared_memory_the_launch_adds(architecture: str) -> None:
+    """Wrong if the driver's word of it is left 0: what is cut to that size is then empty."""
+    launch = Launch(1, 64, {"y": Array("u32", (64,))}, smem_bytes=256)
+    assert not disagreements(DYNAMIC_SHARED, launch, name="k", architectures=(architecture,))

@@ -23,6 +23,8 @@ from kernelcast.ir import (
 )
 
 _BANK_ALIGN_BYTES = 256
+_VARIABLES = 3
+"""The bank of `__constant__` variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class _LaunchLayout:
     Of clusters: `is_clustered` whether there are some, `cluster` blocks of one, and
     `cluster_inverses`, the same as reciprocals, which are floats; `clusters` in the grid, and
     `cluster_size`, all blocks of one. `workspace` is where
-    the address stands at which blocks of a cooperative launch meet, its high word first.
+    the address stands at which blocks of a cooperative launch meet, its high word first, and
+    `constant_window` that of the bank of variables among generic ones.
     """
 
     block: int
@@ -41,6 +44,8 @@ class _LaunchLayout:
     local_window: int
     parameters: int
     workspace: int
+    constant_window: int
+    dynamic_shared: int
     shared_window: int | None = None  # from sm_90 on a special register holds it
     parameter_window: int | None = None
     cluster: int | None = None
@@ -57,6 +62,8 @@ _UP_TO_89 = _LaunchLayout(
     local_window=0x20,
     parameters=0x160,
     workspace=0x8C,
+    constant_window=0x50,
+    dynamic_shared=0x2C,
     shared_window=0x18,
 )
 _SM_90 = _LaunchLayout(
@@ -66,6 +73,8 @@ _SM_90 = _LaunchLayout(
     local_window=0x20,
     parameters=0x210,
     workspace=0x44,
+    constant_window=0xD0,
+    dynamic_shared=0x2C,
     parameter_window=0x198,
     cluster=0x144,
     cluster_inverses=0x150,
@@ -80,6 +89,8 @@ _FROM_100 = _LaunchLayout(
     local_window=0x2F8,
     parameters=0x380,
     workspace=0x254,
+    constant_window=0x120,
+    dynamic_shared=0x2AC,  # found as `cluster` is
     parameter_window=0x348,
     cluster=0x2A0,  # where SR_CgaSize, by which code finds them, is 0
     cluster_inverses=0x2B0,
@@ -154,8 +165,10 @@ def parameter_block(
         for name, start in vectors
         for at, axis in enumerate("xyz")
     ]
-    words = [LaunchWord(layout.stack, "stack"), LaunchWord(layout.local_window, "local_window")]
-    words += [
+    words = [
+        LaunchWord(layout.stack, "stack"),
+        LaunchWord(layout.dynamic_shared, "dynamic_smem_size"),
+        LaunchWord(layout.local_window, "local_window"),
         LaunchWord(layout.workspace, "workspace_high"),
         LaunchWord(layout.workspace + 4, "workspace_low"),
     ]
@@ -163,6 +176,8 @@ def parameter_block(
         words.append(LaunchWord(layout.shared_window, "shared_window"))
     if layout.parameter_window is not None:
         words.append(LaunchWord(layout.parameter_window, "param_window", start))
+    if _VARIABLES in offsets:
+        words.append(LaunchWord(layout.constant_window, "param_window", offsets[_VARIABLES]))
     return ParameterBlock(
         placed,
         ConstantBanks(
