@@ -134,6 +134,12 @@ SMALL = {
         before="__constant__ unsigned pad[3] = {1, 2, 3};"
         "__constant__ unsigned table[8] = {3, 14, 159, 2653, 58979, 323, 84, 62};",
     ),
+    "half of a constant": Small(
+        'unsigned r; asm("{.reg .b16 h; cvt.u16.u32 h, %1; abs.f16 h, h; cvt.u32.u16 %0, h;}"'
+        ' : "=r"(r) : "r"(m)); o[t] = r + a[t];',
+        {"HADD2": ALL},
+        {"m": 0xC500},
+    ),
     "wide and narrow loads": Small(
         "uint4 v = ((const uint4*)a)[t]; o[t] = v.x + 3 * v.y + 5 * v.z + 7 * v.w;"
         "uint4 w = __ldg((const uint4*)a + m); o[t + 64] = w.x + 3 * w.y + 5 * w.z + 7 * w.w;"

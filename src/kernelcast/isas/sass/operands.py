@@ -215,13 +215,15 @@ SassOperand = (
 
 _REGISTER = r"(?:UR(?:\d+|Z)|R(?:\d+|Z)|UP(?:\d+|T)|P(?:\d+|T)|SB\d+|B\d+)"
 _SUFFIXES = r"((?:\.\w+)*)"
+"""They stand behind the bar of an absolute value; the half of a uniform register or a constant, of
+which that is taken, before it."""
 _HEX = r"-?0x[0-9a-f]+"
-_DECORATED_REGISTER = re.compile(rf"([-~!]?)(\|?)({_REGISTER})(\|?){_SUFFIXES}")
+_DECORATED_REGISTER = re.compile(rf"([-~!]?)(\|?)({_REGISTER}){_SUFFIXES}(\|?){_SUFFIXES}")
 _INTEGER = re.compile(_HEX)
 _FLOAT = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|INF|[QS]?NAN)")
 _CONSTANT = re.compile(
     rf"([-~!]?)(\|?)c(?:\[(0x[0-9a-f]+)\]|x\[({_REGISTER})\])"
-    rf" ?\[(?:({_REGISTER})(?:\+({_HEX}))?|({_HEX}))\](\|?){_SUFFIXES}"
+    rf" ?\[(?:({_REGISTER})(?:\+({_HEX}))?|({_HEX}))\]{_SUFFIXES}(\|?){_SUFFIXES}"
 )
 _ADDRESS = re.compile(rf"([-~]?)(?:desc\[([^][]+)\]|([a-z]*))\[([^][]+)\]{_SUFFIXES}")
 _LABEL = re.compile(r"`\((.+)\)")
@@ -236,13 +238,13 @@ class UnreadableOperandError(ValueError):
 
 def parse_operand(text: str) -> SassOperand:
     """The operand that nvdisasm wrote as `text`; UnreadableOperandError where it is none."""
-    if (found := _DECORATED_REGISTER.fullmatch(text)) and bool(found[2]) == bool(found[4]):
+    if (found := _DECORATED_REGISTER.fullmatch(text)) and bool(found[2]) == bool(found[5]):
         return _register_operand(found)
     if _INTEGER.fullmatch(text):
         return IntegerOperand(int(text, 16))
     if found := _ADDRESS.fullmatch(text):
         return _address(found, text)
-    if (found := _CONSTANT.fullmatch(text)) and bool(found[2]) == bool(found[8]):
+    if (found := _CONSTANT.fullmatch(text)) and bool(found[2]) == bool(found[9]):
         return _constant(found)
     if found := _LABEL.fullmatch(text):
         return LabelOperand(found[1])
@@ -266,8 +268,8 @@ def _parse_register(text: str) -> SassRegister:
 
 
 def _register_operand(found: re.Match[str]) -> RegisterOperand:
-    prefix, bar, name, _, suffixes = found.groups()
-    return RegisterOperand(_parse_register(name), _decoration(prefix, bar, suffixes))
+    prefix, bar, name, within, _, suffixes = found.groups()
+    return RegisterOperand(_parse_register(name), _decoration(prefix, bar, within + suffixes))
 
 
 def _decoration(prefix: str, bar: str, suffixes: str) -> Decoration:
@@ -277,7 +279,7 @@ def _decoration(prefix: str, bar: str, suffixes: str) -> Decoration:
 
 
 def _constant(found: re.Match[str]) -> ConstantOperand:
-    prefix, bar, bank, table, register, added, offset, _, suffixes = found.groups()
+    prefix, bar, bank, table, register, added, offset, within, _, suffixes = found.groups()
     written = int(added or offset, 16) if added or offset else None
     if written is not None and not register:
         written &= _BANK_BYTES - 1  # the upper half of a bank is printed as if it lay before it
@@ -285,7 +287,7 @@ def _constant(found: re.Match[str]) -> ConstantOperand:
         bank=int(bank, 16) if bank else _parse_register(table),
         register=_parse_register(register) if register else None,
         offset=written,
-        decoration=_decoration(prefix, bar, suffixes),
+        decoration=_decoration(prefix, bar, within + suffixes),
     )
 
 
