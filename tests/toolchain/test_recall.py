@@ -36,12 +36,13 @@ def test_finds_nothing_of_other_code(recall: Recall, monkeypatch: pytest.MonkeyP
     assert recall.find("sums") is None
 
 
-def test_every_file_of_code_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["loop.py", "driver.ll", "opcodes.toml"])
+def test_every_file_of_the_package_counts(tmp_path: Path, name: str) -> None:
     inner = tmp_path / "package" / "inner"
-    inner.mkdir(parents=True)
-    source = inner / "loop.py"
+    (inner / "__pycache__").mkdir(parents=True)
+    (inner / "__pycache__" / "loop.pyc").write_text("made of it")
+    source = inner / name
     source.write_text("a = 1")
-    (inner / "notes.txt").write_text("not code")
     before = list(module._files(tmp_path))
     os.utime(source, (1, 1))
     after = list(module._files(tmp_path))

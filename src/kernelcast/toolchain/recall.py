@@ -72,8 +72,9 @@ def _made_by() -> str:
 
 def _files(folder: Path) -> Iterator[str]:
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.name.endswith(".py"):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _files(Path(entry.path))
+        else:
             status = entry.stat()
             yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
-        elif entry.is_dir() and entry.name != "__pycache__":
-            yield from _files(Path(entry.path))
