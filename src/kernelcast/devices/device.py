@@ -370,6 +370,11 @@ class VirtualGpu:
     def leave(self, process: Process) -> None:
         """Give back what a process that has ended holds."""
         self.memory.free_all_of(process)
+        # Modules hold their process, and that its connection, and so this device and its memory,
+        # until Python looks for circles.
+        process.modules.clear()
+        process.functions.clear()
+        process.watch = lambda: None
 
     def _check(self, function: _Function, launch: Launch, *, cooperative: bool) -> None:
         """LaunchError where the device takes no such launch."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import weakref
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,14 @@ _PUNCH_HOLE = 0x01 | 0x02
 
 
 class _Mapping:
-    """The file as this process sees it; a private one keeps its writes to itself."""
+    """The file as this process and others see it."""
 
-    def __init__(self, file: int, *, is_private: bool) -> None:
-        flags = (mmap.MAP_PRIVATE if is_private else mmap.MAP_SHARED) | _NORESERVE
+    undo: Callable[[], None] | None = None
+    _kind = mmap.MAP_SHARED
+
+    def __init__(self, file: int) -> None:
         try:
-            self._mapping = mmap.mmap(file, ROOM_BYTES, flags=flags)
+            self._mapping = mmap.mmap(file, ROOM_BYTES, flags=self._kind | _NORESERVE)
         except OSError as error:
             raise LaunchError(
                 "the system refuses to reserve 1 TiB of addresses for device memory",
@@ -44,16 +46,27 @@ class _Mapping:
         self.buffer = memoryview(self._mapping)
         self._bytes = np.frombuffer(self._mapping, np.uint8)
         self.host_delta = int(self._bytes.ctypes.data) - GLOBAL_BASE
-        self.undo: Callable[[], None] | None = None
 
     def view(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
         """A writable view of the bytes from a device address on."""
         offset = address - GLOBAL_BASE
         return self._bytes[offset : offset + size_bytes]
 
-    def forget(self, used: Callable[[], int]) -> None:
-        """Of a private mapping, drop what was written to the first bytes used."""
-        self._mapping.madvise(mmap.MADV_DONTNEED, 0, _pages(used()))
+
+class _PrivateMapping(_Mapping):
+    """The same, but for what is written here, which `undo` drops."""
+
+    _kind = mmap.MAP_PRIVATE
+
+    def __init__(self, file: int, memory: weakref.ref[DeviceMemory]) -> None:
+        super().__init__(file)
+        self._memory = memory
+
+    def undo(self) -> None:
+        """Let memory be what it is for others again, as far as it was ever given out."""
+        memory = self._memory()
+        used = memory.given_out if memory is not None else ROOM_BYTES
+        self._mapping.madvise(mmap.MADV_DONTNEED, 0, _pages(used))
 
 
 @dataclass
@@ -74,10 +87,17 @@ class DeviceMemory:
 
     def __post_init__(self) -> None:
         self.file = os.memfd_create("kernelcast device memory", os.MFD_CLOEXEC)
+        # A process has addresses for some dozens of these: none may wait for Python to look for
+        # circles, so that there is to be none.
+        weakref.finalize(self, os.close, self.file)
         os.ftruncate(self.file, ROOM_BYTES)
-        self.shared = _Mapping(self.file, is_private=False)
-        self.private = _Mapping(self.file, is_private=True)
-        self.private.undo = partial(self.private.forget, lambda: self._end - GLOBAL_BASE)
+        self.shared = _Mapping(self.file)
+        self.private = _PrivateMapping(self.file, weakref.ref(self))
+
+    @property
+    def given_out(self) -> int:
+        """Bytes from the start on that were ever allocated."""
+        return self._end - GLOBAL_BASE
 
     @property
     def regions(self) -> tuple[Region, ...]:
