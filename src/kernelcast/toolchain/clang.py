@@ -7,7 +7,6 @@ not know.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -16,11 +15,12 @@ from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
 
-from kernelcast.errors import CompileError, ToolError
+from kernelcast.errors import ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.nvcc import (
     ProgramOptions,
+    call_compiler,
     find_host_compiler,
     find_nvcc,
     kept_program,
@@ -36,6 +36,7 @@ _HEADERS = ("cuda_nvcc/include", "cuda_cccl/include", "curand/include")
 """What lies there, too, but in wheels of its own."""
 _ALLOWED = ("-Wno-register", "-Wno-c++11-narrowing")
 """What nvcc lets pass and clang takes for an error."""
+_SIGNS = ("error", "undefined")
 _CUDA_SOURCES = (".cu",)
 _C_SOURCES = (".c",)
 
@@ -192,19 +193,7 @@ class _Compiling:
 
 def _call(command: Sequence[str], source: Path, folder: Path) -> None:
     """Run a tool on a source; CompileError where it refuses it."""
-    try:
-        done = captured(command, env={**os.environ, "TMPDIR": str(folder)})
-    except OSError as error:
-        raise ToolError(
-            f"cannot run {Path(command[0]).name}: {error.strerror}",
-            where=command[0],
-            hint=_INSTALL,
-        ) from error
-    if done.returncode:
-        log = done.stdout + done.stderr
-        said = [line.strip() for line in log.splitlines() if "error" in line or "undefined" in line]
-        what = said[0] if said else f"{Path(command[0]).name} ended with {done.returncode}"
-        raise CompileError(what, where="" if str(source) in what else str(source), log=log)
+    call_compiler(command, source, folder, signs=_SIGNS, hint=_INSTALL)
 
 
 @once

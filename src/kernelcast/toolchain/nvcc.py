@@ -233,18 +233,37 @@ def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> by
     """What nvcc makes of a source; CompileError where it refuses it."""
     made = folder / "made"
     command = [str(nvcc), str(source), "-o", str(made), *arguments]
-    environment = {**os.environ, "TMPDIR": str(folder)}
+    call_compiler(command, source, folder, signs=_SIGNS, hint=_INSTALL, made=made)
+    return made.read_bytes()
+
+
+def call_compiler(
+    command: Sequence[str],
+    source: Path,
+    folder: Path,
+    *,
+    signs: Sequence[str],
+    hint: str,
+    made: Path | None = None,
+) -> None:
+    """Let a compiler, or a linker, work on a source.
+
+    Its own files lie in `folder`. Raises CompileError where it refuses the source, or leaves
+    nothing at `made`, with the first line of what it said that holds one of the `signs`; ToolError,
+    with the hint, where it does not run.
+    """
+    name = Path(command[0]).name
     try:
-        done = captured(command, env=environment)
+        done = captured(command, env={**os.environ, "TMPDIR": str(folder)})
     except OSError as error:
         raise ToolError(
-            f"cannot run nvcc: {error.strerror}", where=str(nvcc), hint=_INSTALL
+            f"cannot run {name}: {error.strerror}", where=command[0], hint=hint
         ) from error
-    if done.returncode == 0 and made.is_file():
-        return made.read_bytes()
+    if done.returncode == 0 and (made is None or made.is_file()):
+        return
     log = done.stdout + done.stderr
-    lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in _SIGNS)]
-    what = lines[0] if lines else f"nvcc ended with status {done.returncode}"
+    lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in signs)]
+    what = lines[0] if lines else f"{name} ended with status {done.returncode}"
     raise CompileError(what, where="" if str(source) in what else str(source), log=log)
 
 
