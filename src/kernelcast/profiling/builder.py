@@ -128,11 +128,11 @@ class ProfileBuilder:
             their_rows = other._marks.reshape(-1, layout.PAGE_LINES)[other._pages[places]]
             my_marks, mine = self._marks.reshape(-1, layout.PAGE_LINES), self._use_pages(places)
             my_rows = my_marks[mine]
-            ever = (1 << layout.EVER_BITS) - 1
-            new = (their_rows & ~my_rows) >> layout.BLOCK_BITS & ever
-            my_marks[mine] = my_rows | new << layout.BLOCK_BITS
-            region["distinct"] += _BITS_SET[new & 15].sum()
-            region["written"] += _BITS_SET[new >> 4].sum()
+            new = their_rows & ~my_rows & (1 << layout.STAMP_SHIFT) - (1 << layout.EVER_SHIFT)
+            my_marks[mine] = my_rows | new
+            ever = new >> layout.EVER_SHIFT
+            region["distinct"] += _BITS_SET[ever & 15].sum()
+            region["written"] += _BITS_SET[ever >> layout.WRITTEN_SHIFT].sum()
 
     def _use_pages(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
         """The numbers of pages, which are in use from now on."""

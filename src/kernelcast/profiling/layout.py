@@ -101,9 +101,10 @@ ACCESS = np.dtype(
     ]
 )
 
-BLOCK_BITS, EVER_BITS, STAMP_BITS = 8, 8, 16
-"""A mark of a line has four times a bit for every sector: touched by the block, written by it, and
-both by any block so far; above them stands the ordinal of the block, from 1 on."""
+WRITTEN_SHIFT, EVER_SHIFT, STAMP_SHIFT = 8, 16, 32
+"""Where in a mark of a line stands what: from bit 0 on a bit for every sector that the block has
+touched, then for every one that it has written, both by any block so far, and the ordinal of the
+block, from 1 on. A byte each: what is new in the marks of 32 lanes can be added up."""
 PAGE_BITS = 4
 PAGE_LINES = 1 << PAGE_BITS
 """Marks are kept by pages of so many lines, in the order in which these are first touched: a sample
@@ -189,6 +190,12 @@ STATE = np.dtype(
         ("line_sectors", np.int64, _MAX_LINES),
         ("load", np.int64, WARP_LANES),  # units asked for, by group of lanes and bank
         ("part", np.int64, WARP_LANES),  # addresses of one word of every lane
+        # Of every lane, what is worked out for all at once: its line, the key and the first place
+        # of this in `asked`, and where the number of its page stands.
+        ("lane_line", np.int64, WARP_LANES),
+        ("lane_key", np.int64, WARP_LANES),
+        ("lane_place", np.int64, WARP_LANES),
+        ("lane_page", np.int64, WARP_LANES),
         ("found", np.int64, _MAX_LINES),  # different things among those of a half-warp
         ("found_sectors", np.int64, _MAX_LINES),
     ]

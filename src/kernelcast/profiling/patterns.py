@@ -27,7 +27,7 @@ from kernelcast.profiling.layout import (
     SHARED,
     UNIT_BITS,
 )
-from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, lowest_bit, popcount
+from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
 
 _BANKS_MASK = 31
 _SECTOR_WORDS = 8
@@ -35,7 +35,9 @@ _FEWEST_LANES = 8
 """Wide accesses are served by groups of lanes, of no fewer than these."""
 SECTOR = 1 << UNIT_BITS
 _LINE_MASK = (1 << ASKED_LINE_BITS) - 1
-_PLACE_SHIFT = 64 - ASKED_ENTRIES.bit_length() + 1
+_LINE_FACTOR = 0x9E3779B1  # 2**32 / golden ratio
+_LOW_BITS = 0xFFFFFFFF
+_PLACE_SHIFT = 32 - ASKED_ENTRIES.bit_length() + 1
 
 
 @inlined
@@ -49,10 +51,21 @@ def next_request(state):
 
 
 @inlined
-def place_of(line, request, state):
-    """Where in `asked` a line of a request stands, and what is asked for of it already."""
-    key = request | line & _LINE_MASK
-    place = np.uint64(line * HASH_FACTOR) >> np.uint64(_PLACE_SHIFT)
+def key_of(line, request):
+    """What tells a line of a request from other ones in `asked`."""
+    return request | line & _LINE_MASK
+
+
+@inlined
+def first_place_of(line):
+    """Where in `asked` a line stands, or the search for it begins."""
+    return ((line & _LOW_BITS) * _LINE_FACTOR & _LOW_BITS) >> _PLACE_SHIFT
+
+
+@inlined
+def find_asked(key, place, state):
+    """Enter a line of a request, searched from a place on: where, and what of it was asked for."""
+    place = np.uint64(place)
     differing = state.asked[place, 0] ^ key
     # The place of another line of this request: one comparison, which is hardly ever true.
     while np.uint64(differing - 1) < np.uint64(_LINE_MASK):
@@ -65,7 +78,7 @@ def place_of(line, request, state):
 @inlined
 def _ask(line, unit, sector, lines, request, state):
     """Note that a lane asks for a unit of a line; return how many lines are asked for then."""
-    place, asked = place_of(line, request, state)
+    place, asked = find_asked(key_of(line, request), first_place_of(line), state)
     state.line[np.uint64(lines)] = line
     state.line_place[np.uint64(lines)] = place
     state.load[np.uint64(unit)] += ~(asked >> unit) & 1

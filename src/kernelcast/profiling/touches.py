@@ -8,20 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.profiling.layout import (
-    BLOCK_BITS,
+    EVER_SHIFT,
     LINE_SHIFT,
     PAGE_BITS,
     PAGE_LINES,
     READS,
-    STAMP_BITS,
+    STAMP_SHIFT,
     WRITES,
+    WRITTEN_SHIFT,
 )
 from kernelcast.profiling.loops import inlined, inner, popcount
 
 PERIOD = 256
 """Shifting all addresses of a request by this many bytes changes none of its counts: no segment
 is larger, nor is a row of banks."""
-_BLOCK_MASK = (1 << BLOCK_BITS) - 1
+_OF_BLOCK = 15 | 15 << WRITTEN_SHIFT
+_OF_RUN = _OF_BLOCK << EVER_SHIFT
+_OF_BOTH = _OF_BLOCK | _OF_RUN
+_TOUCHED = 1 | 1 << EVER_SHIFT
+_WRITTEN_TOO = _TOUCHED | _TOUCHED << WRITTEN_SHIFT
 
 
 class TouchedArrays(NamedTuple):
@@ -95,9 +100,15 @@ def _new_page(place, pages, state):
 
 
 @inlined
-def mark_of(line, access, pages, state):
-    """Which mark is that of a line of the array that `access` is about."""
-    place = np.uint64((line >> PAGE_BITS) + access.to_page)
+def page_at(line, to_page):
+    """Where the number of the page of a line stands, in an array whose pages are `to_page` on."""
+    return (line >> PAGE_BITS) + to_page
+
+
+@inlined
+def mark_of(line, page_at, pages, state):
+    """Which mark is that of a line, by where the number of its page stands."""
+    place = np.uint64(page_at)
     page = np.int64(pages[place])
     if page == 0:
         page = _new_page(place, pages, state)
@@ -105,28 +116,40 @@ def mark_of(line, access, pages, state):
 
 
 @inlined
+def marks_of(effect):
+    """What stands in the mark of a line for its first sector once a request has touched it."""
+    return np.int64(_WRITTEN_TOO if effect & WRITES else _TOUCHED)
+
+
+@inlined
+def stamp_of_block(state):
+    """What stands in the marks that the block being read has made, above the bits for sectors."""
+    return (state.ordinal + 1) << STAMP_SHIFT
+
+
+@inlined
 def mark_sectors(marks, mark, asked, stamped, is_rare):
-    """Mark some sectors of a line as touched; return those new to the block and to the run.
+    """Set the bits that are asked for in the mark of a line; return those that were not set.
 
     Where new ones are not rare, that there are none is not worth a branch.
     """
     stamp = marks[np.uint64(mark)]
-    by_block = stamp & _BLOCK_MASK if (stamp ^ stamped) >> STAMP_BITS == 0 else np.int64(0)
-    new = asked & ~by_block
+    kept = stamp & (_OF_BOTH if (stamp ^ stamped) >> STAMP_SHIFT == 0 else _OF_RUN)
+    new = asked & ~kept
     if is_rare and new == 0:
-        return new, new
-    ever = stamp >> BLOCK_BITS & _BLOCK_MASK
-    marks[np.uint64(mark)] = stamped | (ever | asked) << BLOCK_BITS | by_block | asked
-    return new, new & ~ever
+        return new
+    marks[np.uint64(mark)] = stamped | kept | asked
+    return new
 
 
 @inlined
-def add_new(region, in_block, in_run, written_in_block, written):
-    """Add to the sums of an array what is new to the block and to the run."""
-    region.block_distinct += in_block
-    region.distinct += in_run
-    region.block_written += written_in_block
-    region.written += written
+def add_new(region, counts):
+    """Add to the sums of an array how many sectors are new: a byte for each group of bits of a
+    mark."""
+    region.block_distinct += counts & 0xFF
+    region.block_written += counts >> WRITTEN_SHIFT & 0xFF
+    region.distinct += counts >> EVER_SHIFT & 0xFF
+    region.written += counts >> EVER_SHIFT + WRITTEN_SHIFT & 0xFF
 
 
 @inner
@@ -145,6 +168,18 @@ def enter_region(line, effect, access, regions):
 
 
 @inlined
+def _sectors_in(bits):
+    """How many sectors stand in each byte of the bits of a mark."""
+    first_of_each = np.int64(_WRITTEN_TOO)
+    return (
+        (bits & first_of_each)
+        + (bits >> 1 & first_of_each)
+        + (bits >> 2 & first_of_each)
+        + (bits >> 3 & first_of_each)
+    )
+
+
+@inlined
 def _touch(line, sectors, effect, access, arrays, stamped, state):
     """Mark sectors of a line as touched; False where it lies outside every array."""
     outside = line < access.first_line or line >= access.end_line
@@ -152,24 +187,17 @@ def _touch(line, sectors, effect, access, arrays, stamped, state):
         return False
     region = arrays.regions[np.uint64(access.region)]
     region.requested += popcount(sectors)
-    asked = sectors | sectors << 4 if effect & WRITES else sectors
-    mark = mark_of(line, access, arrays.pages, state)
-    new, unseen = mark_sectors(arrays.marks, mark, asked, stamped, True)
+    mark = mark_of(line, page_at(line, access.to_page), arrays.pages, state)
+    new = mark_sectors(arrays.marks, mark, sectors * marks_of(effect), stamped, True)
     if new:
-        add_new(
-            region,
-            popcount(new & 15),
-            popcount(unseen & 15),
-            popcount(new >> 4),
-            popcount(unseen >> 4),
-        )
+        add_new(region, _sectors_in(new))
     return True
 
 
 @inlined
 def touch_known(entry, base_line, effect, access, arrays, state):
     """Mark what a remembered request touches; False where it leaves every array."""
-    stamped = (state.ordinal + 1) << STAMP_BITS
+    stamped = stamp_of_block(state)
     for i in range(entry.lines):
         line, sectors = _line_of(np.int64(entry.line[np.uint64(i)]), base_line)
         if not _touch(line, sectors, effect, access, arrays, stamped, state):
@@ -180,7 +208,7 @@ def touch_known(entry, base_line, effect, access, arrays, state):
 @inner
 def touch_counted(lines, effect, access, arrays, state):
     """Mark what the request just counted touches; False where it leaves every array."""
-    stamped = (state.ordinal + 1) << STAMP_BITS
+    stamped = stamp_of_block(state)
     for i in range(lines):
         line, sectors = state.line[i], state.line_sectors[i]
         if not _touch(line, sectors, effect, access, arrays, stamped, state):
