@@ -1,14 +1,15 @@
 """Cubins to listings with nvdisasm, NVIDIA's disassembler.
 
 It needs neither a GPU nor a driver, and takes about 0.4 s for a small cubin. The one of CUDA 13,
-from its PyPI wheel, reads Turing and later; Volta's code is read by that of CUDA 12, which comes
-with the CUDA Toolkit and in the wheels of Triton up to 3.5.
+from its PyPI wheel, reads Turing and later. Volta's instructions are Turing's, with the same
+encodings: its code is read as if it were that, where no nvdisasm of CUDA 12 is there.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import zlib
@@ -23,12 +24,18 @@ from kernelcast.toolchain.wheels import find_in_packages, find_in_wheels
 _NEWEST = "cu*/bin/nvdisasm"
 _OLDER = "triton/backends/nvidia/bin/nvdisasm"
 _INSTALL = "install it with: pip install nvidia-cuda-nvdisasm"
-_INSTALL_OLDER = "nvdisasm of CUDA 12, for Volta, comes with: pip install triton==3.5.1"
+_INSTALL_OLDER = "nvdisasm comes with the CUDA Toolkit: one that knows it can stand on the path"
 _CODE_WITH_ENCODINGS = ("-c", "-hex")
 _LINE_INFORMATION = ("-gi", "-gp")
 _TIMEOUT_S = 300.0
 
 _REFUSED = re.compile(r'(?:CUDA )?architecture|is not supported|"?SM\d+', re.IGNORECASE)
+
+_ELF = b"\x7fELF\x02"
+_FLAGS_AT = 48
+_ARCHITECTURES = 0x00FF_00FF
+"""In the flags of a cubin of CUDA 12, that of its code and that of the PTX it was made of."""
+_VOLTA, _TURING = 70, 75
 
 
 def disassemble(
@@ -65,7 +72,24 @@ def disassemble(
         if not _REFUSED.search(complaint):
             raise InputError(f"nvdisasm cannot read it: {complaint}", where=name)
         refusal = refusal or complaint
+    turing = _as_turing(cubin)
+    if turing is not None:
+        listing_as_turing = disassemble(
+            turing, cache, name=name, functions=functions, timeout_s=timeout_s
+        )
+        return listing_as_turing.replace(f"EF_CUDA_SM{_TURING}", f"EF_CUDA_SM{_VOLTA}")
     raise UnsupportedError(f"nvdisasm refuses it: {refusal}", where=name, hint=_INSTALL_OLDER)
+
+
+def _as_turing(cubin: bytes) -> bytes | None:
+    """A cubin for Volta that says it is for Turing, None where it is for neither."""
+    if not cubin.startswith(_ELF) or len(cubin) < _FLAGS_AT + 4:
+        return None
+    (flags,) = struct.unpack_from("<I", cubin, _FLAGS_AT)
+    if flags & _ARCHITECTURES != _VOLTA << 16 | _VOLTA:
+        return None
+    relabelled = flags & ~_ARCHITECTURES | _TURING << 16 | _TURING
+    return cubin[:_FLAGS_AT] + struct.pack("<I", relabelled) + cubin[_FLAGS_AT + 4 :]
 
 
 def _listed(
