@@ -24,7 +24,7 @@ from kernelcast.toolchain.wheels import find_in_packages, find_in_wheels
 _NEWEST = "cu*/bin/nvdisasm"
 _OLDER = "triton/backends/nvidia/bin/nvdisasm"
 _INSTALL = "install it with: pip install nvidia-cuda-nvdisasm"
-_INSTALL_OLDER = "nvdisasm comes with the CUDA Toolkit: one that knows it can stand on the path"
+_INSTALL_OLDER = "put one that knows it on the path: CUDA Toolkits bring nvdisasm"
 _CODE_WITH_ENCODINGS = ("-c", "-hex")
 _LINE_INFORMATION = ("-gi", "-gp")
 _TIMEOUT_S = 300.0

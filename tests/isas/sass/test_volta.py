@@ -1,6 +1,8 @@
-"""Volta's machine code: kept code always, new code where the tools of CUDA 12 are installed."""
+"""Volta's machine code: kept code always, new code where NVRTC of CUDA 12 is installed."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from tests.compiled_families import load_family
@@ -24,8 +26,11 @@ from kernelcast.isas.sass import parse_sass
 from kernelcast.suite.expected import expected_result
 from kernelcast.suite.registry import families
 from kernelcast.suite.table import Scale, SuiteKernel
+from kernelcast.toolchain.nvdisasm import disassemble
 
 VOLTA = "sm_70"
+_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/")
+_LABEL = re.compile(r"\.L_x?_?\d+")
 WORKS = {
     **{("conversions", name): conversions.WORKS for name in conversions.WORKS},
     **{("double", name): double.WORKS for name in double.WORKS},
@@ -36,7 +41,7 @@ WORKS = {
 
 @pytest.fixture(scope="module")
 def tools() -> None:
-    """NVRTC and nvdisasm of CUDA 12."""
+    """NVRTC of CUDA 12."""
     text = 'extern "C" __global__ void k(int *a) { *a = 1; }'
     try:
         compile_source(text, name="k.cu", architecture=VOLTA).machine_kernel("k", CACHE)
@@ -50,6 +55,20 @@ def check(known: SuiteKernel, kernel: Kernel) -> None:
     expected = expected_result(known, launch)
     execute(kernel, launch, memory, executor="engine", cache=CACHE)
     assert not (difference := expected.difference(memory)), f"{known.name}: {difference}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_any_nvdisasm_reads_it_as_that_of_cuda_12_did(family: str) -> None:
+    sample = read_sample(family)
+    listing = disassemble(sample.cubin, CACHE)
+    assert "EF_CUDA_SM70" in listing
+    assert instructions(listing) == instructions(sample.listing)
+
+
+def instructions(listing: str) -> list[str]:
+    """What a listing says at each address, without the numbers of its labels, which differ."""
+    lines = (_LABEL.sub("a label", line).strip() for line in listing.splitlines())
+    return [line for line in lines if _INSTRUCTION.match(line)]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
