@@ -116,3 +116,26 @@ def test_warps_of_a_block_that_only_compute_go_on_together(gpu: str) -> None:
     resident = case.occupancy.warps_per_sm
     assert achieved > 0.97 * resident
     assert elder < achieved
+
+
+FEW_WORK = """
+extern "C" __global__ void few_work(float* x, int working) {
+    if (blockIdx.x >= working) return;
+    float one = threadIdx.x;
+    for (int i = 0; i < 4000; i++) one = one * 0.5f + 1.0f;
+    x[blockIdx.x * blockDim.x + threadIdx.x] = one;
+}
+"""
+
+
+def test_where_few_blocks_work_all_blocks_of_an_sm_are_played() -> None:
+    """Evenly spaced ones would find one working block on an SM, not those that run together."""
+    work, blocks = 6 * 108, 60_000
+    launch = kc.Launch(grid=blocks, block=256, args={"x": kc.f32(blocks * 256), "working": work})
+    gpu = "a100-pcie-80gb"
+    case = kc.case(kc.load_source(FEW_WORK, gpu=gpu), launch, gpu)
+    alone = kc.Launch(grid=work, block=256, args={"x": kc.f32(work * 256), "working": work})
+    together = Teg().predict(kc.case(case.kernel, alone, gpu)).time_s
+    handed_out = blocks * case.machine.number("launch.block_interval", "a test")
+    assert case.profile.sample.variation > 5
+    assert together < Teg().predict(case).time_s < together + 1.3 * handed_out

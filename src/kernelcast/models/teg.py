@@ -65,6 +65,9 @@ Profiling Guide", GPU speed of light throughput)."""
 _MOST_WORDS = 1 << 24
 _MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
 """Of streams, and of warps, where all SMs are simulated: up to 3 GB, and seconds to a minute."""
+_UNEVEN, _OF_UNEVEN = 0.5, 5
+"""From which variation of the blocks' instructions on a grid is uneven, and how many times the
+instructions are simulated of one: where some blocks work and most do not, few tell little."""
 _NOTED = 1 << 16
 """Issued instructions of which a timeline can tell."""
 _MEAN_WARPS = (
@@ -112,8 +115,8 @@ class Teg:
     Parameters
     ----------
     instructions:
-        Warp instructions to simulate at the most; what is left out is extrapolated. Of all SMs, so
-        many of every four.
+        Warp instructions to simulate at the most, five times as many where blocks differ much in
+        theirs; what is left out is extrapolated. Of all SMs, so many of every four.
     sms:
         How many SMs to simulate in detail: a number; auto leaves it to what is affordable; all are
         those of the chip that have blocks, with its channels of the DRAM side by side.
@@ -262,9 +265,9 @@ class Teg:
         busy = min(sms, blocks)
         if self.sms != _ALL:
             wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
-            affordable = self.instructions / per_block
-            plan = detailed_sms(blocks, sms, resident, affordable, wanted or None)
-            return plan, self.instructions
+            is_uneven = case.profile.sample.variation > _UNEVEN
+            most = self.instructions * (_OF_UNEVEN if is_uneven else 1)
+            return detailed_sms(blocks, sms, resident, most / per_block, wanted or None), most
         most = min(self.instructions * busy // MOST_SMS, _MOST_INSTRUCTIONS_OF_ALL)
         most = max(most, self.instructions)
         affordable = min(most / per_block, _MOST_WORDS_OF_ALL / _words_per_block(case))

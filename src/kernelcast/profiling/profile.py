@@ -5,6 +5,7 @@ Every count is for the whole grid: where blocks were sampled it is scaled by `sa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -43,6 +44,14 @@ class BlockSample:
     def is_exact(self) -> bool:
         """Whether every block was executed."""
         return self.blocks == self.of
+
+    @property
+    def variation(self) -> float:
+        """Standard deviation of a block's instructions over their mean: 0 where every block was
+        executed, NaN where `spread` is (see `summaries.spread`)."""
+        if self.is_exact:
+            return 0.0
+        return self.spread * math.sqrt(self.blocks / (1 - self.blocks / self.of))
 
 
 @dataclass(frozen=True, slots=True)
