@@ -1,6 +1,9 @@
-"""Instructions that reach memory with no lane on: they take their turn in the load/store unit."""
+"""What asks for nothing takes its turn in the load/store unit: instructions with no lane on, and
+barriers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from tests.simulation.programs import EXIT, Op, Setting, entering, played, program, request, streams
@@ -30,3 +33,19 @@ def test_loads_take_the_unit_as_long_with_lanes_as_without(has_lanes):
     further = cycles(2 * TIMES, has_lanes=has_lanes) - cycles(TIMES, has_lanes=has_lanes)
     each = WARP_LANES / RTX_3080.number("throughput.load")
     assert further / (WARPS * TIMES) == pytest.approx(each, rel=0.03)
+
+
+def test_a_barrier_takes_the_unit_as_long_as_a_load():
+    """Of blocks of one warp, which nobody lets wait."""
+    load, barrier = Op(OpClass.LOAD, space=Space.SHARED), Op(OpClass.BARRIER)
+
+    def cycles_of(times):
+        words = entering(0)
+        for at in range(times):
+            words += request(2 * at, SHARED)
+        code = program([*[load, barrier] * times, EXIT])
+        return played(code, streams([[words]] * WARPS), replace(SETTING, resident=WARPS)).cycles
+
+    further = cycles_of(2 * TIMES) - cycles_of(TIMES)
+    each = WARP_LANES / RTX_3080.number("throughput.load")
+    assert further / (2 * WARPS * TIMES) == pytest.approx(each, rel=0.03)

@@ -563,6 +563,8 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
             warp.stores_done = max(warp.stores_done, done)
         elif code.kind == COPY:
             warp.copies_done = max(warp.copies_done, done)
+    elif code.kind in (SYNCHRONISE, ARRIVE):
+        pass_by(code, sm, scheduler, now, stages, hardware)
     elif code.kind == CONSTANT:
         warp.at = _behind(warp, program)
     elif code.kind == GROUP_COPIES:
