@@ -344,6 +344,8 @@ def test_agrees_with_the_collected_reference(name: str, row: str) -> None:
     reference = next(r for r in reference_rows() if r["gpu"] == row)
     assert m.number("sm.count") == int(reference["sm_count"])
     assert m.number("dram.bandwidth") == pytest.approx(float(reference["mem_bw_gbs"]) * 1e9)
-    if reference["lat_dram_cycles"]:
+    # The reference lends a chip the latency of a larger one; a file may lie between two chips.
+    is_derived = m.quantities["latency.dram"].source.startswith("derived")
+    if reference["lat_dram_cycles"] and not is_derived:
         assert m.number("latency.dram") == float(reference["lat_dram_cycles"])
     assert m.number("l2.size") == float(reference["l2_kb"]) * 1024

@@ -564,7 +564,8 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
         elif code.kind == COPY:
             warp.copies_done = max(warp.copies_done, done)
     elif code.kind in (SYNCHRONISE, ARRIVE):
-        pass_by(code, sm, scheduler, now, stages, hardware)
+        if not hardware.memory_apart:
+            pass_by(code, sm, scheduler, now, stages, hardware)
     elif code.kind == CONSTANT:
         warp.at = _behind(warp, program)
     elif code.kind == GROUP_COPIES:
