@@ -166,6 +166,7 @@ class Library:
         ((9, 0), "sm_90", ""),
         ((1, 3), "sm_75", "compiled for sm_75, the oldest target"),
         ((6, 1), "sm_75", "not for sm_61"),
+        ((7, 0), "sm_75", "pip install 'kernelcast[volta]'"),
         ((8, 8), "sm_86", "the nearest target"),
         ((13, 0), "sm_120", "the newest target"),
     ],
