@@ -2,7 +2,7 @@
 
 It needs neither a GPU nor a driver, and takes about 0.4 s for a small cubin. The one of CUDA 13,
 from its PyPI wheel, reads Turing and later. Volta's instructions are Turing's, with the same
-encodings: its code is read as if it were that, where no nvdisasm of CUDA 12 is there.
+encodings: its code is read as if it were that.
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ def disassemble(
     every installed nvdisasm refuses, InputError for a damaged cubin, ToolError where nvdisasm is
     missing, fails or takes longer than `timeout_s`.
     """
+    turing = _as_turing(cubin)
+    if turing is not None:
+        listing = disassemble(turing, cache, name=name, functions=functions, timeout_s=timeout_s)
+        return listing.replace(f"EF_CUDA_SM{_TURING}", f"EF_CUDA_SM{_VOLTA}")
     chosen = ("-fun", ",".join(map(str, functions))) if functions else ()
     code = (*_CODE_WITH_ENCODINGS, *chosen)
     keys = {
@@ -64,20 +68,14 @@ def disassemble(
             return zlib.decompress(stored).decode("utf-8", "replace")
     refusal = ""
     for executable, key in keys.items():
-        listing, complaint = _listed(executable, code, cubin, timeout_s)
+        made, complaint = _listed(executable, code, cubin, timeout_s)
         if not complaint:
             if cache is not None:
-                cache.put("listing", key, zlib.compress(listing, level=1))
-            return listing.decode("utf-8", "replace")
+                cache.put("listing", key, zlib.compress(made, level=1))
+            return made.decode("utf-8", "replace")
         if not _REFUSED.search(complaint):
             raise InputError(f"nvdisasm cannot read it: {complaint}", where=name)
         refusal = refusal or complaint
-    turing = _as_turing(cubin)
-    if turing is not None:
-        listing_as_turing = disassemble(
-            turing, cache, name=name, functions=functions, timeout_s=timeout_s
-        )
-        return listing_as_turing.replace(f"EF_CUDA_SM{_TURING}", f"EF_CUDA_SM{_VOLTA}")
     raise UnsupportedError(f"nvdisasm refuses it: {refusal}", where=name, hint=_INSTALL_OLDER)
 
 

@@ -48,7 +48,7 @@ class CompileOptions:
 NO_OPTIONS = CompileOptions()
 
 
-_VOLTA = (70, 72)
+_VOLTA = 70
 """What NVRTC of CUDA 12 compiles for, and whose machine code is read and executed."""
 
 
@@ -92,7 +92,7 @@ def choose_architecture(
         return CompileTarget(f"sm_{wanted}")
     chosen = max((a for a in known if a < wanted), default=known[0])
     rank = "newest" if chosen == known[-1] else "oldest" if chosen == known[0] else "nearest"
-    hint = "; pip install 'kernelcast[volta]' brings one for it" if wanted in _VOLTA else ""
+    hint = "; pip install 'kernelcast[volta]' brings one for it" if wanted == _VOLTA else ""
     return CompileTarget(
         f"sm_{chosen}",
         f"compiled for sm_{chosen}, the {rank} target of the installed NVRTC, not for sm_{wanted}"
