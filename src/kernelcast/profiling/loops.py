@@ -14,6 +14,7 @@ Scalar = np.dtype[Any]
 
 HASH_FACTOR = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 """Products with this number have high bits that depend on all bits of the other."""
+HALF_HASH_FACTOR, HALF_WORD = 0x9E3779B1, 0xFFFFFFFF  # the same for 32 bits, and all of these
 
 
 @dataclass(frozen=True, slots=True)

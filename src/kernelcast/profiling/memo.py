@@ -7,12 +7,10 @@ import numpy as np
 
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.layout import COUNTS, MEMO_ENTRIES, SHAPE_ROW_BITS
-from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner
+from kernelcast.profiling.loops import HALF_HASH_FACTOR, HALF_WORD, HASH_FACTOR, inlined, inner
 from kernelcast.profiling.touches import first_line_of
 
 _MEMO_SHIFT = 64 - MEMO_ENTRIES.bit_length() + 1
-_LANE_FACTOR = 0x9E3779B1  # the same for 32 bits
-_LOW_BITS = 0xFFFFFFFF
 
 
 @inlined
@@ -40,7 +38,7 @@ def hash_of_lanes(mask, lanes, base, state):
     hashed = np.int64(0)
     for lane in range(state.warp_lanes):
         delta = (lanes[lane] - base) & -((mask >> lane) & 1)
-        hashed += (delta & _LOW_BITS) * ((lane * _LANE_FACTOR + 1) & _LOW_BITS)
+        hashed += (delta & HALF_WORD) * ((lane * HALF_HASH_FACTOR + 1) & HALF_WORD)
     return hashed
 
 

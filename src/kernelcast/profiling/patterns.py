@@ -27,7 +27,14 @@ from kernelcast.profiling.layout import (
     SHARED,
     UNIT_BITS,
 )
-from kernelcast.profiling.loops import inlined, inner, lowest_bit, popcount
+from kernelcast.profiling.loops import (
+    HALF_HASH_FACTOR,
+    HALF_WORD,
+    inlined,
+    inner,
+    lowest_bit,
+    popcount,
+)
 
 _BANKS_MASK = 31
 _SECTOR_WORDS = 8
@@ -35,8 +42,6 @@ _FEWEST_LANES = 8
 """Wide accesses are served by groups of lanes, of no fewer than these."""
 SECTOR = 1 << UNIT_BITS
 _LINE_MASK = (1 << ASKED_LINE_BITS) - 1
-_LINE_FACTOR = 0x9E3779B1  # 2**32 / golden ratio
-_LOW_BITS = 0xFFFFFFFF
 _PLACE_SHIFT = 32 - ASKED_ENTRIES.bit_length() + 1
 
 
@@ -59,7 +64,7 @@ def key_of(line, request):
 @inlined
 def first_place_of(line):
     """Where in `asked` a line stands, or the search for it begins."""
-    return ((line & _LOW_BITS) * _LINE_FACTOR & _LOW_BITS) >> _PLACE_SHIFT
+    return ((line & HALF_WORD) * HALF_HASH_FACTOR & HALF_WORD) >> _PLACE_SHIFT
 
 
 @inlined

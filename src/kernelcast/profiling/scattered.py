@@ -60,7 +60,7 @@ def count_scattered(mask, instruction, access, lanes, arrays, state):
         outside = line < access.first_line or line >= access.end_line
         if outside and not enter_region(line, effect, access, arrays.regions):
             return False
-        inside = rest & _lanes_inside(access, state)
+        inside = rest & _lanes_in_array(access, state)
         more_lines, more_sectors = _touch_each(inside, lines, effect, access, arrays, state)
         lines, sectors = lines + more_lines, sectors + more_sectors
         rest &= ~inside
@@ -120,7 +120,7 @@ def _ask_each(lanes, shift, request, state):
 
 
 @inlined
-def _lanes_inside(access, state):
+def _lanes_in_array(access, state):
     """The lanes whose lines lie in the array that an access is about; finds all their pages."""
     inside, to_page = np.int64(0), access.to_page
     first, end = access.first_line, access.end_line

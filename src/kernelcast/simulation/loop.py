@@ -564,6 +564,7 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
         elif code.kind == COPY:
             warp.copies_done = max(warp.copies_done, done)
     elif code.kind in (SYNCHRONISE, ARRIVE):
+        # Where memory lies apart, the unit stands on the way to it, which no barrier takes.
         if not hardware.memory_apart:
             pass_by(code, sm, scheduler, now, stages, hardware)
     elif code.kind == CONSTANT:
