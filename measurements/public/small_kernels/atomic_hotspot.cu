@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 N = "1 << 22"
 iters = 100
 block = 256

@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 rows = 4096
 cols = 4096
 [[launch]]

@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 # The data were zeros: every value falls into the first bin.
 N = "1 << 24"
 block = 256

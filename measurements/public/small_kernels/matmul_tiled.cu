@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 rows = 2048
 [[launch]]
 kernel = "matmul_tiled_kernel"

@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 # The indices were zeros.
 N = "1 << 24"
 block = 256

@@ -1,4 +1,5 @@
 /* kernelcast
+caches = "warm"
 N = "1 << 24"
 block = 256
 [[launch]]

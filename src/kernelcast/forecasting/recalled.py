@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,7 @@ def recalling(case: Case, of_launch: Recall) -> Case:
     """A launch on a machine with what is kept of it."""
     chip = case.machine
     numbers = repr((chip.name, chip.compute_capability, *chip.quantities.items()))
-    # The launch was executed as this code, which is long: what is said of it once is enough.
-    head = replace(case.kernel, instructions=(), blocks=(), meanings=())
-    recall = of_launch.about(numbers, str(case.caches), *_said_of(head))
+    recall = of_launch.about(numbers, str(case.caches), *_said_of_head(case.kernel))
     found: Any = recall.find(_CACHES)
     return case.recalling(recall, found)
 
@@ -94,6 +93,7 @@ def _but(value: Any, *names: str) -> Mapping[str, Any]:
     return {f.name: getattr(value, f.name) for f in fields(value) if f.name not in names}
 
 
+@lru_cache(maxsize=32)
 def _said_of(kernel: Kernel) -> tuple[str, ...]:
     """All of a kernel that a result may follow from."""
     return (
@@ -102,6 +102,12 @@ def _said_of(kernel: Kernel) -> tuple[str, ...]:
         repr(kernel.constants),
         repr(kernel.module_variables),
     )
+
+
+@lru_cache(maxsize=32)
+def _said_of_head(kernel: Kernel) -> tuple[str, ...]:
+    """The same but for the code, which is long: as what a launch was executed as, it is said."""
+    return _said_of(replace(kernel, instructions=(), blocks=(), meanings=()))
 
 
 def _files_of(launch: Launch, base_dir: Path | None) -> Iterator[str]:

@@ -10,6 +10,13 @@ word w takes, of sector j, s_j = max over its words of l_w turns. Of all request
 with a = `atomics.same_address`: on an H100 0.737 ns, whether all go to one word or each to another
 of the slice's. Chips whose `atomics.by_slice` is 0, or that lack it, take the second.
 
+Before Hopper, a sector of which a request changes several words takes longer: g =
+`atomics.several_words` for its first turn, r = `atomics.repeated_words` for each further one,
+
+    s_j = g + r (max over its words of l_w - 1),        or l_w where all lanes want one word
+
+On an Ada (g, r) = (1.28, 2): 1 to 32 words take 1, 2, 2, 2, 1.5 and 1.3 clocks a turn.
+
 A sum of floating-point numbers in one word takes longer, as each waits for the one before: with its
 own f = `atomics.same_address_float` (on an H100 1.75 ns, three clocks of its L2 cache) beside a,
 
@@ -22,6 +29,8 @@ a slice to themselves, so that pages are dealt as evenly as can be.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +56,19 @@ def shared_conflict_latency(machine: Machine, needed_by: str) -> float:
     return known or machine.number("atomics.shared_lane_cycles", needed_by)
 
 
+@lru_cache(maxsize=32)
 def with_results(kernel: Kernel) -> NDArray[np.bool_]:
     """By instruction, whether it is an atomic of which somebody reads what was there before."""
     read = {register for instruction in kernel.instructions for register in instruction.reads}
-    return np.array(
+    found = np.array(
         [
             i.op_class is OpClass.ATOMIC and not read.isdisjoint(i.writes)
             for i in kernel.instructions
         ],
         np.bool_,
     )
+    found.flags.writeable = False
+    return found
 
 
 def in_turn_cycles(atomics: AtomicMeetings, machine: Machine, needed_by: str) -> float:
@@ -78,9 +90,14 @@ def _most_turns(atomics: AtomicMeetings, machine: Machine) -> float:
     slices = machine.get("l2.slices")
     if machine.get("atomics.by_slice") != 1 or not atomics.chunk_turns.size:
         return atomics.most_on_word
+    first, further = (
+        machine.get(f"atomics.{of}_words") or 1.0 for of in ("several", "repeated")
+    )
+    turns = atomics.chunk_turns + (first - 1) * atomics.shared_sectors
+    turns = turns + (further - 1) * atomics.repeated_turns
     if slices is None:
-        return float(atomics.chunk_turns.max())
-    return float(_by_slice(atomics.chunk_turns, int(slices)).max())
+        return float(turns.max())
+    return float(_by_slice(turns, int(slices)).max())
 
 
 def _by_slice(chunk_turns: Floats, slices: int) -> Floats:

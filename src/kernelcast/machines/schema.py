@@ -330,6 +330,12 @@ _MEMORY = {
     "atomics.same_address_block": _real("s", "the same of scope .cta", 1e-12, 1),
     "atomics.same_address_system": _real("s", "the same of scope .sys", 1e-12, 1),
     "atomics.by_slice": _flag("those on a slice of the L2 cache follow each other, on any address"),
+    "atomics.several_words": _real(
+        "1", "what a sector takes of which a request changes several words, over one word", 0.1, 100
+    ),
+    "atomics.repeated_words": _real(
+        "1", "the same of each further lane on such a word", 0.1, 100
+    ),
     "atomics.same_address_cycles": _real(
         _CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
     ),

@@ -222,7 +222,8 @@ class ProfileBuilder:
         """What meets by word and by chunk, as two rows of `added` counted it, scaled."""
         added, scale = self._states[0]["added"], self._launch.blocks / len(self._executed)
         most, floats = (float(added[row].max()) * scale for row in (words, layout.FLOATS_ADDED))
-        return AtomicMeetings(most, floats, added[turns].astype(np.float64) * scale)
+        of_chunks = (turns, layout.SHARED_SECTORS, layout.REPEATED_TURNS)
+        return AtomicMeetings(most, floats, *(added[row] * float(scale) for row in of_chunks))
 
     def _instruction_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         warps = np.zeros(len(self._kernel.instructions))

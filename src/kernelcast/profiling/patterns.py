@@ -204,7 +204,8 @@ def turns_of_line(line, mask, lanes, state):
     """Of an atomic, the lanes on one line, and how its sectors serve them.
 
     Returns the lanes, the rounds in which the line is asked for, and the turns that its sectors
-    take together: as many each as lanes go to one of its words.
+    take together: as many each as lanes go to one of its words. Of the sectors of which lanes go to
+    several words, also how many there are, and their turns beyond the first.
     """
     for word in range(WARP_LANES):
         state.load[word] = 0
@@ -218,13 +219,19 @@ def turns_of_line(line, mask, lanes, state):
             together |= np.int64(1) << lane
             state.load[np.uint64(address >> 2 & _BANKS_MASK)] += 1
     rounds, turns = np.int64(0), np.int64(0)
+    shared, repeated = np.int64(0), np.int64(0)
     for sector in range(LINE_SECTORS):
-        most = np.int64(0)
+        most, words = np.int64(0), np.int64(0)
         for word in range(_SECTOR_WORDS):
-            most = max(most, state.load[np.uint64(_SECTOR_WORDS * sector + word)])
+            wanted = state.load[np.uint64(_SECTOR_WORDS * sector + word)]
+            most = max(most, wanted)
+            words += wanted > 0
         rounds = max(rounds, most)
         turns += most
-    return together, rounds, turns
+        if words > 1:
+            shared += 1
+            repeated += most - 1
+    return together, rounds, turns, shared, repeated
 
 
 @inner
@@ -234,7 +241,7 @@ def count_rounds(mask, lanes, state):
     rest = mask
     while rest:
         line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
-        together, of_line, of_sectors = turns_of_line(line, rest, lanes, state)
+        together, of_line, of_sectors, _, _ = turns_of_line(line, rest, lanes, state)
         rounds += of_line
         turns += of_sectors
         rest &= ~together

@@ -70,15 +70,17 @@ class AtomicMeetings:
     """How atomics of a launch on global memory meet; of a sample, as if every block went there.
 
     `most_on_word` counts the lanes on the word that most go to, and `floats_on_word` those that add
-    floating-point numbers to the word to which most do; `chunk_turns` are the turns of sectors by
-    chunk of 512 bytes (`layout.PAGE_CHUNKS`), those of chunks far apart together.
+    floating-point numbers to the word to which most do. By chunk of 512 bytes
+    (`layout.PAGE_CHUNKS`), those of chunks far apart together, `chunk_turns` are the turns of
+    sectors; `shared_sectors` counts sectors of which a request changes several words, and
+    `repeated_turns` their turns beyond the first.
     """
 
     most_on_word: float = 0.0
     floats_on_word: float = 0.0
-    chunk_turns: NDArray[np.float64] = field(
-        default_factory=lambda: np.zeros(0), repr=False, compare=False
-    )
+    chunk_turns: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    shared_sectors: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    repeated_turns: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
 
 _NO_ATOMICS = AtomicMeetings()

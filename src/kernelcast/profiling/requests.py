@@ -27,6 +27,8 @@ from kernelcast.profiling.layout import (
     LINE_SHIFT,
     MERGED,
     MERGED_TURNS,
+    REPEATED_TURNS,
+    SHARED_SECTORS,
     READS,
     SHAPE_BASE_BITS,
     SHAPE_LISTED_BIT,
@@ -104,11 +106,13 @@ def _count_added(mask, adds_floats, lanes, access, state):
     rest = mask
     while rest:
         line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
-        together, rounds, of_sectors = turns_of_line(line, rest, lanes, state)
+        together, rounds, of_sectors, shared, repeated = turns_of_line(line, rest, lanes, state)
         rest &= ~together
         chunk = chunk_of(line) & (ADDED_WORDS - 1)
         state.added[TURNS, chunk] += of_sectors
         state.added[MERGED_TURNS, chunk] += 1 if is_merged else of_sectors
+        state.added[SHARED_SECTORS, chunk] += shared
+        state.added[REPEATED_TURNS, chunk] += repeated
         access.rounds += rounds
         access.turns += of_sectors
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -382,7 +382,8 @@ def _kinds(case: Case) -> _Kinds:
     return _Kinds(tuple(examples), tuple(kind), accesses, readers, pairs)
 
 
-def _first_readers(kernel: Kernel) -> dict[int, OpClass | None]:
+@lru_cache(maxsize=32)
+def _first_readers(kernel: Kernel) -> Mapping[int, OpClass | None]:
     readers: dict[int, OpClass | None] = {}
     for block in kernel.blocks:
         following: dict[object, int] = {}  # of every register, who reads it next
