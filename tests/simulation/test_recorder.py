@@ -253,6 +253,18 @@ def test_what_has_no_room_is_left_out_and_said():
     assert not recorded(access_kernel(), words(warp(0, 0), enter(0))).is_cut
 
 
+def test_a_warp_that_goes_on_leaves_room_for_the_others_of_its_block():
+    recorder = StreamRecorder(access_kernel(), LAUNCH, NO_RULES, ENOUGH, most_of_warp=100)
+    lanes = [GLOBAL_BASE + 128 * lane for lane in range(32)]
+    for block, number, times in ((0, 0, 50), (0, 1, 2), (0, 0, 1), (1, 0, 50)):
+        recorder.consume(words(warp(block, number), *[enter(0), scattered(0, lanes)] * times))
+    found = recorder.finish()
+    assert found.is_cut
+    own = {place: len(did) for place, did in by_warp(found).items()}
+    # Entries of one word and requests of 33: the third request goes beyond 100 words.
+    assert own == {(0, 0): 6, (0, 1): 4, (1, 0): 6}
+
+
 @pytest.mark.parametrize(
     "records",
     [

@@ -65,6 +65,8 @@ Profiling Guide", GPU speed of light throughput)."""
 _MOST_WORDS = 1 << 24
 _MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
 """Of streams, and of warps, where all SMs are simulated: up to 3 GB, and seconds to a minute."""
+_ROOM_LEFT = 0.8
+"""Of the words there may be: blocks that have more than the mean are to find room, too."""
 _UNEVEN, _OF_UNEVEN = 0.5, 5
 """From which variation of the blocks' instructions on a grid is uneven, and how many times the
 instructions are simulated of one: where some blocks work and most do not, few tell little."""
@@ -334,8 +336,11 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     chosen = [block for own in plan.blocks for block in own]
     if case.run is None:
         return mean_streams(case.profile, chosen, rules.half_warps, _most_words(plan))
-    run = case.run()
-    recorder = StreamRecorder(case.kernel, case.launch, rules, _most_words(plan))
+    run, most = case.run(), _most_words(plan)
+    warps = len(chosen) * case.launch.warps_per_block
+    is_too_long = _words_per_block(case) * len(chosen) > _ROOM_LEFT * most
+    most_of_warp = most // warps if is_too_long else None
+    recorder = StreamRecorder(case.kernel, case.launch, rules, most, most_of_warp)
     run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
 

@@ -12,7 +12,13 @@ from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling import tables
 from kernelcast.profiling.loops import FixedArray
 from kernelcast.profiling.rules import AccessRules
-from kernelcast.simulation.recording_loop import NOT_A_TRACE, RECORDING, ROOM, record
+from kernelcast.simulation.recording_loop import (
+    BLOCKS_TOGETHER,
+    NOT_A_TRACE,
+    RECORDING,
+    ROOM,
+    record,
+)
 from kernelcast.simulation.streams import WarpStreams
 
 _FIRST_SEGMENTS = 1 << 12
@@ -30,9 +36,19 @@ class StreamRecorder:
         What the requests are counted by.
     most_words:
         Most words to keep; what warps do after that is left out.
+    most_of_warp:
+        Most words of a warp, too. Without, one that goes on and on leaves no room for the others of
+        its block, which go on after it.
     """
 
-    def __init__(self, kernel: Kernel, launch: Launch, rules: AccessRules, most_words: int) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        rules: AccessRules,
+        most_words: int,
+        most_of_warp: int | None = None,
+    ) -> None:
         self._launch = launch
         self._most_words = most_words
         rows = tables.access_rows(kernel)
@@ -43,6 +59,8 @@ class StreamRecorder:
             tables.initial_states(tables.executed_table(()), launch.warps_per_block, rules)
         )
         self._recording = np.zeros(1, RECORDING)
+        self._recording["most_of_warp"] = most_words if most_of_warp is None else most_of_warp
+        self._kept = np.zeros((BLOCKS_TOGETHER * launch.warps_per_block, 2), np.int64)
         self._segments = np.zeros((_FIRST_SEGMENTS, 3), np.int64)
         # Pages that no word is written to cost nothing.
         self._words = np.empty(most_words + ROOM, np.int64)
@@ -68,6 +86,7 @@ class StreamRecorder:
                 self._scratch,
                 self._segments,
                 self._words,
+                self._kept,
                 self._states,
                 self._recording,
             )
@@ -91,7 +110,7 @@ class StreamRecorder:
             blocks=blocks,
             starts=np.concatenate([[0], sizes.cumsum()]),
             words=_gathered(self._words, segments[order, 2], lengths[order]),
-            is_cut=self.is_full,
+            is_cut=self.is_full or bool(self._recording["left_out"][0]),
         )
 
     @property

@@ -69,13 +69,19 @@ MBARRIERS = 1 << 12
 _BLOCK_SPREAD = 37
 """Sets barriers of blocks apart that run at the same time."""
 
-# Of a recording: words and segments so far, and the block and the warp that are being read.
+BLOCKS_TOGETHER = 16
+"""Blocks that may run in turns: those of the largest cluster."""
+
+# Of a recording: words and segments so far; of what is being read the block, and which of the warps
+# of the latest blocks it is; the most words of a warp, and whether one had more.
 RECORDING = np.dtype(
     [
         ("words", np.int64),
         ("segments", np.int64),
         ("block", np.int64),
-        ("warp", np.int64),
+        ("place", np.int64),
+        ("most_of_warp", np.int64),
+        ("left_out", np.int64),
         # By barrier in shared memory of the latest blocks: whose, and how often somebody arrived.
         ("mbarriers", np.int64, (MBARRIERS, 2)),
     ]
@@ -234,10 +240,11 @@ def _add_access(instruction, ident, kind, mask, words, at, scratch, out, state, 
     array(np.int64),
     array(np.int64, 2),
     array(np.int64),
+    array(np.int64, 2),
     array(layout.STATE),
     array(RECORDING),
 )
-def record(words, at, instructions, blocks, scratch, segments, out, states, recordings):
+def record(words, at, instructions, blocks, scratch, segments, out, kept, states, recordings):
     """Add the records of a trace from `at` on to the streams of its warps.
 
     Parameters
@@ -251,6 +258,8 @@ def record(words, at, instructions, blocks, scratch, segments, out, states, reco
     segments, out:
         Output: the words, and of every part of them that is one warp's, in order, the block, the
         warp and where it begins.
+    kept:
+        Of every warp of the latest blocks, 1 + its block, and how many words of it are kept.
 
     Returns the position of the first record not added: the end of the trace, or earlier where
     `out` or `segments` may have no room for what it adds; NOT_A_TRACE where the trace is broken.
@@ -263,20 +272,24 @@ def record(words, at, instructions, blocks, scratch, segments, out, states, reco
         kind = header >> KIND_SHIFT
         ident = header >> ID_SHIFT & ID_MASK
         mask = header & FULL_MASK
+        before = recording.words
+        is_kept = kept[np.uint64(recording.place), 1] < recording.most_of_warp
         if kind == _BLOCK:
             if ident >= blocks:
                 return NOT_A_TRACE
-            out[np.uint64(recording.words)] = (
-                ENTER | ident << BLOCK_SHIFT | popcount(mask) << ENTERED_LANES_SHIFT
-            )
-            recording.words += 1
+            if is_kept:
+                out[np.uint64(recording.words)] = (
+                    ENTER | ident << BLOCK_SHIFT | popcount(mask) << ENTERED_LANES_SHIFT
+                )
+                recording.words += 1
+            recording.left_out |= not is_kept
             at += 1
         elif kind in (_AFFINE, _ADDRESSES, _HALVES):
             following = at + _words_of(kind)
             if following > len(words) or ident >= len(instructions):
                 return NOT_A_TRACE
             instruction = instructions[np.uint64(ident)]
-            if instruction.bytes and mask:
+            if instruction.bytes and mask and is_kept:
                 _add_access(
                     instruction, ident, kind, mask, words, at, scratch, out, state, recording
                 )
@@ -292,7 +305,15 @@ def record(words, at, instructions, blocks, scratch, segments, out, states, reco
             segments[place, 2] = recording.words
             recording.segments += 1
             recording.block = words[np.uint64(at + 1)]
+            warps = np.int64(len(kept)) // BLOCKS_TOGETHER
+            if ident >= warps:
+                return NOT_A_TRACE
+            recording.place = recording.block % BLOCKS_TOGETHER * warps + ident
+            whose = kept[np.uint64(recording.place)]
+            if whose[0] != recording.block + 1:
+                whose[0], whose[1] = recording.block + 1, 0
             at += 2
         else:
             return NOT_A_TRACE
+        kept[np.uint64(recording.place), 1] += recording.words - before
     return at
