@@ -15,7 +15,9 @@ Before Hopper, a sector of which a request changes several words takes longer: g
 
     s_j = g + r (max over its words of l_w - 1),        or l_w where all lanes want one word
 
-On an Ada (g, r) = (1.28, 2): 1 to 32 words take 1, 2, 2, 2, 1.5 and 1.3 clocks a turn.
+On an Ada (g, r) = (1.28, 2): 1 to 32 words take 1, 2, 2, 2, 1.5 and 1.3 clocks a turn. And where
+`atomics.doubles_by_lane` is 1, as on chips with few units of double precision, s_j of a sum of
+doubles is all of its lanes.
 
 A sum of floating-point numbers in one word takes longer, as each waits for the one before: with its
 own f = `atomics.same_address_float` (on an H100 1.75 ns, three clocks of its L2 cache) beside a,
@@ -90,11 +92,11 @@ def _most_turns(atomics: AtomicMeetings, machine: Machine) -> float:
     slices = machine.get("l2.slices")
     if machine.get("atomics.by_slice") != 1 or not atomics.chunk_turns.size:
         return atomics.most_on_word
-    first, further = (
-        machine.get(f"atomics.{of}_words") or 1.0 for of in ("several", "repeated")
-    )
+    first, further = (machine.get(f"atomics.{of}_words") or 1.0 for of in ("several", "repeated"))
     turns = atomics.chunk_turns + (first - 1) * atomics.shared_sectors
     turns = turns + (further - 1) * atomics.repeated_turns
+    if machine.get("atomics.doubles_by_lane") == 1:
+        turns = turns + atomics.doubles
     if slices is None:
         return float(turns.max())
     return float(_by_slice(turns, int(slices)).max())

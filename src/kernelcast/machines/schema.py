@@ -333,9 +333,8 @@ _MEMORY = {
     "atomics.several_words": _real(
         "1", "what a sector takes of which a request changes several words, over one word", 0.1, 100
     ),
-    "atomics.repeated_words": _real(
-        "1", "the same of each further lane on such a word", 0.1, 100
-    ),
+    "atomics.repeated_words": _real("1", "the same of each further lane on such a word", 0.1, 100),
+    "atomics.doubles_by_lane": _flag("sums of doubles in one sector follow each other, too"),
     "atomics.same_address_cycles": _real(
         _CYCLES, "atomics.same_address in cycles, where nobody has measured a time", 0.1, 1e6
     ),

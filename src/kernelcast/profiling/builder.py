@@ -222,7 +222,7 @@ class ProfileBuilder:
         """What meets by word and by chunk, as two rows of `added` counted it, scaled."""
         added, scale = self._states[0]["added"], self._launch.blocks / len(self._executed)
         most, floats = (float(added[row].max()) * scale for row in (words, layout.FLOATS_ADDED))
-        of_chunks = (turns, layout.SHARED_SECTORS, layout.REPEATED_TURNS)
+        of_chunks = (turns, layout.SHARED_SECTORS, layout.REPEATED_TURNS, layout.DOUBLES)
         return AtomicMeetings(most, floats, *(added[row] * float(scale) for row in of_chunks))
 
     def _instruction_counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -148,11 +148,13 @@ SHAPE_BASE_BITS, SHAPE_LISTED_BIT, SHAPE_ROW_BITS = 32, 40, 41
 listed one by one, and the row of `ACCESS`."""
 ADDED_WORDS = 1 << 14
 """Counters of atomics by their word, or chunk; those this many apart share one."""
-LANES_ADDED, MERGED, FLOATS_ADDED, TURNS, MERGED_TURNS, SHARED_SECTORS, REPEATED_TURNS = range(7)
+LANES_ADDED, MERGED, FLOATS_ADDED, TURNS, MERGED_TURNS = range(5)
 """Rows of `added`: by word, every lane counts, or those of a request once that all add whole
 numbers to one word, or those that add floats; by chunk, turns of its sectors, and what these are
-where such lanes are one; of the sectors of which a request changes several words, how many, and
-their turns beyond the first."""
+where such lanes are one."""
+SHARED_SECTORS, REPEATED_TURNS, DOUBLES = range(5, 8)
+"""Further rows by chunk: of the sectors of which a request changes several words, how many, and
+their turns beyond the first; of those to which it adds doubles instead, lanes beyond the turns."""
 PAGE_CHUNKS = 8
 """Chunks of a page of 4 KiB: pairs of lines, 512 bytes in all, every other pair of a KiB."""
 
@@ -181,7 +183,7 @@ STATE = np.dtype(
         ("group_block", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("group_diverged", np.int64, (MAX_WARPS, 2 * WARP_LANES)),
         ("pages", np.int64),  # of marks that are in use; their numbers start at 1
-        ("added", np.int64, (7, ADDED_WORDS)),  # atomics on global memory
+        ("added", np.int64, (8, ADDED_WORDS)),  # atomics on global memory
         # The request being counted: its number, from 1 on and then anew, and what it asks for.
         ("request", np.int64),
         ("counts", np.int64, COUNTS),

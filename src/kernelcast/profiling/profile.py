@@ -73,7 +73,8 @@ class AtomicMeetings:
     floating-point numbers to the word to which most do. By chunk of 512 bytes
     (`layout.PAGE_CHUNKS`), those of chunks far apart together, `chunk_turns` are the turns of
     sectors; `shared_sectors` counts sectors of which a request changes several words, and
-    `repeated_turns` their turns beyond the first.
+    `repeated_turns` their turns beyond the first; where it adds doubles instead, `doubles` counts
+    lanes beyond the turns.
     """
 
     most_on_word: float = 0.0
@@ -81,6 +82,7 @@ class AtomicMeetings:
     chunk_turns: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     shared_sectors: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     repeated_turns: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    doubles: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
 
 _NO_ATOMICS = AtomicMeetings()

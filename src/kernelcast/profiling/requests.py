@@ -19,6 +19,7 @@ from kernelcast.ir.sizes import HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling.layout import (
     ADDED_WORDS,
     COUNTS,
+    DOUBLES,
     FLOATS_ADDED,
     GENERIC,
     GENERIC_SPACES,
@@ -27,13 +28,13 @@ from kernelcast.profiling.layout import (
     LINE_SHIFT,
     MERGED,
     MERGED_TURNS,
-    REPEATED_TURNS,
-    SHARED_SECTORS,
     READS,
+    REPEATED_TURNS,
     SHAPE_BASE_BITS,
     SHAPE_LISTED_BIT,
     SHAPE_ROW_BITS,
     SHARED,
+    SHARED_SECTORS,
     TURNS,
     WRITES,
 )
@@ -57,6 +58,7 @@ from kernelcast.profiling.touches import (
     touch_known,
 )
 
+_DOUBLE_BYTES = 8
 _SHARED_PERIOD = 16
 """What `PERIOD` is in shared memory: a shift by the widest access goes on to other banks, all
 alike."""
@@ -100,9 +102,10 @@ def _count_words(mask, adds_floats, lanes, state):
 
 
 @inner
-def _count_added(mask, adds_floats, lanes, access, state):
+def _count_added(mask, instruction, lanes, access, state):
     """Count an atomic by word and by chunk, and its rounds and turns."""
-    is_merged = _count_words(mask, adds_floats, lanes, state)
+    is_merged = _count_words(mask, instruction.adds_floats, lanes, state)
+    adds_doubles = instruction.adds_floats and instruction.bytes == _DOUBLE_BYTES
     rest = mask
     while rest:
         line = lanes[np.uint64(lowest_bit(rest))] >> LINE_SHIFT
@@ -111,8 +114,11 @@ def _count_added(mask, adds_floats, lanes, access, state):
         chunk = chunk_of(line) & (ADDED_WORDS - 1)
         state.added[TURNS, chunk] += of_sectors
         state.added[MERGED_TURNS, chunk] += 1 if is_merged else of_sectors
-        state.added[SHARED_SECTORS, chunk] += shared
-        state.added[REPEATED_TURNS, chunk] += repeated
+        if adds_doubles:
+            state.added[DOUBLES, chunk] += popcount(together) - of_sectors
+        else:
+            state.added[SHARED_SECTORS, chunk] += shared
+            state.added[REPEATED_TURNS, chunk] += repeated
         access.rounds += rounds
         access.turns += of_sectors
 
@@ -292,7 +298,7 @@ def _record_special(instruction, mask, lanes, scratch, tables, state):
             scratch[lane] = lanes[lane] - subtract
         if space == GLOBAL and instruction.effect == READS | WRITES:
             access = tables.accesses[row]
-            _count_added(inside, instruction.adds_floats, scratch, access, state)
+            _count_added(inside, instruction, scratch, access, state)
         if not _record_listed(instruction, row, space, inside, scratch, tables, state):
             return False
         rest &= ~inside
