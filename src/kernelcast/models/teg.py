@@ -22,7 +22,7 @@ from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numb
 from kernelcast.hierarchy.caches.policies import policies
 from kernelcast.hierarchy.rules import access_rules, caches_memory
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.ir import Instruction, OpClass, Space
+from kernelcast.ir import CacheState, Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import (
@@ -435,7 +435,7 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
     time = dram_time(case, Estimate.CENTRAL, _BY)
     clock_hz = case.machine.number("clock.sm", _BY)
     rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
-    rows["dram"] = 1.0
+    rows["dram"] = rows["far"] = 1.0
     gives_back = with_results(case.kernel)
     rows["gives_back"][: len(every)] = [gives_back[a.instruction.index] for a in every]
     rows["in_turn_cycles"] = _in_turn_cycles(case) / share.share
@@ -455,10 +455,23 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
             continue
         if found.l1.sectors:
             row["l1_miss"] = found.l1.misses / found.l1.sectors
+        if case.caches is not CacheState.WARM:
+            row["far"] = _far_share(found)
         moved = found.dram_sectors + written * found.dirtied_sectors
         moved *= _moved_together(case, found)
         row["dram"] = moved / asked
     return rows
+
+
+def _far_share(found: AccessCounts) -> float:
+    """Of the lines in the half of the L2 cache that is far from an SM, those not in the near one.
+
+    The first SM of a half that loads a line brings it there as well (an H100: 173 cycles more than
+    the next load takes). Of n loads of a line one comes from the DRAM, and of the n - 1 that the L2
+    cache holds, one is the first of its half; without that, (n - 1)/2 would be far.
+    """
+    misses, hits = found.l2.misses, found.l2.hits
+    return min(1.0, 2 * misses / hits) if hits else 1.0
 
 
 def _noted_misses(case: Case) -> tuple[AccessStreams, NDArray[np.uint8]] | None:

@@ -283,10 +283,14 @@ def _contended(now, clock, hardware):
 
 
 @inlined
-def _l2_latency(line, sm, hardware):
-    """Cycles to a line in the L2 cache: its slice is near to the SM or far, by some cycles."""
+def _l2_latency(line, far, sm, hardware):
+    """Cycles to a line in the L2 cache: its slice is near to the SM or far, by some cycles.
+
+    Of the lines in the far half the share `far` is not in the near one as well.
+    """
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1
+    is_far &= far >= 1.0 or _drawn(~line, sm) < far
     off = (_drawn(line, sm) - 0.5) * _UNIFORM_WIDTH * hardware.l2_spread
     return (hardware.l2_far_latency if is_far else hardware.l2_latency) + off
 
@@ -346,7 +350,8 @@ def _fetch(line, missing, row_number, sm, at, is_change, stages, clock, hardware
         begins = _send(at, np.float64(popcount(missing)), first, clock, hardware)
     else:
         begins = cross(at, np.float64(popcount(missing)), clock, hardware)
-    arrives = begins + _l2_latency(line, sm, hardware)
+    far = 1.0 if is_change else stages.rows[np.uint64(row_number)].far
+    arrives = begins + _l2_latency(line, far, sm, hardware)
     from_dram = _move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
         arrives = from_dram + _dram_latency(line, sm, hardware)
