@@ -434,7 +434,20 @@ def _look_up_l1(line, sectors, rule, sm, at, stages, hardware):
 
 
 @inlined
-def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
+def _fill(missing, sm, stages, clock, hardware):
+    """What comes for a load is written through the banks that it is read through, as fast.
+
+    Products of tiles on an H100, whose banks and slices are both busy, take 0.96 of the measured
+    time with it, and 0.86 without.
+    """
+    if not hardware.memory_apart:
+        cycles = np.float64(popcount(missing)) * _SECTOR_BYTES / hardware.l1_rate
+        stages.data[sm] += cycles
+        clock.l1_busy += cycles
+
+
+@inlined
+def _load_line(word, is_copy, row_number, sm, local, at, stages, clock, hardware):
     """One line of a load; returns when the SM could ask for it, and when it is there."""
     row = stages.rows[np.uint64(row_number)]
     line, sectors = _line_of(word, local), word >> SECTORS_SHIFT & SECTORS_MASK
@@ -452,17 +465,21 @@ def _load_line(word, row_number, sm, local, at, stages, clock, hardware):
         return at, there
     begins, arrives = _fetch(line, missing, row_number, sm, at, False, stages, clock, hardware)
     _take_off(line, missing, row.rule, sm, arrives, stages, hardware)
+    if not is_copy:  # what a copy brings is written once, which is all that its passes are
+        _fill(missing, sm, stages, clock, hardware)
     return begins, max(there, arrives)
 
 
 @inlined
-def _load(word, at, words, row_number, sm, local, begun, cycles, stages, clock, hardware):
+def _load(word, at, words, is_copy, row_number, sm, local, begun, cycles, stages, clock, hardware):
     """The lines of a load whose banks have `begun`; returns when all is there."""
     done = begun + hardware.l1_latency + cycles - 1.0
     latest = begun
     for i in range(word >> LINES_SHIFT & LINES_MASK):
         line = words[np.uint64(at + i)]
-        begins, there = _load_line(line, row_number, sm, local, begun, stages, clock, hardware)
+        begins, there = _load_line(
+            line, is_copy, row_number, sm, local, begun, stages, clock, hardware
+        )
         latest = max(latest, begins)
         done = max(done, there)
     _hold_back(sm, latest, stages, hardware)
@@ -595,8 +612,9 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
         return _change(word, at, words, row_number, sm, begun, stages, clock, hardware), read
     if code.kind == STORE:
         return _store(word, at, words, row_number, sm, place, begun, stages, clock, hardware), read
+    is_copy = code.kind == COPY
     return _load(
-        word, at, words, row_number, sm, place, begun, cycles, stages, clock, hardware
+        word, at, words, is_copy, row_number, sm, place, begun, cycles, stages, clock, hardware
     ), read
 
 
