@@ -26,6 +26,7 @@ from kernelcast.models.terms.held_issue import held_slots_per_warp
 from kernelcast.models.terms.l2 import l2_seconds
 from kernelcast.models.terms.pipes import pipe_cycles
 
+_CACHED = (Space.GLOBAL, Space.LOCAL)
 _ATOMICS_NOTE = (
     "atomics on one address follow each other, and of newer chips those on one slice of the L2 "
     "cache, one in a clock, or as measured"
@@ -121,7 +122,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
     ):
         uses += rows
         left_out += missing
-    uses = _with_common_banks(case, uses)
+    uses = _with_common_banks(case, uses, estimate)
     left_out += _fetching(case)
     # DRAM always counts, atomics where there are some.
     dram, notes = _dram(case, estimate, sms, needed_by)
@@ -320,7 +321,16 @@ def _l1(case: Case, estimate: Estimate) -> _Rows:
         return [], ["L1 cache: no l1.bandwidth"]
     cycles, sectors = _load_cycles(case)
     cycles += max(0.0, moved - SECTOR_BYTES * sectors) / rate
+    cycles += _filling_bytes(case, estimate) / rate
     return [ResourceUse(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
+
+
+def _filling_bytes(case: Case, estimate: Estimate) -> float:
+    """What comes for loads is written through the banks that it is read through, as fast."""
+    stored = SECTOR_BYTES * sum(
+        a.sectors for a in case.profile.accesses if not a.is_load and a.space in _CACHED
+    )
+    return max(0.0, case.traffic.l2.at(estimate) - stored)
 
 
 @kept_of_warps
@@ -331,7 +341,9 @@ def _load_cycles(case: Case) -> tuple[float, float]:
     return sum(cycles for cycles, _ in known), sum(sectors for _, sectors in known)
 
 
-def _with_common_banks(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]:
+def _with_common_banks(
+    case: Case, uses: list[ResourceUse], estimate: Estimate
+) -> list[ResourceUse]:
     """Shared memory and the data of the L1 cache lie in the same banks: what both take adds up.
 
     It is the time of the one that takes more. So does every stage alone where it takes longer.
@@ -340,6 +352,8 @@ def _with_common_banks(case: Case, uses: list[ResourceUse]) -> list[ResourceUse]
     in_l1, in_shared = _bank_cycles(case), cycles.get(Bottleneck.SHARED_BANDWIDTH, 0.0)
     if not in_l1 or not in_shared:
         return uses
+    if rate := case.machine.get("l1.bandwidth"):
+        in_l1 += _filling_bytes(case, estimate) / rate / case.profile.warps
     longer = Bottleneck.L1_BANDWIDTH if in_l1 > in_shared else Bottleneck.SHARED_BANDWIDTH
     together = in_l1 + in_shared
     return [
