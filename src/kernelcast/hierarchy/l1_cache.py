@@ -16,6 +16,12 @@ def shared_pass_cycles(machine: Machine) -> float | None:
     return banks * width / bandwidth
 
 
+def lies_in_shared_banks(machine: Machine) -> bool:
+    """Whether the data of the L1 cache lie in the banks of shared memory: since Volta, of which the
+    banks of its tags are known, too."""
+    return bool(machine.numbers("l1.tag_bank_bits"))
+
+
 def load_cycles(machine: Machine, access: AccessProfile) -> float | None:
     """Cycles that the L1 cache of an SM is busy with a load from global memory, hit or miss.
 
@@ -47,7 +53,7 @@ def load_cycles(machine: Machine, access: AccessProfile) -> float | None:
 def bank_cycles(machine: Machine, access: AccessProfile) -> float | None:
     """Of those, the cycles of the banks that shared memory lies in, too; None as above."""
     data = shared_pass_cycles(machine)
-    if data is None or not machine.numbers("l1.tag_bank_bits"):
+    if data is None or not lies_in_shared_banks(machine):
         return None
     if access.space is not Space.GLOBAL or not access.is_load:
         return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import MissingNumberError
 from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency
-from kernelcast.hierarchy.l1_cache import shared_pass_cycles
+from kernelcast.hierarchy.l1_cache import lies_in_shared_banks, shared_pass_cycles
 from kernelcast.hierarchy.l2_cache import l2_times
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.ir import Instruction, OpClass, Space
@@ -310,6 +310,7 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     one["pass_cycles"] = passes
     bits = machine.numbers("l1.tag_bank_bits")
     tags = get("l1.tags")
+    one["fills_banks"] = lies_in_shared_banks(machine)
     one["tag_cycles"] = (1 << len(bits)) / tags if tags and bits else 0.0
     one["l1_rate"] = get("l1.bandwidth") or _LINE_BYTES / passes
     halves = 2 if serves_half_warps(machine) else 1

@@ -164,6 +164,7 @@ HARDWARE = np.dtype(
         ("shared_address_cycles", np.float64),
         ("lsu_cycles", np.float64),  # of one, of the SM
         ("pass_cycles", np.float64),  # in which all banks serve one word each
+        ("fills_banks", np.int64),  # whether what comes for a load takes the banks to be written
         ("tag_cycles", np.float64),  # of a pass of tags
         ("l1_rate", np.float64),  # bytes per cycle
         ("shared_latency", np.float64),

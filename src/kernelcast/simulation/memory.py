@@ -440,7 +440,7 @@ def _fill(missing, sm, stages, clock, hardware):
     Products of tiles on an H100, whose banks and slices are both busy, take 0.96 of the measured
     time with it, and 0.86 without.
     """
-    if not hardware.memory_apart:
+    if hardware.fills_banks:
         cycles = np.float64(popcount(missing)) * _SECTOR_BYTES / hardware.l1_rate
         stages.data[sm] += cycles
         clock.l1_busy += cycles

@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kernelcast.hierarchy.atomics import in_turn_cycles
-from kernelcast.hierarchy.l1_cache import bank_cycles, load_cycles, shared_pass_cycles
+from kernelcast.hierarchy.l1_cache import (
+    bank_cycles,
+    lies_in_shared_banks,
+    load_cycles,
+    shared_pass_cycles,
+)
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import OpClass, Space
@@ -327,6 +332,8 @@ def _l1(case: Case, estimate: Estimate) -> _Rows:
 
 def _filling_bytes(case: Case, estimate: Estimate) -> float:
     """What comes for loads is written through the banks that it is read through, as fast."""
+    if not lies_in_shared_banks(case.machine):
+        return 0.0
     stored = SECTOR_BYTES * sum(
         a.sectors for a in case.profile.accesses if not a.is_load and a.space in _CACHED
     )
