@@ -46,12 +46,12 @@ class Kind(NamedTuple):
 FITTED: Mapping[Kind, Factors] = {
     Kind("teg", True, False): Factors(0.873, 1.197),
     Kind("teg", True, True): Factors(0.873, 1.197),
-    Kind("teg", False, False): Factors(0.880, 1.419),
-    Kind("teg", False, True): Factors(0.619, 1.849),
+    Kind("teg", False, False): Factors(0.881, 1.175),
+    Kind("teg", False, True): Factors(0.878, 2.002),
     Kind("volkov", True, False): Factors(0.983, 1.616),
     Kind("volkov", True, True): Factors(0.983, 1.616),
-    Kind("volkov", False, False): Factors(0.974, 1.674),
-    Kind("volkov", False, True): Factors(0.974, 1.674),
+    Kind("volkov", False, False): Factors(0.909, 1.256),
+    Kind("volkov", False, True): Factors(0.942, 2.085),
 }
 
 _BUSY = 0.8
