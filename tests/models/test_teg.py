@@ -9,10 +9,13 @@ import pytest
 
 import kernelcast as kc
 from kernelcast.errors import InputError
+from kernelcast.hierarchy.caches.counts import AccessCounts, Lookups
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.models.teg import Teg
+from kernelcast.ir import OpClass, Space
+from kernelcast.models.teg import Teg, _far_share
 from kernelcast.models.terms.base import Bottleneck, Case
 from kernelcast.models.terms.dram import dram_time
+from kernelcast.models.volkov import Volkov
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -139,3 +142,26 @@ def test_where_few_blocks_work_all_blocks_of_an_sm_are_played() -> None:
     handed_out = blocks * case.machine.number("launch.block_interval", "a test")
     assert case.profile.sample.variation > 5
     assert together < Teg().predict(case).time_s < together + 1.3 * handed_out
+
+
+def test_what_comes_for_a_load_is_written_through_the_banks_of_the_l1_cache() -> None:
+    """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store."""
+    (case,) = kc.cases(kc.workload(EXAMPLES / "saxpy.cu"), [kc.machine("a40")])
+    cycles = 2 * (2 + 2) + 2
+    warps_per_sm = case.profile.warps / 84
+    for model in (Teg(), Volkov()):
+        bounds = {part.name: part.cycles for part in model.predict(case).bounds}
+        found = bounds[Bottleneck.L1_BANDWIDTH] / warps_per_sm
+        assert found == pytest.approx(cycles, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("hits", "share"),
+    [(0, 1.0), (10, 1.0), (20, 1.0), (80, 0.5), (4000, 0.01)],
+)
+def test_lines_that_many_load_are_near(hits: int, share: float) -> None:
+    """Of 20 lines that the DRAM brings, loaded again so many times."""
+    read = AccessCounts(
+        0, OpClass.LOAD, Space.GLOBAL, None, 20, 20, 20, Lookups(), Lookups(20 + hits, hits), 20
+    )
+    assert _far_share(read) == pytest.approx(share)

@@ -106,7 +106,7 @@ def _said_of(kernel: Kernel) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def _said_of_head(kernel: Kernel) -> tuple[str, ...]:
-    """The same but for the code, which is long: as what a launch was executed as, it is said."""
+    """The same without the code, which is long: what is kept of the launch says that already."""
     return _said_of(replace(kernel, instructions=(), blocks=(), meanings=()))
 
 
