@@ -39,7 +39,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
         "dram.write_wait",
     ),
     "scattered sectors": ("dram.scattered_rate", "dram.scattered_transaction"),
-    "banks of tags in the L1 cache": ("l1.tags", "l1.tag_bank_bits"),
+    "banks of the L1 cache": ("l1.tags", "l1.tag_bank_bits"),
     "latency of bank conflicts": (
         "latency.bank_conflict",
         "latency.shared_operand",
@@ -54,6 +54,11 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
         "atomics.same_address",
         "atomics.same_address_cycles",
         "atomics.same_address_float",
+    ),
+    "atomics on several words": (
+        "atomics.several_words",
+        "atomics.repeated_words",
+        "atomics.doubles_by_lane",
     ),
     "start of a launch": ("launch.overhead",),
 }
