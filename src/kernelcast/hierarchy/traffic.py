@@ -146,6 +146,16 @@ _COLD = (
 )
 
 
+def stored_bytes(profile: Profile) -> float:
+    """Bytes of the sectors that stores and atomics on global and local memory ask for, which pass
+    through the L1 cache."""
+    return SECTOR_BYTES * sum(
+        a.sectors
+        for a in profile.accesses
+        if not a.is_load and a.space in (Space.GLOBAL, Space.LOCAL)
+    )
+
+
 def _bytes_of(accesses: Iterable[AccessProfile], space: Space, *classes: OpClass) -> float:
     return SECTOR_BYTES * sum(
         a.sectors for a in accesses if a.space is space and (not classes or a.op_class in classes)

@@ -21,7 +21,7 @@ from kernelcast.hierarchy.caches.launch import system_of
 from kernelcast.hierarchy.caches.memory_system import MemorySystem, missing_numbers
 from kernelcast.hierarchy.caches.policies import policies
 from kernelcast.hierarchy.rules import access_rules, caches_memory
-from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.hierarchy.traffic import Estimate, stored_bytes
 from kernelcast.ir import CacheState, Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
@@ -464,11 +464,12 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
 
 
 def _far_share(found: AccessCounts) -> float:
-    """Of the lines in the half of the L2 cache that is far from an SM, those not in the near one.
+    """Of the lines in the partition of the L2 cache that is far from an SM, those not copied to the
+    near one.
 
-    The first SM of a half that loads a line brings it there as well (an H100: 173 cycles more than
+    The first SM of a partition that loads a line has it copied there (an H100: 173 cycles more than
     the next load takes). Of n loads of a line one comes from the DRAM, and of the n - 1 that the L2
-    cache holds, one is the first of its half; without that, (n - 1)/2 would be far.
+    cache holds, one is the first of its partition; without copies, (n - 1)/2 would be far.
     """
     misses, hits = found.l2.misses, found.l2.hits
     return min(1.0, 2 * misses / hits) if hits else 1.0
@@ -497,9 +498,7 @@ def _moved_together(case: Case, found: AccessCounts) -> float:
 def _miss_shares(case: Case) -> tuple[float, float]:
     """Of what is loaded, the share that the L1 caches lack; and of that the L2 cache's."""
     traffic = case.traffic
-    stored = SECTOR_BYTES * sum(
-        a.sectors for a in case.profile.accesses if not a.is_load and a.space in _CACHED
-    )
+    stored = stored_bytes(case.profile)
     l2, loaded = traffic.l2.central, traffic.l1.central - stored
     beyond_l1 = (l2 - stored) / loaded if loaded > 0 else 1.0
     beyond_l2 = traffic.dram.central / l2 if l2 else 1.0

@@ -128,7 +128,7 @@ ROW = np.dtype(
     [
         ("rule", np.int64),  # what it does at the L1 cache, as in `hierarchy.caches.layout`
         ("l1_miss", np.float64),  # share of the sectors it loads, where no L1 cache is simulated
-        ("far", np.float64),  # share of the lines in the far half of the L2 cache that stay there
+        ("far", np.float64),  # share of the far partition's lines that have no copy in the near one
         ("dram", np.float64),  # sectors that the DRAM moves for each that it asks for
         ("dram_noted", np.float64),  # and for each that is noted with a line
         ("dram_cycles", np.float64),  # that these SMs' share of the DRAM takes for such a sector

@@ -286,7 +286,7 @@ def _contended(now, clock, hardware):
 def _l2_latency(line, far, sm, hardware):
     """Cycles to a line in the L2 cache: its slice is near to the SM or far, by some cycles.
 
-    Of the lines in the far half the share `far` is not in the near one as well.
+    Of the lines in the far partition the share `far` is not copied to the near one.
     """
     pair = line >> (_SIDE_SHIFT + 1)
     is_far = (line >> _SIDE_SHIFT ^ popcount(pair) ^ sm) & 1

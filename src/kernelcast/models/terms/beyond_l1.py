@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernelcast.hierarchy.caches.counts import AccessCounts
+from kernelcast.hierarchy.traffic import stored_bytes
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.models.terms.base import Case, kept_of_warps
@@ -96,10 +97,8 @@ def _counted(access: AccessCounts) -> _Asked:
 def _estimated(case: Case) -> Iterable[_Asked]:
     beyond_sm = [a for a in case.profile.accesses if a.space in (Space.GLOBAL, Space.LOCAL)]
     moved = case.traffic
-    loaded, passed = (
-        SECTOR_BYTES * sum(a.sectors for a in beyond_sm if a.is_load is is_load)
-        for is_load in (True, False)
-    )
+    loaded = SECTOR_BYTES * sum(a.sectors for a in beyond_sm if a.is_load)
+    passed = stored_bytes(case.profile)
     past_l1 = min(1.0, max(0.0, moved.l2.central - passed) / loaded) if loaded else 0.0
     past_llc = min(1.0, moved.dram.central / moved.l2.central) if moved.l2.central else 0.0
     return (_estimate(a, past_l1 if a.is_load else 1.0, past_llc) for a in beyond_sm)

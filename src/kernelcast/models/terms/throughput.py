@@ -19,7 +19,7 @@ from kernelcast.hierarchy.l1_cache import (
     shared_pass_cycles,
 )
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
-from kernelcast.hierarchy.traffic import Estimate
+from kernelcast.hierarchy.traffic import Estimate, stored_bytes
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
@@ -31,7 +31,6 @@ from kernelcast.models.terms.held_issue import held_slots_per_warp
 from kernelcast.models.terms.l2 import l2_seconds
 from kernelcast.models.terms.pipes import pipe_cycles
 
-_CACHED = (Space.GLOBAL, Space.LOCAL)
 _ATOMICS_NOTE = (
     "atomics on one address follow each other, and of newer chips those on one slice of the L2 "
     "cache, one in a clock, or as measured"
@@ -326,18 +325,18 @@ def _l1(case: Case, estimate: Estimate) -> _Rows:
         return [], ["L1 cache: no l1.bandwidth"]
     cycles, sectors = _load_cycles(case)
     cycles += max(0.0, moved - SECTOR_BYTES * sectors) / rate
-    cycles += _filling_bytes(case, estimate) / rate
-    return [ResourceUse(Bottleneck.L1_BANDWIDTH, cycles / case.profile.warps)], []
+    per_warp = cycles / case.profile.warps + _filling_cycles(case, estimate)
+    return [ResourceUse(Bottleneck.L1_BANDWIDTH, per_warp)], []
 
 
-def _filling_bytes(case: Case, estimate: Estimate) -> float:
-    """What comes for loads is written through the banks that it is read through, as fast."""
-    if not lies_in_shared_banks(case.machine):
+def _filling_cycles(case: Case, estimate: Estimate) -> float:
+    """Cycles per warp in which what comes for loads is written through the banks of the L1 cache:
+    as many as it is read in. 0 where these are none of shared memory's, or nobody knows."""
+    rate = case.machine.get("l1.bandwidth")
+    if rate is None or not lies_in_shared_banks(case.machine):
         return 0.0
-    stored = SECTOR_BYTES * sum(
-        a.sectors for a in case.profile.accesses if not a.is_load and a.space in _CACHED
-    )
-    return max(0.0, case.traffic.l2.at(estimate) - stored)
+    filling = case.traffic.l2.at(estimate) - stored_bytes(case.profile)
+    return max(0.0, filling) / rate / case.profile.warps
 
 
 @kept_of_warps
@@ -359,8 +358,7 @@ def _with_common_banks(
     in_l1, in_shared = _bank_cycles(case), cycles.get(Bottleneck.SHARED_BANDWIDTH, 0.0)
     if not in_l1 or not in_shared:
         return uses
-    if rate := case.machine.get("l1.bandwidth"):
-        in_l1 += _filling_bytes(case, estimate) / rate / case.profile.warps
+    in_l1 += _filling_cycles(case, estimate)
     longer = Bottleneck.L1_BANDWIDTH if in_l1 > in_shared else Bottleneck.SHARED_BANDWIDTH
     together = in_l1 + in_shared
     return [
