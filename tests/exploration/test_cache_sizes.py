@@ -64,3 +64,4 @@ def test_times_are_those_of_simulated_caches_but_at_the_knee(case):
     simulated = [roofline.predict(case.on(swept.machine_at(at))).time_s for at in range(5)]
     assert found.times_s[0, 1:] == pytest.approx(np.array(simulated[1:]), rel=1e-6)
     assert found.times_s[0, 0] == pytest.approx(simulated[0], rel=0.15)
+    assert found.times_s[0, 0] < simulated[0]
