@@ -181,7 +181,7 @@ class BruteForce:
     def allocate(self, l1, line, count):
         entry, left = l1.take(line, line)
         if left and left[1].dirty:
-            self.write(left[0], left[1].dirty, set(), layout.IS_LOCAL, count)
+            self.write(left[0], left[1].dirty, set(), None, layout.IS_LOCAL, count)
         return entry
 
     def store(self, line, sectors, partial, sm, rule, count):
@@ -199,7 +199,7 @@ class BruteForce:
                     entry.dirty |= sectors if kept else set()
                 l1.use(entry, rule)
         if not kept:
-            self.write(line, sectors, partial, rule, count)
+            self.write(line, sectors, partial, sm % 2, rule, count)
 
     # --- L2 ---------------------------------------------------------------------------------------
     def side(self, line):
@@ -274,7 +274,7 @@ class BruteForce:
             self.visit(line, new, count, is_write=True)
         entry.dirty |= sectors
 
-    def write(self, line, sectors, partial, rule, count):
+    def write(self, line, sectors, partial, near, rule, count):
         self.asked_of_l2.append((layout.STORES, line, sectors))
         entry = self.own(line, sectors, rule, count)
         begun = partial - entry.held - entry.dirty
@@ -285,6 +285,9 @@ class BruteForce:
             count["fills"] += len(begun)
         entry.held |= sectors - begun
         self.soil(entry, line, sectors, rule, count)
+        side, number = self.side(line)
+        if self.system.partitions == 2 and near not in (None, side):
+            self.take(near, number, line, rule, count).held |= sectors - begun
         self.touched |= {(line, s) for s in sectors}
         count["l2_sectors"] += len(sectors)
         count["l2_hits"] += len(sectors)

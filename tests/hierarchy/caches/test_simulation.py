@@ -225,6 +225,14 @@ def test_the_near_partition_keeps_a_copy_so_that_shared_lines_take_two_places():
     assert counted(work, smaller)["l2_hits"] < 32 - 8
 
 
+def test_what_is_written_takes_two_places_where_the_other_partition_is_near():
+    # Lines 0 and 1 belong to the first partition, 32 and 33 to the second, each with two places.
+    work = [load(32), load(33), store(0), store(1), load(32), load(33)]
+    halves = MemorySystem(2, 1, None, CacheShape(1, 2), partitions=2)
+    by_first, by_second = counted([[work]], halves), counted([[[load(0)]], [work]], halves)
+    assert (by_first["l2_hits"], by_second["l2_hits"]) == (8 + 8, 8)
+
+
 def test_a_dram_that_delivers_two_sectors_brings_the_neighbour():
     pairs = MemorySystem(1, 1, None, LARGE, fetched_sectors=2)
     found = counted(one_warp(load(1, 0b0001), load(1, 0b0010), load(1, 0b0100)), pairs)

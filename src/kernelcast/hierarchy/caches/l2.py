@@ -241,10 +241,11 @@ def _soil(at, line, sectors, rule, count, l2, beyond, system):
 
 
 @inlined
-def store_l2(line, sectors, partial, own, rule, row, l2, beyond, system):
-    """Write sectors of a line, `partial` of them in parts only, without reading them.
+def store_l2(line, sectors, partial, own, nearest, rule, row, l2, beyond, system):
+    """Write sectors of a line (in `sets_of` the line), `partial` of them in parts only, unread.
 
-    A sector that is written in parts a second time is taken for whole.
+    A sector that is written in parts a second time is taken for whole. Of two partitions, the one
+    that is near to the SM keeps a copy of what it writes in the other.
     """
     count = beyond.counts[np.uint64(row)]
     at = _own_entry(line, sectors, own, rule, count, l2, system)
@@ -257,8 +258,12 @@ def store_l2(line, sectors, partial, own, rule, row, l2, beyond, system):
         count.fills += popcount(begun)
         l2.rows[np.uint64(at)] = row
     state = np.int64(l2.states[np.uint64(at)])
-    l2.states[np.uint64(at)] = state | sectors & ~begun | begun << PARTIAL_SHIFT
+    whole = sectors & ~begun
+    l2.states[np.uint64(at)] = state | whole | begun << PARTIAL_SHIFT
     _soil(at, line, sectors, rule, count, l2, beyond, system)
+    if nearest != own:
+        copy = _entry(nearest, line, rule, count, l2, system)
+        l2.states[np.uint64(copy)] = np.int64(l2.states[np.uint64(copy)]) | whole
     if sectors & ~state:
         _touch(line, sectors, beyond, system)
     count.l2_sectors += popcount(sectors)

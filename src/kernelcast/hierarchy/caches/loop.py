@@ -180,7 +180,7 @@ def _moved(count):
 @inlined
 def _ask_l2(word, sectors, rule, request, l2, beyond, noted, system):
     """Sectors of one line of a request at the L2 cache."""
-    line, row, own = request.line, request.row, request.own
+    line, row, own, nearest = request.line, request.row, request.own, request.nearest
     count = beyond.counts[np.uint64(row)]
     if rule & IS_ATOMIC:
         _note_l2(line, sectors, np.int64(0), row, np.int64(CHANGES), noted, system)
@@ -188,10 +188,10 @@ def _ask_l2(word, sectors, rule, request, l2, beyond, noted, system):
     elif rule & IS_STORE:
         partial = word >> PARTIAL_SHIFT & sectors
         _note_l2(line, sectors, partial, row, np.int64(STORES), noted, system)
-        store_l2(line, sectors, partial, own, rule, row, l2, beyond, system)
+        store_l2(line, sectors, partial, own, nearest, rule, row, l2, beyond, system)
     else:
         _note_l2(line, sectors, np.int64(0), row, np.int64(LOADS), noted, system)
-        load_l2(line, sectors, own, request.nearest, rule, count, l2, beyond, system)
+        load_l2(line, sectors, own, nearest, rule, count, l2, beyond, system)
 
 
 @inlined
@@ -199,7 +199,7 @@ def _write_on(line, sectors, row, l2, beyond, noted, system):
     """Sectors that an L1 cache alone had, of local memory, go to the L2 cache."""
     _note_l2(line, sectors, np.int64(0), row, np.int64(STORES), noted, system)
     own, _ = sets_of(line, np.int64(0), l2, system)
-    store_l2(line, sectors, np.int64(0), own, np.int64(IS_LOCAL), row, l2, beyond, system)
+    store_l2(line, sectors, np.int64(0), own, own, np.int64(IS_LOCAL), row, l2, beyond, system)
 
 
 @inner

@@ -164,6 +164,11 @@ class Caches:
         dirty = states[is_global] >> DIRTY_SHIFT & ALL_SECTORS
         return int(np.bitwise_count(dirty).sum())
 
+    def filled_share(self) -> float:
+        """How much of the L2 cache holds a line."""
+        held = np.count_nonzero(self._l2[0] != NO_LINE)
+        return held / (self._system.partitions * self._system.l2.lines)
+
     def _make_room(self, words: int) -> None:
         """Number uses of lines anew where the clock could pass those that leave first."""
         most = 2 * words + len(self._l2[1])

@@ -104,6 +104,7 @@ def simulate(
         moved.append(moved_sectors(counted) / (len(span) - span.history))
         seen.append(sum(map(moved_sectors, before if number else [counted])))
     share = system.l2.sets / whole.l2.sets
+    more = share * moved_sectors(totals) / max(1.0, moved_sectors(run.counts))
     grid = SimulatedGrid(
         totals=totals,
         blocks=len(streams.blocks),
@@ -111,13 +112,22 @@ def simulate(
         has_later_spans=len(moved) > 1,
         filled=min(seen) >= system.l2_sectors,
         spread=_spread(moved),
-        left_dirty=caches.dirty_sectors() / share,
+        left_dirty=_at_the_end(caches, more) / share,
         least_moved=min(seen),
         share=share,
         moved=by_word,
         distances=distances,
     )
     return grid, caches
+
+
+def _at_the_end(caches: Caches, more: float) -> float:
+    """Dirty sectors, where the whole grid moves `more` times what has filled these caches.
+
+    So much more of them is full at the end, of the same things.
+    """
+    full = caches.filled_share()
+    return caches.dirty_sectors() * max(1.0, min(more, 1 / full)) if full else 0.0
 
 
 def moved_sectors(counts: NDArray[np.void]) -> float:
