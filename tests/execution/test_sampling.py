@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelcast.execution.sampling import sample_blocks
+from kernelcast.execution.sampling import _mixed, sample_blocks
 
 
 @given(st.integers(0, 10**7), st.integers(1, 300))
@@ -27,9 +28,18 @@ def test_a_larger_sample_contains_the_smaller(total: int, few: int, more: int) -
     assert set(sample_blocks(total, few)) <= set(sample_blocks(total, few + more))
 
 
-def test_the_first_draw_is_the_known_stream_of_splitmix64() -> None:
+def test_every_eighth_of_a_grid_has_its_share() -> None:
+    # Of 29,184 blocks the first 16,384 have something to do, 56.1 % of them.
+    for wanted in (8, 32, 50, 300):
+        parts = Counter(8 * block // 29184 for block in sample_blocks(29184, wanted))
+        assert max(parts.values()) - min(parts.values()) <= 2
+    busy = sum(block < 16384 for block in sample_blocks(29184, 64))
+    assert busy / 64 == pytest.approx(0.561, abs=0.04)
+
+
+def test_the_place_in_an_eighth_is_the_known_stream_of_splitmix64() -> None:
     # The first number of the generator seeded with 0, from its authors' reference code.
-    assert sample_blocks(1 << 64, 1) == (0xE220_A839_7B1D_CDAF,)
+    assert int(_mixed(np.zeros(1, np.uint64))[0]) == 0xE220_A839_7B1D_CDAF
 
 
 @pytest.mark.parametrize("row", (2, 4, 8, 64, 256))
