@@ -64,7 +64,7 @@ def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
     (tmp_path / "Makefile").write_text(
         "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++20 -I../common -DN=4 -DX=$(Y) -Wall\n"
     )
-    main, options = _main_and_options(tmp_path)
+    main, options = _main_and_options(tmp_path, with_arithmetic=False)
     assert main == tmp_path / "main.cu"
     assert options.sources == (tmp_path / "other.cpp",)
     assert options.defines == ("N=4",)
@@ -82,7 +82,7 @@ def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tm
         "ifeq ($(TYPE),float)\nCFLAGS += -DFLOAT\nendif\n"
         "run: ./main.o \\\n ./kernel/one.o\n\tnvcc main.o kernel/one.o absent.o -o run\n"
     )
-    main, options = _main_and_options(tmp_path)
+    main, options = _main_and_options(tmp_path, with_arithmetic=False)
     assert main == tmp_path / "main.c"
     assert options.sources == (tmp_path / "kernel/one.cu",)
     assert options.defines == ("QUIET", "FLOAT")
@@ -97,7 +97,7 @@ def test_a_makefile_names_sources_elsewhere_and_takes_all_for_cuda(tmp_path):
         "obj = main.o reference.o\nmain.o: main.cpp utils.h Makefile\n\t$(CC) -x cu -c $< -o $@\n"
         "reference.o: ../other/reference.cpp Makefile\n\t$(CC) -x cu -c $< -o $@\n"
     )
-    main, options = _main_and_options(tmp_path / "own")
+    main, options = _main_and_options(tmp_path / "own", with_arithmetic=False)
     assert main.name == "main.cpp"
     assert options.all_as_cuda
     assert options.sources == (tmp_path / "own/../other/reference.cpp",)
@@ -108,14 +108,25 @@ def test_a_makefile_says_which_dialect_nvcc_takes(tmp_path):
         "source = main.cu\nCFLAGS := --extended-lambda -expt-relaxed-constexpr -O3\n"
         "link: main.o\n\t$(CC) --extended-lambda main.o\n"
     )
-    _, options = _main_and_options(tmp_path)
+    _, options = _main_and_options(tmp_path, with_arithmetic=False)
     assert options.further == ("--extended-lambda", "--expt-relaxed-constexpr")
+
+
+def test_arithmetic_of_a_makefile_is_taken_where_it_made_the_program(tmp_path):
+    (tmp_path / "Makefile").write_text(
+        "source = main.cu\nOPTIMIZE = yes\nCFLAGS = -Wall\n"
+        "ifeq ($(OPTIMIZE),yes)\nCFLAGS += -O3 -use_fast_math --fmad=false\nendif\n"
+    )
+    _, without = _main_and_options(tmp_path, with_arithmetic=False)
+    _, options = _main_and_options(tmp_path, with_arithmetic=True)
+    assert without.further == ()
+    assert options.further == ("--use_fast_math", "--fmad=false")
 
 
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):
     for name in ("a.cu", "b.cpp", "notes.txt"):
         (tmp_path / name).write_text("")
-    main, options = _main_and_options(tmp_path)
+    main, options = _main_and_options(tmp_path, with_arithmetic=False)
     assert (main.name, [path.name for path in options.sources]) == ("a.cu", ["b.cpp"])
 
 

@@ -41,9 +41,14 @@ from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score,
 _FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
 """Where a program's sources lie in the folder of all sources."""
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
+_ARITHMETIC = re.compile(
+    r"--?((?:use_fast_math|ftz|prec-div|prec-sqrt|fmad|maxrregcount)(?:=\w+)?)\b"
+)
+"""What a makefile asks nvcc for that makes other machine code."""
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
-_COMPILERS = {"nvcc": compile_program, "clang": compile_with_clang}
-"""What makes a program of its sources, by name."""
+_COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile_with_clang}
+"""What makes a program of its sources, by name: `make` is nvcc with the arithmetic, such as
+`-use_fast_math`, that the program's makefile asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def _mean(bounds: Sequence[float | None]) -> float | None:
 class ProgramRunner:
     """Runs programs, whose sources lie in folders of `sources`, on `chip`.
 
-    `compiler`, nvcc or clang, is what made the programs measured.
+    `compiler`, one of `_COMPILERS`, is what made the programs measured.
     """
 
     sources: Path
@@ -174,7 +179,7 @@ class ProgramRunner:
         """The launches that a program makes, until there are enough."""
         folder = folder_of_program(self.sources, name)
         shim = libraries()
-        main, options = _main_and_options(folder)
+        main, options = _main_and_options(folder, with_arithmetic=self.compiler == "make")
         made = _COMPILERS[self.compiler](
             main, [self.chip.compute_capability], shim, options=options, cache=self.cache
         )
@@ -293,12 +298,12 @@ def folder_of_program(sources: Path, name: str) -> Path:
     raise InputError(f"no folder of sources for {name}", where=str(sources))
 
 
-def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
+def _main_and_options(folder: Path, *, with_arithmetic: bool) -> tuple[Path, ProgramOptions]:
     """The first source of a program, and the others as options.
 
     Its makefile says which, by `source` or by its objects, and what to define; without one, all
     sources in the folder are its own. What today's libraries cannot be compiled by is left out: a
-    standard before C++17.
+    standard before C++17; and what it says to nvcc of the arithmetic, but `with_arithmetic`.
     """
     makefile = folder / "Makefile"
     text = ""
@@ -316,6 +321,8 @@ def _main_and_options(folder: Path) -> tuple[Path, ProgramOptions]:
         raise InputError("its makefile lists no sources", where=str(makefile))
     flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
     dialect = dict.fromkeys(re.findall(r"--?(extended-lambda|expt-[\w-]+)", text))
+    if with_arithmetic:
+        dialect |= dict.fromkeys(_ARITHMETIC.findall(text))
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),

@@ -55,10 +55,11 @@ from kernelcast.cli.options import (
 )
 @click.option(
     "--compiler",
-    type=click.Choice(["nvcc", "clang"]),
+    type=click.Choice(["nvcc", "make", "clang"]),
     default="nvcc",
     show_default=True,
-    help="What made the programs that were measured.",
+    help="What made the programs that were measured: nvcc -O3; nvcc with the arithmetic that their "
+    "makefiles ask for, such as -use_fast_math; or clang.",
 )
 @longer_than_option
 @sampling_options
