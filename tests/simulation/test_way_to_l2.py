@@ -75,6 +75,14 @@ def test_lanes_that_write_a_sector_of_a_line_each():
     assert cycles(SETTING, store(32, 1)) == pytest.approx(apart, rel=0.02)
 
 
+def test_an_sm_sends_what_it_stores_by_a_way_of_its_own():
+    """46.6 cycles for a sector of 32 lines each, 4.55 for a whole line."""
+    alone = SETTING.with_numbers(l2_write_first=1e-9, l2_write_cycles=1e-9, l2_change_cycles=0.0)
+    first, further = (H100.number(f"sm.store_{name}cycles") for name in ("", "further_"))
+    assert cycles(alone, store(32, 1)) == pytest.approx(32 * first, rel=0.01)
+    assert cycles(alone, store(8, 4)) == pytest.approx(8 * (first + 3 * further), rel=0.01)
+
+
 def test_slices_look_up_what_is_read_and_what_is_changed():
     """Half of what is changed passes both partitions."""
     found = cycles(SETTING, load(32, 1), atomic(32, 1))
@@ -91,7 +99,9 @@ def test_without_the_bandwidth_of_l2_what_atomics_give_back_takes_its_slices_no_
 
 
 def test_without_their_numbers_bytes_share_one_way():
-    setting = SETTING.with_numbers(l2_write_first=0.0, l2_request_cycles=0.0)
+    setting = SETTING.with_numbers(
+        l2_write_first=0.0, l2_request_cycles=0.0, store_first=0.0, store_further=0.0
+    )
     both = cycles(setting, load(32, 1), store(16, 4))
     assert both == pytest.approx((1024 + 2048) / per_cycle("l2.bandwidth"), rel=0.01)
 

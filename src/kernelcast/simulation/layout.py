@@ -188,6 +188,8 @@ HARDWARE = np.dtype(
         ("l2_write_shared", np.bool_),  # whether it is the way from L2
         ("l2_request_cycles", np.float64),  # in which the slices of L2 take a request that reads
         ("l2_change_cycles", np.float64),  # and one that writes
+        ("store_first", np.float64),  # cycles in which an SM sends a line's first sector, and
+        ("store_further", np.float64),  # each other; 0 where nobody knows
         ("least_sectors", np.float64),  # that move together between SM and L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
         ("fetch_line", np.int64),  # bytes: two to this power

@@ -47,7 +47,8 @@ def detailed_sms(
 
     Block b of the grid starts on SM b modulo their number. Of a grid that is too large, every SM
     gets whole rounds of blocks, evenly spaced, as many as leave the same number in its last wave.
-    The last block of the grid is always among them: it may have to do all that others leave.
+    The first SM is one of them, and of several the one with the last block of the grid: that may
+    have to do all that others leave.
 
     Parameters
     ----------
@@ -70,11 +71,13 @@ def detailed_sms(
     count = min(busy, most, max(1, int(affordable // least)))
     count = min(busy, wanted) if wanted else count
     rounds = _rounds(busiest, resident, affordable / count, enough)
-    last = (of - 1) % sms
-    chosen = sorted((last + k * busy // count) % busy for k in range(count))
+    chosen = [k * busy // count for k in range(count)]
+    if count > 1 and (last := (of - 1) % sms) not in chosen:
+        chosen[-1] = last
     places = [k * (busiest - 1) // max(1, rounds - 1) for k in range(rounds)]
     blocks = tuple(
-        tuple(sm + round_ * sms for round_ in places if sm + round_ * sms < of) for sm in chosen
+        tuple(sm + round_ * sms for round_ in places if sm + round_ * sms < of)
+        for sm in sorted(chosen)
     )
     return DetailedSms(of, blocks, busiest, count / busy)
 

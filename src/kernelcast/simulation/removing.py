@@ -165,7 +165,9 @@ def _change_rows(*names: str) -> Callable[[SimulationInput], SimulationInput]:
 
 
 def _without_l1_bandwidth(given: SimulationInput) -> SimulationInput:
-    faster = _change_hardware(l1_rate=_ENDLESS, tag_cycles=0.0)(given)
+    faster = _change_hardware(l1_rate=_ENDLESS, tag_cycles=0.0, store_first=0.0, store_further=0.0)(
+        given
+    )
     return replace(faster, streams=without_passes(given.streams, given.code.table, shared=False))
 
 
