@@ -109,3 +109,17 @@ def test_the_l2_cache_is_all_its_partitions():
 
 def test_a_machine_says_what_it_lacks():
     assert "l2.ways" in missing_numbers(api.machine("gtx-280"))
+
+
+def storing(blocks, of):
+    """Every block writes a line of its own."""
+    store = AccessRow(replace(LOAD.instruction, op_class=OpClass.STORE), Space.GLOBAL)
+    streams = streaming(blocks, of=of)
+    return replace(streams, rows=(store,))
+
+
+@pytest.mark.parametrize(("of", "left"), [(4, 16), (10, 40), (64, 256), (1000, 256)])
+def test_what_is_left_to_be_written_is_that_of_the_whole_grid(of, left):
+    """Of 64 lines that the L2 cache holds, four blocks fill four, and the others more of them."""
+    grid, _ = simulate(storing(range(4), of), frozenset(), SYSTEM)
+    assert grid.left_dirty == pytest.approx(left)

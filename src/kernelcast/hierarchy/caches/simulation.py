@@ -166,7 +166,7 @@ class Caches:
 
     def filled_share(self) -> float:
         """How much of the L2 cache holds a line."""
-        held = np.count_nonzero(self._l2[0] != NO_LINE)
+        held = int(np.count_nonzero(self._l2[0] != NO_LINE))
         return held / (self._system.partitions * self._system.l2.lines)
 
     def _make_room(self, words: int) -> None:
