@@ -53,6 +53,13 @@ def test_launches_that_are_alike_are_repeats(read):
     assert (second.seconds, second.grid) == ((1e-5,), (9, 1, 1))
 
 
+def test_other_counters_are_means_too(read):
+    share = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
+    two = [{**LAUNCH, "counters": {share: value}} for value in (60.0, 80.0)]
+    (found,) = read(two).observations
+    assert found.counters[share] == 70
+
+
 def test_a_launch_without_its_grid_is_damage(read):
     broken = {name: value for name, value in LAUNCH.items() if name != "grid"}
     with pytest.raises(ParseError, match="grid"):

@@ -8,7 +8,13 @@ from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.validation.accuracy import Comparison, agreement
-from kernelcast.validation.bottlenecks import _SHARES, measured_class, resource_class
+from kernelcast.validation.bottlenecks import (
+    _ANY_OF_SM,
+    _SHARES,
+    _UNITS,
+    measured_class,
+    resource_class,
+)
 
 CHIP = load_machine("rtx-3080")
 
@@ -43,6 +49,24 @@ def test_a_path_of_half_the_width_is_full_at_half_of_its_counters_peak() -> None
     row = profiled(l1tex__data_pipe=45.0, smsp__pipe_fma=70.0)
     assert measured_class(row, turing) == "shared-memory bandwidth"
     assert measured_class(row, CHIP) == "fp32 pipe"
+
+
+@pytest.mark.parametrize(
+    ("dram", "lts", "l1tex", "issue", "sm", "expected"),
+    [
+        (85, 40, 30, 20, 30, "dram bandwidth"),
+        (20, 70, 40, 20, 30, "l2 bandwidth"),
+        (10, 20, 30, 75, 74, "issue slots"),
+        (10, 20, 30, 40, 50, "latency"),
+        (10, 20, 30, 40, 88, ""),  # a pipe of arithmetic, nobody knows which
+    ],
+)
+def test_whole_units_tell_what_binds_unless_it_is_a_pipe(
+    dram: int, lts: int, l1tex: int, issue: int, sm: int, expected: str
+) -> None:
+    shares = dict(zip((*_UNITS, _ANY_OF_SM), (dram, lts, l1tex, issue, sm), strict=True))
+    row = Observation("k", {}, (1e-3,), counters={n: float(v) for n, v in shares.items()})
+    assert measured_class(row, CHIP) == expected
 
 
 def test_bytes_alone_tell_of_launches_that_they_bind() -> None:

@@ -32,6 +32,15 @@ _SHARES: Mapping[str, Bottleneck] = {
     f"smsp__issue_active{_PERCENT}active": Bottleneck.ISSUE,
 }
 """Shares of a resource's peak, in percent, by the counter's name."""
+_UNITS: Mapping[str, Bottleneck] = {
+    f"dram__throughput{_PERCENT}elapsed": Bottleneck.DRAM_BANDWIDTH,
+    f"lts__throughput{_PERCENT}elapsed": Bottleneck.L2_BANDWIDTH,
+    f"l1tex__throughput{_PERCENT}active": Bottleneck.SHARED_BANDWIDTH,
+    f"smsp__issue_active{_PERCENT}active": Bottleneck.ISSUE,
+}
+"""The same where a file holds whole units alone, and `_ANY_OF_SM`."""
+_ANY_OF_SM = f"sm__throughput{_PERCENT}elapsed"
+"""The share of whatever of an SM is busiest, which may be a pipe of arithmetic."""
 _WAVEFRONT_BYTES = 128
 _OPERATIONS = {"flop_count_sp": Bottleneck.FP32, "flop_count_dp": Bottleneck.FP64}
 _LATENCY = "latency"
@@ -53,11 +62,24 @@ def resource_class(bottleneck: Bottleneck) -> str:
 def measured_class(row: Observation, machine: Machine) -> str:
     """What bound a launch, by its counters; empty where they do not say."""
     shares = {b: row.counters[n] / 100 for n, b in _SHARES.items() if n in row.counters}
+    if _ANY_OF_SM in row.counters:
+        return _of_units(row)
     if len(shares) == len(_SHARES):
         moved = machine.get("shared.bandwidth") or _WAVEFRONT_BYTES
         shares[Bottleneck.SHARED_BANDWIDTH] *= max(1.0, _WAVEFRONT_BYTES / moved)
         return _of_busiest(shares) or _LATENCY
     return _of_busiest(_rates(row, machine))
+
+
+def _of_units(row: Observation) -> str:
+    """What bound a launch of whose SMs a file says only how busy the busiest part is.
+
+    Where that is a pipe of arithmetic, nothing says which.
+    """
+    shares = {b: row.counters[n] / 100 for n, b in _UNITS.items() if n in row.counters}
+    if row.counters[_ANY_OF_SM] / 100 > max(_BUSY, *shares.values()):
+        return ""
+    return _of_busiest(shares) or _LATENCY
 
 
 def _of_busiest(shares: Mapping[Bottleneck, float]) -> str:

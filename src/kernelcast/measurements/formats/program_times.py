@@ -1,7 +1,10 @@
 """Launches of programs that Nsight Compute timed and counted, as `measurements/data` keeps them.
 
 {"schema": "kernelcast/program-times/1", "device": ..., "programs": {NAME: {"arguments": ...,
- "launches": [{"kernel": ..., "grid": [...], "block": [...], "time_s": ..., ...}]}}}
+ "launches": [{"kernel": ..., "grid": [...], "block": [...], "time_s": ..., ...,
+               "counters": {...}}]}}}
+
+`counters` are others of the profiler's, by its names, if any.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class _TimedLaunch(msgspec.Struct, frozen=True):
     dram_write_bytes: float
     instructions: float
     registers: int
+    counters: Mapping[str, float] = {}
 
 
 class _TimedProgram(msgspec.Struct, frozen=True):
@@ -73,7 +77,8 @@ def _counters(alike: Sequence[_TimedLaunch]) -> dict[str, float]:
     def mean(values: Iterator[float]) -> float:
         return statistics.fmean(values)
 
-    return {
+    others = {name: mean(launch.counters[name] for launch in alike) for name in alike[0].counters}
+    return others | {
         "smsp__inst_executed.sum": mean(launch.instructions for launch in alike),
         "dram__bytes_read.sum": mean(launch.dram_read_bytes for launch in alike),
         "dram__bytes_write.sum": mean(launch.dram_write_bytes for launch in alike),
