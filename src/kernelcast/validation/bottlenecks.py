@@ -8,7 +8,8 @@ launches that they bind; of others nothing is known.
 The counter of shared memory holds a path of data that moves a whole wavefront of 128 B in a cycle
 for its peak. Where the machine moves fewer bytes, that peak is out of reach: no configuration of a
 convolution on an RTX 2080 Ti, whose path moves 64 B, comes to 50 % of it, and a third of them to
-45 % or more.
+45 % or more. No stream has all of the DRAM's peak, either: its share is that of what streams
+have.
 """
 
 from __future__ import annotations
@@ -63,20 +64,28 @@ def measured_class(row: Observation, machine: Machine) -> str:
     """What bound a launch, by its counters; empty where they do not say."""
     shares = {b: row.counters[n] / 100 for n, b in _SHARES.items() if n in row.counters}
     if _ANY_OF_SM in row.counters:
-        return _of_units(row)
+        return _of_units(row, machine)
     if len(shares) == len(_SHARES):
         moved = machine.get("shared.bandwidth") or _WAVEFRONT_BYTES
         shares[Bottleneck.SHARED_BANDWIDTH] *= max(1.0, _WAVEFRONT_BYTES / moved)
+        shares[Bottleneck.DRAM_BANDWIDTH] *= _out_of_reach(machine)
         return _of_busiest(shares) or _LATENCY
     return _of_busiest(_rates(row, machine))
 
 
-def _of_units(row: Observation) -> str:
+def _out_of_reach(machine: Machine) -> float:
+    """The peak of the DRAM over what streams have of it."""
+    peak, streamed = machine.get("dram.bandwidth"), machine.get("dram.achieved_bandwidth")
+    return peak / streamed if peak and streamed else 1.0
+
+
+def _of_units(row: Observation, machine: Machine) -> str:
     """What bound a launch of whose SMs a file says only how busy the busiest part is.
 
     Where that is a pipe of arithmetic, nothing says which.
     """
     shares = {b: row.counters[n] / 100 for n, b in _UNITS.items() if n in row.counters}
+    shares[Bottleneck.DRAM_BANDWIDTH] *= _out_of_reach(machine)
     if row.counters[_ANY_OF_SM] / 100 > max(_BUSY, *shares.values()):
         return ""
     return _of_busiest(shares) or _LATENCY
