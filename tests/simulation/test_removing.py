@@ -18,6 +18,7 @@ from kernelcast.simulation.code import IssueTables
 from kernelcast.simulation.regrouping import regrouped
 from kernelcast.simulation.rewriting import (
     coalesced,
+    sent_together,
     without_atomic_conflicts,
     without_bank_conflicts,
     without_l1_misses,
@@ -83,6 +84,54 @@ def loading(block: int, lanes: int, line: int) -> list[int]:
 
 
 # -------------------------------------------------------------------------- requests
+
+
+def neighbours(*kinds: int, gap: int = 16) -> IssueTables:
+    """Instructions one behind the other."""
+    tables = code(*kinds)
+    tables.table["address"] = gap * np.arange(len(kinds))
+    return tables
+
+
+FIELDS = [[(10, 3), (11, 1)], [(10, 6), (11, 1)], [(11, 3), (12, 1)]]
+
+
+def stored(*wanted, between=()):
+    """A warp stores to some lines, by an instruction after the other."""
+    words = [w for at, lines in enumerate(wanted) for w in (*request(at, lines=lines), *between)]
+    return streams([*enter(0), *words])
+
+
+def test_stores_next_to_each_other_send_a_sector_once():
+    table = neighbours(layout.STORE, layout.STORE, layout.STORE).table
+    found = requests(sent_together(stored(*FIELDS), table))
+    assert [r.lines for r in found] == [
+        ((10, 3), (11, 1)),
+        ((10, 4), (11, 0)),
+        ((11, 2), (12, 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tables", "between"),
+    [
+        (neighbours(layout.STORE, layout.STORE, layout.STORE, gap=32), ()),
+        (neighbours(layout.STORE, layout.LOAD, layout.STORE), ()),
+        (code(layout.STORE, layout.STORE, layout.STORE), ()),
+        (neighbours(layout.STORE, layout.STORE, layout.STORE), enter(1)),
+    ],
+    ids=["another instruction between", "a load between", "PTX", "another basic block between"],
+)
+def test_other_stores_send_all(tables, between):
+    given_ = stored(*FIELDS, between=between)
+    assert (sent_together(given_, tables.table).words == given_.words).all()
+
+
+def test_stores_of_two_warps_are_not_sent_together():
+    table = neighbours(layout.STORE, layout.STORE).table
+    warps = ([*enter(0), *request(at, lines=[(10, 15)])] for at in range(2))
+    given_ = streams(*warps)
+    assert (sent_together(given_, table).words == given_.words).all()
 
 
 def test_a_column_of_shared_memory_takes_one_pass_and_atomics_stay():

@@ -117,6 +117,7 @@ _SM = {
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
     "sm.memory_group": _count("1", "SMs that share one way to memory", 1, 64),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
+    "sm.joins_stores": _flag("stores next to each other in the code send a sector once"),
     "sm.store_cycles": _real(_CYCLES, "in which an SM sends the first sector of a line", 0.1, 64),
     "sm.store_further_cycles": _real(_CYCLES, "in which it sends each other one", 0.1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),

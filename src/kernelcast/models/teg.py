@@ -7,7 +7,7 @@ RR-7804, 2011; of today's chips, R. Huerta et al.: Analyzing Modern NVIDIA GPU c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +54,7 @@ from kernelcast.simulation.results import (
     cycle_stack,
     launch_time,
 )
+from kernelcast.simulation.rewriting import sent_together
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
@@ -255,6 +256,8 @@ class Teg:
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)
+        if case.machine.get("sm.joins_stores") == 1:
+            given = replace(given, streams=sent_together(given.streams, code.table))
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(plan))

@@ -523,6 +523,8 @@ def _store(word, at, words, row_number, sm, local, begun, cycles, stages, clock,
     done, latest, sent = begun, begun, begun
     for i in range(word >> LINES_SHIFT & LINES_MASK):
         line = words[np.uint64(at + i)]
+        if not line >> SECTORS_SHIFT & SECTORS_MASK:
+            continue
         begins, there = _store_line(line, row_number, sm, local, sent, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)

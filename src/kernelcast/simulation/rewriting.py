@@ -20,6 +20,7 @@ from kernelcast.simulation.streams import (
     KIND_MASK,
     LANES_MASK,
     LANES_SHIFT,
+    LINE_SHIFT,
     LINES_MASK,
     LINES_SHIFT,
     OFFSET_MASK,
@@ -36,6 +37,8 @@ from kernelcast.simulation.streams import (
     WarpStreams,
 )
 
+_CODE_BYTES = 16
+"""From one machine instruction to the next."""
 _KEPT_TOGETHER = np.array([1, 1, 2, 4, 4])
 """Sectors, by how many are wanted: those of a request lie in one line where they can."""
 
@@ -115,6 +118,42 @@ class Requests:
 def with_field(words: StreamWords, shift: int, mask: int, values: StreamWords | int) -> StreamWords:
     """Words in which one field has other values."""
     return words & ~(mask << shift) | values << shift
+
+
+def sent_together(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
+    """Stores that stand next to each other in the code send a sector once.
+
+    Such as those of the fields of a structure: of the five of 20 bytes, a warp touches the same 20
+    sectors by each. What an earlier one sends is taken out of the LINE words of the next.
+    """
+    asked = Requests.of(streams)
+    follows = _follow_a_store(asked, table)
+    if not follows.any():
+        return streams
+    places, of = asked.line_places(follows | np.append(follows[1:], False))
+    told = streams.words[places]
+    _, lines = np.unique(told >> LINE_SHIFT, return_inverse=True)
+    keys = of * len(lines) + lines
+    order = np.argsort(keys, kind="stable")
+    wanted = keys - len(lines)  # the same line of the request before
+    found = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    earlier = order[found]
+    is_there = follows[of] & (keys[earlier] == wanted)
+    sent = np.where(is_there, told[earlier] >> SECTORS_SHIFT & SECTORS_MASK, 0)
+    words = streams.words.copy()
+    words[places] = told & ~(sent << SECTORS_SHIFT)
+    return replace(streams, words=words)
+
+
+def _follow_a_store(asked: Requests, table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Whether each request is of a store right behind another one of its warp, in code and time."""
+    address = table["address"][asked.instructions]
+    is_store = (table["kind"][asked.instructions] == layout.STORE) & (address >= 0)
+    is_store &= np.isin(asked.spaces, (GLOBAL, LOCAL))
+    follows = np.zeros(len(asked.at), np.bool_)
+    follows[1:] = is_store[1:] & is_store[:-1] & (np.diff(address) == _CODE_BYTES)
+    follows[1:] &= np.diff(asked.at) == 1 + asked.lines[:-1]
+    return follows
 
 
 def without_bank_conflicts(
