@@ -117,7 +117,8 @@ def test_warps_of_a_block_that_only_compute_go_on_together(gpu: str) -> None:
         for policy in ("machine", "oldest")
     )
     resident = case.occupancy.warps_per_sm
-    assert achieved > 0.97 * resident
+    # An H100's SMs have 16 blocks or 15, of which two run at a time and the last one alone.
+    assert achieved > 0.93 * resident
     assert elder < achieved
 
 

@@ -10,7 +10,8 @@ There are two pairs: one for what can be told of the launch, and a wider one whe
 (`has_doubt`).
 
 The factors are fitted to one half of the kernels compared, and judged by the other:
-`kernelcast validate public` prints both, `docs/accuracy.md` has them.
+`kernelcast validate public` prints both, `docs/accuracy.md` has them. An interval of a chip that
+was not measured is no narrower than one of a chip that was: many programs were compared there.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class Kind(NamedTuple):
 
 
 FITTED: Mapping[Kind, Factors] = {
-    Kind("teg", True, False): Factors(0.873, 1.197),
-    Kind("teg", True, True): Factors(0.873, 1.197),
-    Kind("teg", False, False): Factors(0.881, 1.175),
-    Kind("teg", False, True): Factors(0.878, 2.002),
+    Kind("teg", True, False): Factors(0.893, 1.531),
+    Kind("teg", True, True): Factors(0.896, 2.192),
+    Kind("teg", False, False): Factors(0.881, 1.531),
+    Kind("teg", False, True): Factors(0.878, 2.192),
     Kind("volkov", True, False): Factors(0.983, 1.616),
     Kind("volkov", True, True): Factors(0.983, 1.616),
     Kind("volkov", False, False): Factors(0.909, 1.256),
@@ -93,7 +94,7 @@ def trusted(prediction: Prediction) -> Prediction:
     notes = [
         "the interval is to hold nine of ten launches, as it did of those compared on chips "
         + ("that were measured as this one was" if kind.is_measured else _OTHERS)
-        + (_DOUBT if kind.has_doubt and not kind.is_measured else "")
+        + (_DOUBT if kind.has_doubt else "")
     ]
     if not is_compared(machine):
         major, minor = machine.compute_capability
