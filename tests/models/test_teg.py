@@ -110,15 +110,15 @@ extern "C" __global__ void sums(float* x, int times) {
 @pytest.mark.parametrize("gpu", ["rtx-2080-ti", "rtx-a4000", "rtx-4090", "h100-sxm"])
 def test_warps_of_a_block_that_only_compute_go_on_together(gpu: str) -> None:
     """As counted on an RTX 2080 Ti; where the elder ones go first, only half as many are left."""
-    launch = kc.Launch(grid=2000, block=1024, args={"x": kc.f32(2000 * 1024), "times": 1000})
+    blocks = 16 * int(kc.machine(gpu).number("sm.count", "a test"))  # as many on every SM
+    launch = kc.Launch(grid=blocks, block=1024, args={"x": kc.f32(blocks * 1024), "times": 1000})
     case = kc.case(kc.load_source(SUMS, gpu=gpu), launch, gpu)
     achieved, elder = (
         float(Teg(policy=policy).predict(case).terms["achieved warps per SM"])
         for policy in ("machine", "oldest")
     )
     resident = case.occupancy.warps_per_sm
-    # An H100's SMs have 16 blocks or 15, of which two run at a time and the last one alone.
-    assert achieved > 0.93 * resident
+    assert achieved > 0.97 * resident
     assert elder < achieved
 
 
