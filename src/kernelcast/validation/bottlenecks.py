@@ -62,33 +62,29 @@ def resource_class(bottleneck: Bottleneck) -> str:
 
 def measured_class(row: Observation, machine: Machine) -> str:
     """What bound a launch, by its counters; empty where they do not say."""
-    shares = {b: row.counters[n] / 100 for n, b in _SHARES.items() if n in row.counters}
-    if _ANY_OF_SM in row.counters:
-        return _of_units(row, machine)
-    if len(shares) == len(_SHARES):
+    if shares := _shares(row, _SHARES, machine):
         moved = machine.get("shared.bandwidth") or _WAVEFRONT_BYTES
         shares[Bottleneck.SHARED_BANDWIDTH] *= max(1.0, _WAVEFRONT_BYTES / moved)
-        shares[Bottleneck.DRAM_BANDWIDTH] *= _out_of_reach(machine)
         return _of_busiest(shares) or _LATENCY
-    return _of_busiest(_rates(row, machine))
+    units = _shares(row, _UNITS, machine)
+    if not units or _ANY_OF_SM not in row.counters:
+        return _of_busiest(_rates(row, machine))
+    if row.counters[_ANY_OF_SM] / 100 > max(_BUSY, *units.values()):
+        return ""  # a pipe of arithmetic, and nothing says which
+    return _of_busiest(units) or _LATENCY
 
 
-def _out_of_reach(machine: Machine) -> float:
-    """The peak of the DRAM over what streams have of it."""
+def _shares(
+    row: Observation, counted: Mapping[str, Bottleneck], machine: Machine
+) -> dict[Bottleneck, float]:
+    """The shares that counters tell, that of the DRAM of what streams have; none unless all do."""
+    if not counted.keys() <= row.counters.keys():
+        return {}
+    shares = {bottleneck: row.counters[name] / 100 for name, bottleneck in counted.items()}
     peak, streamed = machine.get("dram.bandwidth"), machine.get("dram.achieved_bandwidth")
-    return peak / streamed if peak and streamed else 1.0
-
-
-def _of_units(row: Observation, machine: Machine) -> str:
-    """What bound a launch of whose SMs a file says only how busy the busiest part is.
-
-    Where that is a pipe of arithmetic, nothing says which.
-    """
-    shares = {b: row.counters[n] / 100 for n, b in _UNITS.items() if n in row.counters}
-    shares[Bottleneck.DRAM_BANDWIDTH] *= _out_of_reach(machine)
-    if row.counters[_ANY_OF_SM] / 100 > max(_BUSY, *shares.values()):
-        return ""
-    return _of_busiest(shares) or _LATENCY
+    if peak and streamed:
+        shares[Bottleneck.DRAM_BANDWIDTH] *= peak / streamed
+    return shares
 
 
 def _of_busiest(shares: Mapping[Bottleneck, float]) -> str:
