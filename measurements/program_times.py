@@ -202,7 +202,8 @@ def _launch(row: dict[str, str], units: dict[str, str]) -> dict[str, Any]:
     for name, metric in _FIELDS.items():
         number = value(metric)
         found[name] = int(number) if name in _INTEGERS and number is not None else number
-    found["counters"] = {metric: value(metric) for metric in _COUNTERS}
+    told = {metric: value(metric) for metric in _COUNTERS}
+    found["counters"] = {metric: number for metric, number in told.items() if number is not None}
     return found
 
 

@@ -60,6 +60,12 @@ def test_other_counters_are_means_too(read):
     assert found.counters[share] == 70
 
 
+def test_a_counter_that_one_repeat_lacks_is_left_out(read):
+    two = [{**LAUNCH, "counters": counters} for counters in ({"a": 1.0, "b": 2.0}, {"b": 4.0})]
+    (found,) = read(two).observations
+    assert "a" not in found.counters and found.counters["b"] == 3
+
+
 def test_a_launch_without_its_grid_is_damage(read):
     broken = {name: value for name, value in LAUNCH.items() if name != "grid"}
     with pytest.raises(ParseError, match="grid"):

@@ -77,7 +77,8 @@ def _counters(alike: Sequence[_TimedLaunch]) -> dict[str, float]:
     def mean(values: Iterator[float]) -> float:
         return statistics.fmean(values)
 
-    others = {name: mean(launch.counters[name] for launch in alike) for name in alike[0].counters}
+    told = set(alike[0].counters).intersection(*(launch.counters for launch in alike))
+    others = {name: mean(launch.counters[name] for launch in alike) for name in sorted(told)}
     return others | {
         "smsp__inst_executed.sum": mean(launch.instructions for launch in alike),
         "dram__bytes_read.sum": mean(launch.dram_read_bytes for launch in alike),
