@@ -115,12 +115,13 @@ def test_a_makefile_says_which_dialect_nvcc_takes(tmp_path):
 def test_arithmetic_of_a_makefile_is_taken_where_it_made_the_program(tmp_path):
     (tmp_path / "Makefile").write_text(
         "source = main.cu\nOPTIMIZE = yes\nCFLAGS = -Wall\n"
-        "ifeq ($(OPTIMIZE),yes)\nCFLAGS += -O3 -use_fast_math --fmad=false\nendif\n"
+        "ifeq ($(OPTIMIZE),yes)\nCFLAGS += -O3 -use_fast_math --fmad=false "
+        "-maxrregcount 32\nendif\n"
     )
     _, without = _main_and_options(tmp_path, with_arithmetic=False)
     _, options = _main_and_options(tmp_path, with_arithmetic=True)
     assert without.further == ()
-    assert options.further == ("--use_fast_math", "--fmad=false")
+    assert options.further == ("--use_fast_math", "--fmad=false", "--maxrregcount=32")
 
 
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):

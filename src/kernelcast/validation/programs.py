@@ -42,7 +42,7 @@ _FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
 """Where a program's sources lie in the folder of all sources."""
 _SOURCES = (".cu", ".cpp", ".cc", ".c")
 _ARITHMETIC = re.compile(
-    r"--?((?:use_fast_math|ftz|prec-div|prec-sqrt|fmad|maxrregcount)(?:=\w+)?)\b"
+    r"--?(use_fast_math\b|(?:ftz|prec-div|prec-sqrt|fmad|maxrregcount)[= ]\w+)"
 )
 """What a makefile asks nvcc for that makes other machine code."""
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
@@ -323,7 +323,7 @@ def _main_and_options(folder: Path, *, with_arithmetic: bool) -> tuple[Path, Pro
     flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
     dialect = dict.fromkeys(re.findall(r"--?(extended-lambda|expt-[\w-]+)", text))
     if with_arithmetic:
-        dialect |= dict.fromkeys(_ARITHMETIC.findall(text))
+        dialect |= dict.fromkeys(flag.replace(" ", "=") for flag in _ARITHMETIC.findall(text))
     return files[0], ProgramOptions(
         defines=tuple(flags["-D"]),
         include_dirs=(folder, *(folder / path for path in flags["-I"])),
