@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernelcast.hierarchy.caches.layout import ASKS_L1
 from kernelcast.ir.sizes import SECTOR_BYTES
+from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
 from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.simulation import layout
 from kernelcast.simulation.streams import (
@@ -37,8 +38,6 @@ from kernelcast.simulation.streams import (
     WarpStreams,
 )
 
-_CODE_BYTES = 16
-"""From one machine instruction to the next."""
 _KEPT_TOGETHER = np.array([1, 1, 2, 4, 4])
 """Sectors, by how many are wanted: those of a request lie in one line where they can."""
 
@@ -151,7 +150,7 @@ def _follow_a_store(asked: Requests, table: NDArray[np.void]) -> NDArray[np.bool
     is_store = (table["kind"][asked.instructions] == layout.STORE) & (address >= 0)
     is_store &= np.isin(asked.spaces, (GLOBAL, LOCAL))
     follows = np.zeros(len(asked.at), np.bool_)
-    follows[1:] = is_store[1:] & is_store[:-1] & (np.diff(address) == _CODE_BYTES)
+    follows[1:] = is_store[1:] & is_store[:-1] & (np.diff(address) == INSTRUCTION_BYTES)
     follows[1:] &= np.diff(asked.at) == 1 + asked.lines[:-1]
     return follows
 

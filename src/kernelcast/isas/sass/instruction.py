@@ -10,6 +10,7 @@ from kernelcast.isas.sass.control import ControlCode
 from kernelcast.isas.sass.operands import RegisterOperand, SassOperand
 
 INSTRUCTION_BYTES = 16
+"""Of machine code since Volta."""
 
 
 @dataclass(frozen=True, slots=True)

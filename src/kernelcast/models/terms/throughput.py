@@ -23,6 +23,7 @@ from kernelcast.hierarchy.traffic import Estimate, stored_bytes
 from kernelcast.ir import OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class, is_machine_code
+from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, kept_of_warps
 from kernelcast.models.terms.dram import dram_time
@@ -35,8 +36,6 @@ _ATOMICS_NOTE = (
     "atomics on one address follow each other, and of newer chips those on one slice of the L2 "
     "cache, one in a clock, or as measured"
 )
-_INSTRUCTION_BYTES = 16
-"""Of machine code that can be executed here."""
 _SCHEDULER_PIPES = (
     Bottleneck.FP32,
     Bottleneck.INT,
@@ -151,7 +150,7 @@ def _fetching(case: Case) -> list[str]:
     holds = case.machine.get("sm.instruction_cache")
     if holds is None or not is_machine_code(case.kernel):
         return []
-    executed = _INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
+    executed = INSTRUCTION_BYTES * int((case.profile.instruction_warps > 0).sum())
     if executed <= holds:
         return []
     return [
