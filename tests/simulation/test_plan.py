@@ -19,7 +19,8 @@ def test_a_plan_is_a_part_of_the_grid(of, sms, resident, affordable):
     # The blocks of an SM all begin on it where it takes them in turn.
     assert all(len({block % sms for block in own}) == 1 for own in plan.blocks)
     assert plan.busiest == -(-of // sms)
-    assert plan.share == len(plan.blocks) / min(sms, of)
+    every = [range(own[0] % sms, of, sms) for own in plan.blocks]
+    assert plan.share == sum(map(len, every)) / of
     assert 1 <= plan.simulated <= plan.busiest
     # The first and the last block may have more to do than any other, or less.
     assert 0 in chosen and (of - 1 in chosen or len(plan.blocks) == 1)
@@ -57,7 +58,7 @@ def test_as_many_sms_as_are_asked_for(wanted):
 def test_four_sms_of_a_grid_by_hand():
     plan = detailed_sms(20, 8, 2, 1e9)
     assert plan.blocks == ((0, 8, 16), (2, 10, 18), (3, 11, 19), (4, 12))
-    assert (plan.busiest, plan.share) == (3, 0.5)
+    assert (plan.busiest, plan.share) == (3, 11 / 20)
 
 
 def test_three_waves_are_played_where_they_are_affordable():

@@ -260,7 +260,8 @@ class Teg:
             given = replace(given, streams=sent_together(given.streams, code.table))
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
-            notes = (*notes, _fewer_sms(plan))
+            sms = int(case.machine.number("sm.count", _BY))
+            notes = (*notes, _fewer_sms(len(plan.blocks), min(sms, case.launch.blocks)))
         return PreparedCase(plan, most, system, given, notes)
 
     def _plan(self, case: Case, resident: int) -> tuple[DetailedSms, int]:
@@ -372,10 +373,10 @@ def _words_per_block(case: Case) -> float:
     return float(max(1.0, (entered + asked) / case.launch.blocks))
 
 
-def _fewer_sms(plan: DetailedSms) -> str:
+def _fewer_sms(played: int, busy: int) -> str:
     return (
-        f"{len(plan.blocks)} of {round(len(plan.blocks) / plan.share)} SMs are simulated, the "
-        "others as their share of the chip: all of them execute too much"
+        f"{played} of {busy} SMs are simulated, the others as their share of the chip: all of them "
+        "execute too much"
     )
 
 
