@@ -101,3 +101,22 @@ def test_loads_wait_for_what_the_dram_writes():
     writing = 4 * 64.0 / busy
     # Until the load on the DRAM has settled, it counts for less.
     assert 0.9 * 600 * writing < busy - idle < 600 * writing
+
+
+def stored(wait, loads):
+    """When the last of many stores has arrived, so many loads of other lines before each."""
+    ops: list[Op] = []
+    words = entering(0)
+    for at in range(ROUNDS):
+        for op_class in (*[OpClass.LOAD] * loads, OpClass.STORE):
+            line = (at * (loads + 1) + len(ops) % (loads + 1)) * CHUNK_LINES * 7
+            words += request(len(ops), GLOBAL, [line])
+            ops.append(Op(op_class, counter=None, space=Space.GLOBAL))
+    given = setting({"dram_spread": 0.0, "dram_write_wait": wait}, {"dram_cycles": 64.0})
+    return int(played(program([*ops, EXIT]), streams([[words]]), given).times[0, 1])
+
+
+def test_stores_wait_for_what_the_dram_reads_and_not_for_other_stores():
+    assert stored(600.0, loads=0) == stored(0.0, loads=0)
+    # It reads for half of the time.
+    assert stored(600.0, loads=1) - stored(0.0, loads=1) == pytest.approx(300, rel=0.2)

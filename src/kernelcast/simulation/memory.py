@@ -264,22 +264,27 @@ def _move_owed(row_number, line, sm, at, is_write, stages, clock, hardware):
     clock.dram_busy += taken
     if is_write:
         clock.dram_writing += taken
-    wait = _contended(begins, clock, hardware)
+    wait = _contended(begins, is_write, clock, hardware)
     if hardware.dram_spread > 0.0:
         wait *= _exponential(line >> _SIDE_SHIFT | _WAITS, sm)
     return begins + wait
 
 
 @inlined
-def _contended(now, clock, hardware):
+def _contended(now, is_write, clock, hardware):
     """How long an access waits at the DRAM on average, among those of SMs that are not simulated.
 
     V. Volkov 2016, section 6.4: at the share u of its throughput, latency grows by b u/(1 - u).
-    Where it writes for the share p of the time, by v p as well (`models.terms.latency`).
+    Where it writes for the share p of the time, that of a load grows by v p as well
+    (`models.terms.latency`), since the DRAM has to turn about; and so does that of a store where it
+    reads for the share p.
     """
     used = min(_MOST_USED, clock.dram_busy / (now + _SETTLING))
-    writing = clock.dram_writing / (now + _SETTLING)
-    return hardware.dram_contention * used / (1.0 - used) + hardware.dram_write_wait * writing
+    turned = clock.dram_writing
+    if is_write:
+        turned = clock.dram_busy - clock.dram_writing
+    wait = hardware.dram_write_wait * turned / (now + _SETTLING)
+    return hardware.dram_contention * used / (1.0 - used) + wait
 
 
 @inlined
@@ -375,10 +380,20 @@ def _flight_of(line):
 
 
 @inlined
-def _arrival(line, sm, at, stages):
+def _awaited(flight, at, hardware):
+    """When a load has what another one asked for, which it reads from the L1 cache afterwards.
+
+    Stencils by small blocks on an A100 and a V100, three and five of whose loads want one line,
+    take as much longer than a copy.
+    """
+    return flight.arrives + hardware.l1_latency if flight.arrives > at else at
+
+
+@inlined
+def _arrival(line, sm, at, stages, hardware):
     """When a line is there that was asked for."""
     flight = stages.flying[sm, _flight_of(line)]
-    return max(at, flight.arrives) if flight.line == line else at
+    return _awaited(flight, at, hardware) if flight.line == line else at
 
 
 @inlined
@@ -423,13 +438,13 @@ def _look_up_l1(line, sectors, rule, sm, at, stages, hardware):
     """
     if not hardware.fills_late:
         missing, _, _ = load_l1(line, sectors, sm, rule, stages.l1, stages.system)
-        return missing, at if missing else _arrival(line, sm, at, stages)
+        return missing, at if missing else _arrival(line, sm, at, stages, hardware)
     _land(sm, at, stages)
     kept = rule & ~ALLOCATES_L1
     missing, _, _ = load_l1(line, sectors, sm, kept, stages.l1, stages.system)
     flight = stages.flying[sm, _flight_of(line)]
     if missing and flight.line == line and missing & flight.sectors:
-        return missing & ~flight.sectors, max(at, flight.arrives)
+        return missing & ~flight.sectors, _awaited(flight, at, hardware)
     return missing, at
 
 
@@ -460,7 +475,7 @@ def _load_line(word, is_copy, row_number, sm, local, at, stages, clock, hardware
     elif row.l1_miss < 1.0:
         asked = _owe_l1(row_number, row.l1_miss, np.float64(popcount(sectors)), stages)
         missing = (np.int64(1) << np.int64(asked)) - 1
-        there = _arrival(line, sm, at, stages)
+        there = _arrival(line, sm, at, stages, hardware)
     if not missing:
         return at, there
     begins, arrives = _fetch(line, missing, row_number, sm, at, False, stages, clock, hardware)
