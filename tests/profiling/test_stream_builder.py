@@ -225,6 +225,40 @@ def test_any_partition_of_the_blocks_gives_the_same_streams(seed, parts, most_wo
     assert len(one.words) <= most_words
 
 
+def requests_of(did: Sequence[int]) -> list[list[int]]:
+    """The words of a warp, request by request."""
+    found: list[list[int]] = []
+    for word in did:
+        if word >> FIRST_BIT & 1:
+            found.append([])
+        found[-1].append(word)
+    return found
+
+
+@given(st.integers(0, 1 << 32), st.integers(0, 40))
+def test_of_a_warp_no_more_is_kept_than_fits_but_for_its_last_access(seed, most_of_warp):
+    choice = random.Random(seed)
+    every = [words(*block_records(choice, block)) for block in range(BLOCKS)]
+
+    def made(most: int | None) -> AccessStreams:
+        builder = StreamBuilder(EVERY_ACCESS, LAUNCH, [Span(0, 0, BLOCKS)], ENOUGH, most)
+        for block in every:
+            builder.consume(block)
+        return builder.finish()
+
+    whole, cut = made(None), made(most_of_warp)
+    assert not whole.is_cut
+    assert cut.is_cut or stream_of(cut) == stream_of(whole)
+    for place, did in stream_of(whole).items():
+        kept = stream_of(cut)[place]
+        assert kept == did[: len(kept)]
+        if kept != did:
+            assert len(kept) >= most_of_warp
+            # An access is one request, or through a generic address one in every space.
+            last = requests_of(kept)[-3:]
+            assert not kept or len(kept) - sum(map(len, last)) < most_of_warp
+
+
 def test_a_builder_can_be_shared_by_threads():
     assert are_splittable([StreamBuilder(access_kernel(), LAUNCH, [Span(0, 0, 1)], ENOUGH)])
 

@@ -164,14 +164,32 @@ def test_instructions_can_be_what_is_scarce(source: Path, monkeypatch: pytest.Mo
     assert 16 <= len(streams.blocks) < 200
 
 
+def test_warps_are_cut_where_too_few_blocks_fit(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 20 blocks asks for two words, of which it keeps the first."""
+    whole = streams_of_run(strided(source, 1, 1000), in_waves_of(20), exact=True)
+    assert not whole.is_cut
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 31)
+    for of in (1000, 16):
+        cut = streams_of_run(strided(source, 1, of), in_waves_of(20))
+        assert cut.is_cut
+        assert len(cut.blocks) == len(cut.words) == min(of, 20)
+        assert set(cut.words.tolist()) <= set(whole.words.tolist())
+        assert {int(word) >> ROW_SHIFT & ROW_MASK for word in cut.words} == {0}
+
+
 def test_too_few_blocks_are_none(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_run, "MOST_WORDS", 31)
+    monkeypatch.setattr(stream_run, "MOST_CUT_INSTRUCTIONS", 15)
     with pytest.raises(UnsupportedError, match="fewer than 16 blocks are affordable"):
         streams_of_run(strided(source, 1, 1000), in_waves_of(20))
     with pytest.raises(UnsupportedError, match="fewer than 16"):
         streams_of_run(strided(source, 1, 16), in_waves_of(20))
     monkeypatch.setattr(stream_run, "MOST_WORDS", 32)
-    assert len(streams_of_run(strided(source, 1, 16), in_waves_of(20)).blocks) == 16
+    fits = streams_of_run(strided(source, 1, 16), in_waves_of(20))
+    assert len(fits.blocks) == 16
+    assert not fits.is_cut
 
 
 def test_blocks_that_cost_more_than_a_pilot_says_are_left_out(

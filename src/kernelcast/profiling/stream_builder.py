@@ -43,15 +43,23 @@ class StreamBuilder:
         Which blocks of the grid.
     most_words:
         Most words to keep: the streams hold the first blocks that fit whole.
+    most_of_warp:
+        Most words of a warp, but for those of its last access; what it asks for afterwards is left
+        out.
 
     Raises UnsupportedError where the kernel has more memory instructions than words can name.
     """
 
     def __init__(
-        self, kernel: Kernel, launch: Launch, spans: Sequence[Span], most_words: int
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        spans: Sequence[Span],
+        most_words: int,
+        most_of_warp: int | None = None,
     ) -> None:
         self._kernel, self._launch, self._spans = kernel, launch, tuple(spans)
-        self._most_words = most_words
+        self._most_words, self._most_of_warp = most_words, most_of_warp
         blocks = sum(map(len, spans))
         self._rows, row_numbers = _streamed_rows(kernel)
         self._blocks = np.empty(blocks, np.int64)
@@ -60,6 +68,8 @@ class StreamBuilder:
         self._state["window"] = tables.generic_windows()
         self._state["block"] = -1
         self._state["is_sorted"] = 1
+        # Of a block there is never more than fits.
+        self._state["most_of_warp"] = 2 * most_words if most_of_warp is None else most_of_warp
         self._entered = np.zeros(len(kernel.blocks), np.int64)
         self._fixed = tuple(
             FixedArray(table)
@@ -68,6 +78,7 @@ class StreamBuilder:
                 row_numbers,
                 np.zeros(3 * WARP_LANES, np.int64),
                 self._entered,
+                np.zeros(launch.warps_per_block, np.int64),
             )
         )
         self._results = FixedArray(self._blocks), FixedArray(self._ends)
@@ -79,7 +90,9 @@ class StreamBuilder:
 
     def split(self) -> StreamBuilder:
         """An empty builder for other blocks of the run."""
-        return StreamBuilder(self._kernel, self._launch, self._spans, self._most_words)
+        return StreamBuilder(
+            self._kernel, self._launch, self._spans, self._most_words, self._most_of_warp
+        )
 
     def merge(self, other: StreamBuilder) -> None:
         """Take over what another part has; how the blocks were split changes nothing."""
@@ -149,6 +162,7 @@ class StreamBuilder:
             words=self._joined(places, int(starts[-1])).view(np.uint64),
             rows=self._rows,
             spans=first_of(self._spans, count),
+            is_cut=any(part._state["is_cut"][0] for part in self._parts),
         )
 
     def _joined(self, places: _Int64s, total: int) -> _Int64s:

@@ -21,6 +21,9 @@ STREAM_STATE = np.dtype(
         ("words", np.int64),  # those of the one being read as well
         ("segments", np.int64),  # parts of its words, each of one warp
         ("is_sorted", np.int64),  # every warp has one part at most, and they ascend
+        ("most_of_warp", np.int64),  # after so many words a warp's accesses are left out
+        ("stop", np.int64),  # where that is, of the segment that is being read
+        ("is_cut", np.int64),  # whether any were
         ("covered", np.int64, (MOST_LINES, 4)),  # bytes of a line's sectors, as bits
     ]
 )

@@ -326,11 +326,21 @@ def _position(segment):
 
 
 @inlined
-def _enter_warp(warp, block, blocks, ends, segments, spare, out, state):
+def _end_segment(kept, segments, state):
+    """Note how many words the warp of the last segment has by now."""
+    if state.segments:
+        last = segments[state.segments - 1]
+        kept[last >> SEGMENT_SHIFT] += state.words - _position(last)
+
+
+@inlined
+def _enter_warp(warp, block, kept, blocks, ends, segments, spare, out, state):
     """Begin a segment; False where block or warp are none that may follow."""
     if warp >= ends.shape[1] or block < state.block:
         return False
+    _end_segment(kept, segments, state)
     if block > state.block:
+        kept[:] = 0
         if state.block >= 0:
             _close_block(blocks, ends, segments, spare, out, state)
         if state.closed_blocks == len(blocks):
@@ -342,6 +352,7 @@ def _enter_warp(warp, block, blocks, ends, segments, spare, out, state):
     state.segments = last + 2
     state.is_sorted &= last < 0 or segments[last] >> SEGMENT_SHIFT < warp
     segments[last + 1] = warp << SEGMENT_SHIFT | state.words
+    state.stop = state.words + max(0, state.most_of_warp - kept[warp])
     return True
 
 
@@ -350,6 +361,7 @@ def _enter_warp(warp, block, blocks, ends, segments, spare, out, state):
     array(np.int64),
     np.int64,
     array(layout.INSTRUCTION),
+    array(np.int64),
     array(np.int64),
     array(np.int64),
     array(np.int64),
@@ -367,6 +379,7 @@ def stream_records(
     row_numbers,
     scratch,
     entered,
+    kept,
     blocks,
     ends,
     segments,
@@ -386,6 +399,8 @@ def stream_records(
         Room for the addresses of three requests.
     entered:
         Output: how often each basic block was entered.
+    kept:
+        Scratch: words so far of every warp of the block that is being read.
     blocks, ends:
         Output: the blocks closed so far, and for each where the words of its warps end.
     segments, spare:
@@ -409,6 +424,10 @@ def stream_records(
             instruction = instructions[np.uint64(ident)]
             if instruction.bytes == 0:
                 return NOT_A_TRACE
+            if state.words >= state.stop:
+                state.is_cut = 1
+                at = following
+                continue
             if state.words + ROOM > len(out):
                 return at
             base, stride, lanes = words[np.uint64(at + 1)], np.int64(0), scratch
@@ -440,7 +459,7 @@ def stream_records(
             if state.words - state.closed_words > len(spare):
                 return at
             block = words[np.uint64(at + 1)]
-            if not _enter_warp(ident, block, blocks, ends, segments, spare, out, state):
+            if not _enter_warp(ident, block, kept, blocks, ends, segments, spare, out, state):
                 return NOT_A_TRACE
             at += 2
         else:

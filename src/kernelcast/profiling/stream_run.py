@@ -36,6 +36,11 @@ FEWEST_IN_A_ROW = 16
 _PILOT_BLOCKS = 8
 """Blocks executed first, drawn at random, to learn what a block costs."""
 
+MOST_CUT_INSTRUCTIONS = 100_000_000
+"""As `MOST_WARP_INSTRUCTIONS`, where the blocks in a row do not fit whole, and what their warps do
+first stands for the rest: about 1.5 s on one core."""
+_CUT_PILOT_BLOCKS = 2
+
 _ANY_NUMBER = 1 << 62
 
 _NOT_STREAMED = (Space.SHARED, Space.CONST, Space.PARAM)
@@ -52,7 +57,8 @@ def streams_of_run(
     """The access streams of the run's launch: of all blocks, or of whole waves that stand for them.
 
     Memory is left as it was, and only what addresses depend on is executed; which blocks is chosen
-    here (see `wave_spans`).
+    here (see `wave_spans`). Where too few blocks would fit, as of those that go over megabytes
+    each, warps of a wave are cut after as many accesses as do.
 
     Parameters
     ----------
@@ -65,8 +71,8 @@ def streams_of_run(
     progress:
         Told the share of the blocks that is done.
 
-    Raises UnsupportedError, which says why, where there can be none: too few blocks are affordable,
-    the launch changes too much memory to put it back, or blocks go wrong on their own.
+    Raises UnsupportedError, which says why, where there can be none: too few blocks are affordable
+    even so, the launch changes too much memory to put it back, or blocks go wrong on their own.
     """
     kernel, of = run.kernel, run.launch.blocks
     run = replace(run, needed=_needed(run))
@@ -82,12 +88,37 @@ def streams_of_run(
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
         if affordable >= min(of, FEWEST_IN_A_ROW):
             run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
+        streams = builder.finish()
+        if len(streams.blocks) < min(of, FEWEST_IN_A_ROW) and not exact:
+            streams = _cut_streams(run, wave, launches, progress)
     except (ExecutionError, LaunchError) as error:
         raise _no_streams(kernel, error.what) from None
-    streams = builder.finish()
     if len(streams.blocks) < min(of, FEWEST_IN_A_ROW):
-        raise _no_streams(kernel, f"fewer than {FEWEST_IN_A_ROW} blocks are affordable")
+        raise _too_few(kernel)
     return streams
+
+
+def _cut_streams(run: Run, wave: Wave, launches: int, progress: Progress | None) -> AccessStreams:
+    """Streams of up to a wave of blocks, whose warps share the words that there may be.
+
+    UnsupportedError where not even `FEWEST_IN_A_ROW` can be executed.
+    """
+    assert run.needed is not None
+    of, warps = run.launch.blocks, run.launch.warps_per_block
+    pilot = random_blocks(of, _CUT_PILOT_BLOCKS)
+    counting = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS, 0)
+    run.over(pilot).follow(counting)
+    executed = float(counting.entered @ _needed_instructions(run.kernel, run.needed))
+    affordable = _blocks_for(len(pilot), executed * launches / MOST_CUT_INSTRUCTIONS)
+    blocks = min(of, wave.blocks, affordable)
+    if blocks < min(of, FEWEST_IN_A_ROW):
+        raise _too_few(run.kernel)
+    spans = wave_spans(of, wave, blocks)
+    of_warp = MOST_WORDS // launches // (sum(map(len, spans)) * warps)
+    # The last access of a warp may go beyond its share.
+    builder = StreamBuilder(run.kernel, run.launch, spans, 2 * MOST_WORDS, max(1, of_warp))
+    run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
+    return builder.finish()
 
 
 def _needed(run: Run) -> Needed:
@@ -126,6 +157,10 @@ def _needed_instructions(kernel: Kernel, needed: Needed) -> NDArray[np.int64]:
     executed[[*needed.in_full, *needed.address_only]] = 1
     before = np.concatenate([[0], executed.cumsum()])
     return np.array([before[b.end] - before[b.start] for b in kernel.blocks], np.int64)
+
+
+def _too_few(kernel: Kernel) -> UnsupportedError:
+    return _no_streams(kernel, f"fewer than {FEWEST_IN_A_ROW} blocks are affordable")
 
 
 def _no_streams(kernel: Kernel, why: str) -> UnsupportedError:

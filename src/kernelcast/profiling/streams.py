@@ -36,7 +36,8 @@ class AccessStreams:
 
     `blocks` are linear indices in the grid, ascending, `of` the blocks of the grid: those of
     `spans`, one after the other. Warp w of the k-th block did
-    `words[starts[k * warps + w] : starts[k * warps + w + 1]]`.
+    `words[starts[k * warps + w] : starts[k * warps + w + 1]]`; where the stream `is_cut`, some
+    may have done more.
     """
 
     of: int
@@ -46,3 +47,4 @@ class AccessStreams:
     words: NDArray[np.uint64] = field(repr=False)
     rows: tuple[AccessRow, ...] = field(repr=False)
     spans: tuple[Span, ...]
+    is_cut: bool = False

@@ -47,6 +47,25 @@ def test_a_report_says_what_was_simulated(
     assert (found["of"], found["in_whole_waves"]) == (case.launch.blocks, in_whole_waves)
 
 
+def test_what_warps_do_first_tells_what_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of blocks that go over megabytes each, no 16 fit whole: here a wave is cut after a tenth."""
+    work = api.workload(EXAMPLES / "matmul_naive.cu", LaunchFlags(parameters={"N": 512}))
+    [whole] = api.cases(work, [api.machine("rtx-a4000")])
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 1 << 18)
+    monkeypatch.setattr(stream_run, "FEWEST_IN_A_ROW", 256)
+    [cut] = api.cases(work, [api.machine("rtx-a4000")])
+    assert cut.streams is not None and cut.streams.is_cut
+    assert cut.cache_counts is not None and whole.cache_counts is not None
+    assert not cut.cache_counts.simulated.in_whole_waves
+    assert any("what warps do first" in note for note in cut.cache_counts.assumptions)
+    asked, expected = (
+        sum(access.l2.sectors for access in counts.accesses)
+        for counts in (cut.cache_counts, whole.cache_counts)
+    )
+    assert asked == pytest.approx(expected, rel=0.05)
+    assert whole.cache_counts.dram_written_sectors <= cut.cache_counts.dram_written_sectors
+
+
 def test_gpus_side_by_side_have_the_blocks_of_their_own_sms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

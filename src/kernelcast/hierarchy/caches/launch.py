@@ -160,7 +160,7 @@ def _counts(
         dram_written_sectors=max(0.0, writes.central - left) + spilled,
         least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + spilled,
         most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + spilled,
-        simulated=SimulatedBlocks(grid.blocks, grid.of, grid.spread, grid.share == 1),
+        simulated=SimulatedBlocks(grid.blocks, grid.of, grid.spread, _in_whole_waves(grid)),
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
@@ -216,12 +216,20 @@ def _first(
 
     More than are compulsory were touched before, out of sight; see the head of `whole_grid`.
     """
+    if grid.is_cut:
+        # What a launch does at its end was not seen.
+        counted = max(counted, compulsory)
     tells_all = grid.filled and grid.share == 1 and not fits
     if grid.is_whole or counted <= compulsory or tells_all:
         return _Between(counted, counted, counted)
     if fits:
         return _Between(compulsory, compulsory, compulsory)
     return _Between(compulsory, max(compulsory, min(counted, estimated)), counted)
+
+
+def _in_whole_waves(grid: SimulatedGrid) -> bool:
+    """Whether blocks ran as they do on the GPU, from their beginning to their end."""
+    return grid.share == 1 and not grid.is_cut
 
 
 _STATE_NOTES = {
@@ -235,7 +243,8 @@ def _grid_notes(grid: SimulatedGrid) -> tuple[str, ...]:
     if grid.is_whole:
         return ("caches are simulated with all blocks",)
     waves = "in whole waves" if grid.share == 1 else "on some of the SMs"
-    note = f"caches are simulated with {grid.blocks} of {grid.of} blocks {waves}"
+    first = "what warps do first, of " if grid.is_cut else ""
+    note = f"caches are simulated with {first}{grid.blocks} of {grid.of} blocks {waves}"
     if not grid.spread:
         return (note,)
     return (f"{note}, whose blocks differ by {grid.spread:.1%} in what they move",)

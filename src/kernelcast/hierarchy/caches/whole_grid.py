@@ -37,7 +37,8 @@ _TOTALS = np.dtype([(name, np.float64) for name in COUNTS.names or ()])
 class SimulatedGrid:
     """What the accesses of every row of a stream do in the caches, in the whole grid.
 
-    `totals` are by row. `blocks` were simulated, and those of later spans that are not counted
+    `totals` are by row. `blocks` were simulated, of which `is_cut` says that there was more than
+    was, and those of later spans that are not counted
     `filled` the L2 cache or not. `spread` says how far spans differ: the standard deviation of the
     sectors that a block brings into the L2 cache or writes there, over their mean. `left_dirty`
     sectors of global memory are in the L2 cache at the end and not in the DRAM. Before what counts
@@ -57,11 +58,12 @@ class SimulatedGrid:
     share: float
     moved: NDArray[np.uint8]
     distances: CacheDistances | None = None
+    is_cut: bool = False
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing was left out."""
-        return self.blocks == self.of
+        return self.blocks == self.of and not self.is_cut
 
 
 def simulate(
@@ -117,6 +119,7 @@ def simulate(
         share=share,
         moved=by_word,
         distances=distances,
+        is_cut=streams.is_cut,
     )
     return grid, caches
 
