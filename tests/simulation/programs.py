@@ -186,7 +186,7 @@ class Setting:
 
     def hardware(self, code: IssueTables, warps: int) -> NDArray[np.void]:
         """The record of the SM."""
-        share = ChipShare(self.sms, self.sms / 64)
+        share = ChipShare(self.sms, 64, self.sms / 64)
         made = hardware_record(
             SmTimings(self.machine),
             share,

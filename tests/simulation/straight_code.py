@@ -61,7 +61,7 @@ def played(
     plan = DetailedSms(blocks, (tuple(range(blocks)),), blocks, 1.0)
     record = hardware_record(
         SmTimings(load_machine(gpu)),
-        ChipShare(1, 1.0),
+        ChipShare(1, 1, 1.0),
         resident=blocks,
         warps=warps,
         registers=0,

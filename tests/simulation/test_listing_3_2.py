@@ -48,7 +48,7 @@ def issue_cycles(op_class: OpClass) -> list[int]:
     tables = issue_tables(kernel, timings, same_warp_cycles=lambda _: least, pairs={})
     hardware = hardware_record(
         timings,
-        ChipShare(1, 1.0),
+        ChipShare(1, 1, 1.0),
         resident=1,
         warps=1,
         registers=tables.registers,

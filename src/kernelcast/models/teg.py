@@ -240,7 +240,8 @@ class Teg:
         )
         system = _caches(case) if case.run is not None else None
         is_chip = self.sms == _ALL and plan.share == 1
-        share = ChipShare(len(plan.blocks), plan.share, is_chip)
+        busy = min(int(case.machine.number("sm.count", _BY)), case.launch.blocks)
+        share = ChipShare(len(plan.blocks), busy, plan.share, is_chip)
         hardware = hardware_record(
             timings,
             share,
@@ -260,8 +261,7 @@ class Teg:
             given = replace(given, streams=sent_together(given.streams, code.table))
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
-            sms = int(case.machine.number("sm.count", _BY))
-            notes = (*notes, _fewer_sms(len(plan.blocks), min(sms, case.launch.blocks)))
+            notes = (*notes, _fewer_sms(len(plan.blocks), busy))
         return PreparedCase(plan, most, system, given, notes)
 
     def _plan(self, case: Case, resident: int) -> tuple[DetailedSms, int]:
@@ -452,7 +452,7 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         return rows
     rows["l1_miss"] = 1.0
     known = {(a.instruction, a.space): a for a in counts.accesses}
-    written = _written_share(counts)
+    written, spilled = _written_share(counts), _spilled_share(counts)
     for row, access in zip(rows, every, strict=False):
         found = known.get((access.instruction.index, access.space))
         if found is None or not (asked := max(found.l1.sectors, found.l2.sectors)):
@@ -462,6 +462,7 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         if case.caches is not CacheState.WARM:
             row["far"] = _far_share(found)
         moved = found.dram_sectors + written * found.dirtied_sectors
+        moved += spilled * asked * _is_spill(found)
         moved *= _moved_together(case, found)
         row["dram"] = moved / asked
     return rows
@@ -488,7 +489,21 @@ def _noted_misses(case: Case) -> tuple[AccessStreams, NDArray[np.uint8]] | None:
 def _written_share(counts: CacheCounts) -> float:
     """Of the sectors that stores soil, those that reach the DRAM before the launch ends."""
     dirtied = sum(access.dirtied_sectors for access in counts.accesses)
-    return min(1.0, counts.dram_written_sectors / dirtied) if dirtied else 1.0
+    written = counts.dram_written_sectors - counts.spilled_sectors
+    return min(1.0, written / dirtied) if dirtied else 1.0
+
+
+def _is_spill(access: AccessCounts) -> bool:
+    return access.space is Space.LOCAL and access.op_class is OpClass.STORE
+
+
+def _spilled_share(counts: CacheCounts) -> float:
+    """Of the sectors that are stored in local memory, those that the L2 cache does not keep.
+
+    Whatever makes them leave it, a store has made them what has to be written.
+    """
+    stored = sum(a.l2.sectors for a in counts.accesses if _is_spill(a))
+    return min(1.0, counts.spilled_sectors / stored) if stored else 0.0
 
 
 def _moved_together(case: Case, found: AccessCounts) -> float:

@@ -168,11 +168,13 @@ class SmTimings:
 class ChipShare:
     """What some SMs in detail have of a chip whose other SMs do as they do.
 
-    `share` is theirs of all that are busy. Where these SMs are the chip's, `is_chip`, so are the
-    channels of its DRAM.
+    `share` is that of the blocks, by which they ask the DRAM for more or less than others; of the
+    ways to the L2 cache, which are as wide for every SM, they have that of the `busy` SMs. Where
+    these SMs are the chip's, `is_chip`, so are the channels of its DRAM.
     """
 
     sms: int
+    busy: int
     share: float
     is_chip: bool = False
 
@@ -212,14 +214,14 @@ def hardware_record(
     one["fp64_of_sm"] = shares_fp64(machine)
     one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")
-    one["block_interval"] = interval * clock_hz * share.sms / share.share if interval else 0.0
+    one["block_interval"] = interval * clock_hz * share.busy if interval else 0.0
     one["replacement"] = get("latency.block_replacement") or 0.0
     one["sync_cycles"] = get("latency.barrier") or number("latency.barrier_release", _NEEDED_BY)
     one["has_l1"] = has_l1
     _set_banks(one, machine)
     _set_latencies(one, machine)
     _set_fetch(one, timings)
-    _set_l2(one, machine, clock_hz / share.share)
+    _set_l2(one, machine, clock_hz * share.busy / share.sms)
     one["store_first"] = get("sm.store_cycles") or 0.0
     one["store_further"] = get("sm.store_further_cycles") or 0.0
     one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES

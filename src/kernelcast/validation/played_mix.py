@@ -215,7 +215,8 @@ def _cycles(machine: Machine, played: WarpStreams, point: MixPoint) -> int:
     timings = SmTimings(machine)
     least = max(1, round(issue_interval(machine, _NEEDED_BY)))
     code = issue_tables(_kernel(point.alpha), timings, same_warp_cycles=lambda _: least, pairs={})
-    share = ChipShare(1, 1 / machine.number("sm.count", _NEEDED_BY))
+    sms = int(machine.number("sm.count", _NEEDED_BY))
+    share = ChipShare(1, sms, 1 / sms)
     hardware = hardware_record(
         timings,
         share,

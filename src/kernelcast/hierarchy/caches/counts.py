@@ -82,8 +82,9 @@ class CacheCounts:
     the reads that fill partly written sectors included: together between `least_dram_sectors` and
     `most_dram_sectors`, which differ where blocks were left out. `dirty_sectors` are in the L2
     cache alone when the launch ends: they are written back later, `unfilled_sectors` of them read
-    before. They are among those written, and read, unless the L2 cache was flushed. All follows
-    from the blocks that were `simulated`.
+    before. They are among those written, and read, unless the L2 cache was flushed. Of those
+    written, `spilled_sectors` are of local memory. All follows from the blocks that were
+    `simulated`.
     """
 
     accesses: tuple[AccessCounts, ...]
@@ -94,6 +95,7 @@ class CacheCounts:
     simulated: SimulatedBlocks
     dirty_sectors: float = 0.0
     unfilled_sectors: float = 0.0
+    spilled_sectors: float = 0.0
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -153,6 +155,7 @@ def held_at_best(counts: CacheCounts, read_sectors: float, written_sectors: floa
         dram_written_sectors=min(counts.dram_written_sectors, written_sectors),
         least_dram_sectors=min(counts.least_dram_sectors, read_sectors + written_sectors),
         most_dram_sectors=min(counts.most_dram_sectors, read_sectors + written_sectors),
+        spilled_sectors=0.0,
     )
 
 

@@ -163,6 +163,7 @@ def _counts(
         simulated=SimulatedBlocks(grid.blocks, grid.of, grid.spread, _in_whole_waves(grid)),
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,
+        spilled_sectors=spilled,
         assumptions=(*_STATE_NOTES[state], *_grid_notes(grid)),
     )
 
