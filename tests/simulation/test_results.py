@@ -89,3 +89,12 @@ def test_a_simulation_that_was_cut_does_not_say_how_sure_it_is():
     found, plan = simulated([(0, 50)], [(0, 60)])
     time = launch_time(replace(found, is_cut=True), plan, 1, 400.0)
     assert (time.cycles, time.interval) == (600, None)
+
+
+def test_a_simulation_that_was_cut_goes_by_the_dram_where_that_binds():
+    """It was busy for 40 or 50 of 60 cycles, of 200 altogether; the instructions say ten times."""
+    found, plan = simulated([(0, 50)], [(0, 60)])
+    cut = replace(found, is_cut=True)
+    for busy, cycles in ((50.0, 60 * 200 / 50), (40.0, 60 * 200 / 40), (30.0, 600)):
+        time = launch_time(replace(cut, dram_busy=busy), plan, 1, 400.0, dram_cycles=200.0)
+        assert time.cycles == pytest.approx(cycles)

@@ -215,7 +215,11 @@ class Teg:
             most_events=0 if removed else _NOTED,
         )
         instructions = _instructions_per_block(case) * plan.busiest * len(plan.blocks)
-        time = launch_time(found, plan, int(ready.given.hardware["resident"][0]), instructions)
+        resident = int(ready.given.hardware["resident"][0])
+        dram_cycles = dram_time(case, Estimate.CENTRAL, _BY).seconds * case.machine.number(
+            "clock.sm", _BY
+        )
+        time = launch_time(found, plan, resident, instructions, dram_cycles)
         if Removal.TAIL in removed:
             time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
         return Played(case, removed, plan, ready.given, found, time, ready.notes)

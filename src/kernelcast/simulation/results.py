@@ -58,16 +58,27 @@ class LaunchTime:
         return max(self.cycles - 2 * self.error, self.cycles / 2), self.cycles + 2 * self.error
 
 
+_BINDING = 0.6
+"""Of the time: a DRAM that is busy for longer is what a launch waits for."""
+
+
 def launch_time(
-    found: Simulated, plan: DetailedSms, resident: int, instructions: float
+    found: Simulated,
+    plan: DetailedSms,
+    resident: int,
+    instructions: float,
+    dram_cycles: float = 0.0,
 ) -> LaunchTime:
     """The time of a launch of which a plan was simulated.
 
     Blocks that were left out begin as often as those did that replaced others. Of a simulation that
-    was cut, `instructions` of the SMs in detail say how much is missing.
+    was cut, `instructions` of the SMs in detail say how much is missing; or, where the DRAM binds
+    it, the `dram_cycles` of the launch: what warps do later may ask for less, or more.
     """
     if found.is_cut:
         scale = instructions / max(1, int(found.issued.sum()))
+        if dram_cycles and found.dram_busy > _BINDING * found.cycles:
+            scale = dram_cycles / found.dram_busy
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)
     passed = _replacements(found, plan, resident)
     each = found.cycles / max(1, plan.simulated)

@@ -68,6 +68,28 @@ def test_a_sector_that_was_filled_stays_whole_where_all_that_is_written_fits(
     assert count_launch(launch, profile, limits)[0].dram_read_sectors == read
 
 
+def test_where_warps_were_cut_sectors_tell_of_the_rest_and_what_was_not_seen_does_as_others(
+    make_case,
+):
+    """Of two loads by 8 warps, the first ten times each, the first time of the first was seen: four
+    sectors, all new. Later it asks for fewer, and the second for as many as it does altogether."""
+    second = replace(LOAD, instruction=replace(LOAD.instruction, index=1))
+    streams = replace(streaming(range(8)), rows=(LOAD, second), is_cut=True)
+    fields = [{"op_class": OpClass.LOAD, "space": Space.GLOBAL, "times": n} for n in (10, 1)]
+    made = make_case(api.machine("h100-sxm"), fields, blocks=8, threads=32).profile
+    first, last = made.accesses
+    profile = replace(
+        made, accesses=(replace(first, sectors=80.0), replace(last, instruction=1, sectors=160.0))
+    )
+    limits = Limits(read=240.0, written=0.0, touched=240.0, estimated=240.0)
+    launch = StreamedLaunch(streams, frozenset(), replace(SYSTEM, l2=CacheShape(1, 4)))
+    counts, _ = count_launch(launch, profile, limits)
+    assert [(a.l2.sectors, a.l2.hits) for a in counts.accesses] == [(80, 0), (160, 0)]
+    assert [a.requests for a in counts.accesses] == [first.requests, last.requests]
+    assert counts.dram_read_sectors == 240
+    assert not counts.simulated.in_whole_waves
+
+
 @pytest.mark.parametrize(
     ("name", "shared_bytes", "size_kib"),
     # A carve-out of 0, 8 KiB and all: chases see what is left of the L1 cache but some lines.

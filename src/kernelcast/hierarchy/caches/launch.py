@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,26 +113,57 @@ def _count(
 ) -> CacheCounts:
     accesses = {(a.instruction, a.space): a for a in profile.accesses}
     found = [
-        (access, _scaled(totals, access))
+        (access, totals)
         for row, totals in zip(launch.streams.rows, grid.totals, strict=True)
         if (access := accesses.get((row.instruction.index, row.space))) is not None
     ]
-    return _counts(found, grid, launch.system, limits, state)
+    scaled = _scaled_by_sectors(found) if grid.is_cut else [(a, _scaled(t, a)) for a, t in found]
+    return _counts(scaled, grid, launch.system, limits, state)
 
 
 _Scaled = Mapping[str, float]
+_Found = Sequence[tuple[AccessProfile, np.void]]
+_ScaledRows = Sequence[tuple[AccessProfile, _Scaled]]
 
 
 def _scaled(totals: np.void, access: AccessProfile) -> _Scaled:
     """The totals of a row, for as many requests as the profile counts."""
     simulated = float(totals["requests"])
-    factor = access.requests / simulated if simulated else 0.0
+    return _times(access.requests / simulated if simulated else 0.0, totals)
+
+
+def _scaled_by_sectors(found: _Found) -> _ScaledRows:
+    """The totals of every row where warps were cut, for as many sectors as the profile counts.
+
+    Later requests may ask for fewer than the first. What warps come to only later does in the
+    caches what others of its kind do.
+    """
+    of_kind: dict[object, list[np.void]] = defaultdict(list)
+    for access, totals in found:
+        of_kind[access.op_class, access.space].append(totals)
+    rows = []
+    for access, totals in found:
+        known = [totals] if _asked(totals) else of_kind[access.op_class, access.space]
+        asked = sum(map(_asked, known))
+        factor = access.sectors / asked if asked else 0.0
+        every = [_times(factor, one) for one in known]
+        row = {name: sum(one[name] for one in every) for name in totals.dtype.names or ()}
+        rows.append((access, {**row, "requests": access.requests}))
+    return rows
+
+
+def _asked(totals: np.void) -> float:
+    """Sectors that warps asked for."""
+    return max(float(totals["l1_sectors"]), float(totals["l2_sectors"]))
+
+
+def _times(factor: float, totals: np.void) -> _Scaled:
     counted = tuple(totals.item())
     return {n: factor * c for n, c in zip(totals.dtype.names or (), counted, strict=True)}
 
 
 def _counts(
-    found: Sequence[tuple[AccessProfile, _Scaled]],
+    found: _ScaledRows,
     grid: SimulatedGrid,
     system: MemorySystem,
     limits: Limits,
@@ -146,7 +178,11 @@ def _counts(
     reads = _first(total("first_reads"), limits.read, limits.estimated, grid, fits=fits)
     # Blocks before those counted have soiled what is written again and again.
     written = total("dirtied") if grid.has_later_spans else limits.written
-    writes = _first(total("dirtied"), limits.written, written, grid, fits=fits)
+    dirtied = total("dirtied")
+    if grid.is_cut and not dirtied:
+        # Not one of its stores was seen.
+        dirtied = limits.written
+    writes = _first(dirtied, limits.written, written, grid, fits=fits)
     dirty = min(grid.left_dirty, system.most_dirty_sectors)
     # Atomics may leave sectors to be filled that no store has soiled.
     unfilled = fills * min(1.0, dirty / total("dirtied")) if fills and total("dirtied") else 0.0
@@ -217,9 +253,6 @@ def _first(
 
     More than are compulsory were touched before, out of sight; see the head of `whole_grid`.
     """
-    if grid.is_cut:
-        # What a launch does at its end was not seen.
-        counted = max(counted, compulsory)
     tells_all = grid.filled and grid.share == 1 and not fits
     if grid.is_whole or counted <= compulsory or tells_all:
         return _Between(counted, counted, counted)
