@@ -122,7 +122,7 @@ def _count(
 
 
 _Scaled = Mapping[str, float]
-_Found = Sequence[tuple[AccessProfile, np.void]]
+_CountedRows = Sequence[tuple[AccessProfile, np.void]]
 _ScaledRows = Sequence[tuple[AccessProfile, _Scaled]]
 
 
@@ -132,7 +132,7 @@ def _scaled(totals: np.void, access: AccessProfile) -> _Scaled:
     return _times(access.requests / simulated if simulated else 0.0, totals)
 
 
-def _scaled_by_sectors(found: _Found) -> _ScaledRows:
+def _scaled_by_sectors(found: _CountedRows) -> _ScaledRows:
     """The totals of every row where warps were cut, for as many sectors as the profile counts.
 
     Later requests may ask for fewer than the first. What warps come to only later does in the
