@@ -216,9 +216,7 @@ class Teg:
         )
         instructions = _instructions_per_block(case) * plan.busiest * len(plan.blocks)
         resident = int(ready.given.hardware["resident"][0])
-        dram_cycles = dram_time(case, Estimate.CENTRAL, _BY).seconds * case.machine.number(
-            "clock.sm", _BY
-        )
+        dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
         time = launch_time(found, plan, resident, instructions, dram_cycles)
         if Removal.TAIL in removed:
             time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
@@ -244,7 +242,7 @@ class Teg:
         )
         system = _caches(case) if case.run is not None else None
         is_chip = self.sms == _ALL and plan.share == 1
-        busy = min(int(case.machine.number("sm.count", _BY)), case.launch.blocks)
+        busy = _busy_sms(case)
         share = ChipShare(len(plan.blocks), busy, plan.share, is_chip)
         hardware = hardware_record(
             timings,
@@ -272,7 +270,7 @@ class Teg:
         """The blocks of some SMs, and how many instructions are simulated at the most."""
         blocks, per_block = case.launch.blocks, _instructions_per_block(case)
         sms = int(case.machine.number("sm.count", _BY))
-        busy = min(sms, blocks)
+        busy = _busy_sms(case)
         if self.sms != _ALL:
             wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
             is_uneven = case.profile.sample.variation > _UNEVEN
@@ -358,6 +356,17 @@ def _policy(name: str) -> int:
     if name not in _POLICIES:
         raise NotFoundError("policy", name, (*_POLICIES, _OF_MACHINE))
     return _POLICIES.index(name)
+
+
+def _busy_sms(case: Case) -> int:
+    """SMs that have blocks."""
+    return min(int(case.machine.number("sm.count", _BY)), case.launch.blocks)
+
+
+def _dram_cycles(case: Case) -> float:
+    """Cycles for which the DRAM is busy with a launch."""
+    seconds = dram_time(case, Estimate.CENTRAL, _BY).seconds
+    return seconds * case.machine.number("clock.sm", _BY)
 
 
 def _instructions_per_block(case: Case) -> float:
@@ -466,7 +475,8 @@ def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[
         if case.caches is not CacheState.WARM:
             row["far"] = _far_share(found)
         moved = found.dram_sectors + written * found.dirtied_sectors
-        moved += spilled * asked * _is_spill(found)
+        if _is_spill(found):
+            moved += spilled * asked
         moved *= _moved_together(case, found)
         row["dram"] = moved / asked
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,13 +104,9 @@ def _cut_streams(run: Run, wave: Wave, launches: int, progress: Progress | None)
 
     UnsupportedError where not even `FEWEST_IN_A_ROW` can be executed.
     """
-    assert run.needed is not None
     of, warps = run.launch.blocks, run.launch.warps_per_block
-    pilot = random_blocks(of, _CUT_PILOT_BLOCKS)
-    counting = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS, 0)
-    run.over(pilot).follow(counting)
-    executed = float(counting.entered @ _needed_instructions(run.kernel, run.needed))
-    affordable = _blocks_for(len(pilot), executed * launches / MOST_CUT_INSTRUCTIONS)
+    pilot = _pilot(run, _CUT_PILOT_BLOCKS, most_of_warp=0)
+    affordable = _blocks_for(pilot.blocks, pilot.executed * launches / MOST_CUT_INSTRUCTIONS)
     blocks = min(of, wave.blocks, affordable)
     if blocks < min(of, FEWEST_IN_A_ROW):
         raise _too_few(run.kernel)
@@ -129,13 +126,9 @@ def _needed(run: Run) -> Needed:
 
 def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
     """How many blocks like those of a pilot the limits pay for."""
-    assert run.needed is not None
-    pilot = random_blocks(run.launch.blocks, _PILOT_BLOCKS)
-    builder = StreamBuilder(run.kernel, run.launch, runs_of(tuple(pilot)), MOST_WORDS)
-    run.over(pilot).follow(builder)
-    executed = float(builder.entered @ _needed_instructions(run.kernel, run.needed))
+    pilot = _pilot(run, _PILOT_BLOCKS)
     enough, most = (
-        _blocks_for(len(pilot), max(executed / instructions, builder.in_use / words))
+        _blocks_for(pilot.blocks, max(pilot.executed / instructions, pilot.words / words))
         for instructions, words in (
             (ENOUGH_WARP_INSTRUCTIONS, ENOUGH_WORDS),
             (MOST_WARP_INSTRUCTIONS / launches, MOST_WORDS / launches),
@@ -144,6 +137,25 @@ def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
     if launches > 1:
         most = max(most, enough)
     return min(most, max(enough, _WAVES * wave_blocks))
+
+
+class _Pilot(NamedTuple):
+    """Blocks that were executed first, and what they took."""
+
+    blocks: int
+    executed: float  # instructions of warps
+    words: int
+
+
+def _pilot(run: Run, blocks: int, most_of_warp: int | None = None) -> _Pilot:
+    """Execute so many blocks, drawn at random, to learn what they take."""
+    assert run.needed is not None
+    chosen = random_blocks(run.launch.blocks, blocks)
+    spans = runs_of(tuple(chosen))
+    builder = StreamBuilder(run.kernel, run.launch, spans, MOST_WORDS, most_of_warp)
+    run.over(chosen).follow(builder)
+    executed = float(builder.entered @ _needed_instructions(run.kernel, run.needed))
+    return _Pilot(len(chosen), executed, builder.in_use)
 
 
 def _blocks_for(pilot: int, cost: float) -> int:

@@ -37,8 +37,8 @@ _TOTALS = np.dtype([(name, np.float64) for name in COUNTS.names or ()])
 class SimulatedGrid:
     """What the accesses of every row of a stream do in the caches, in the whole grid.
 
-    `totals` are by row. `blocks` were simulated, of which `is_cut` says that there was more than
-    was, and those of later spans that are not counted
+    `totals` are by row. `blocks` were simulated, from their beginning to their end unless the grid
+    `is_cut`, and those of later spans that are not counted
     `filled` the L2 cache or not. `spread` says how far spans differ: the standard deviation of the
     sectors that a block brings into the L2 cache or writes there, over their mean. `left_dirty`
     sectors of global memory are in the L2 cache at the end and not in the DRAM. Before what counts
