@@ -145,3 +145,11 @@ def test_what_is_left_to_be_written_is_that_of_the_whole_grid(of, left):
     """Of 64 lines that the L2 cache holds, four blocks fill four, and the others more of them."""
     grid, _ = simulate(storing(range(4), of), frozenset(), SYSTEM)
     assert grid.left_dirty == pytest.approx(left)
+
+
+@pytest.mark.parametrize(("of", "sets"), [(1000, 24), (80, 24), (40, 48), (24, 80), (10, 96)])
+def test_sms_in_part_have_the_share_of_the_l2_cache_of_those_that_are_busy(of, sets):
+    """Of 40 SMs with 2 blocks each, 10 that are simulated: a quarter, or more of fewer."""
+    whole = MemorySystem(40, 2, None, CacheShape(96, 4))
+    part = whole.part_for(20, of)
+    assert (part.sms, part.l2.sets) == (10, sets)

@@ -96,11 +96,13 @@ class MemorySystem:
         """What the L2 cache holds, in sectors of 32 B."""
         return self.partitions * self.l2.lines * (_LINE_BYTES // SECTOR_BYTES)
 
-    def part_for(self, blocks: int) -> MemorySystem:
-        """As many SMs as so many blocks fill, with their share of the L2 cache."""
+    def part_for(self, blocks: int, of: int) -> MemorySystem:
+        """As many SMs as so many blocks fill, with their share of the L2 cache among those that a
+        grid of `of` blocks keeps busy."""
         sms = min(self.sms, max(1, blocks // self.blocks_per_sm))
-        sets = max(1, round(self.l2.sets * sms / self.sms))
-        waiting = round(self.waiting_sectors * sms / self.sms)
+        busy = max(sms, min(self.sms, of // self.blocks_per_sm))
+        sets = max(1, round(self.l2.sets * sms / busy))
+        waiting = round(self.waiting_sectors * sms / busy)
         return replace(self, sms=sms, l2=replace(self.l2, sets=sets), waiting_sectors=waiting)
 
 

@@ -82,7 +82,7 @@ def simulate(
     """
     whole = system
     if len(streams.blocks) < streams.of:
-        system = system.part_for(min(map(len, streams.spans)))
+        system = system.part_for(min(map(len, streams.spans)), streams.of)
     rules = policies(streams.rows, after_waits, system)
     totals = np.zeros(len(rules), _TOTALS)
     moved: list[float] = []
