@@ -152,13 +152,18 @@ def test_a_damaged_list_of_sets_is_one_clear_line(tmp_path: Path, text: str, wha
         read_sets(file)
 
 
-def written(folders: dict[str, Any], name: str, times_ms: dict[int, float | str]) -> None:
-    """A cache with the times of some blocks."""
+def written(
+    folders: dict[str, Any], name: str, times_ms: dict[int, float | str | list[float]]
+) -> None:
+    """A cache with the times of some blocks, or all repeats of them."""
     document = {
         "device_name": "Some GPU",
         "kernel_name": "scale",
         "tune_params_keys": ["block_size_x"],
-        "cache": {str(block): {"time": ms} for block, ms in times_ms.items()},
+        "cache": {
+            str(block): {"time": ms} if isinstance(ms, float | str) else {"time": ms[0], "times": ms}
+            for block, ms in times_ms.items()
+        },
     }
     (folders["data"] / name).write_text(json.dumps(document))
 
@@ -184,6 +189,18 @@ def test_rules_set_rows_aside_and_count_them(folders: dict[str, Any]) -> None:
     )
     assert row.score is None
     assert row.aside["bound by the bus"] == 3
+
+
+def test_rows_whose_clock_changed_are_set_aside(folders: dict[str, Any]) -> None:
+    """The first repeat may be longer, since the GPU warms up; others tell of another clock."""
+    repeats = {64: [0.03, 0.02, 0.02], 128: [0.02, 0.02, 0.02, 0.024], 256: [0.021, 0.02, 0.0205]}
+    written(folders, "rows.json", repeats)
+    one = PublicSet("s", "h100-sxm", "rows.json", "scale.cu")
+    (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
+    assert row.score is not None
+    compared = [c.launch for c in row.score.comparisons]
+    assert compared == ["scale block_size_x=64", "scale block_size_x=256"]
+    assert row.aside == {"repeats more than 5 % apart: the clock changed between them": 1}
 
 
 def test_rows_are_those_that_fulfil_the_condition(folders: dict[str, Any]) -> None:

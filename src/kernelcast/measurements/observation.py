@@ -37,6 +37,13 @@ class Observation:
         """The median of the repeats."""
         return statistics.median(self.seconds)
 
+    @property
+    def spread(self) -> float:
+        """The longest repeat as a multiple of the shortest, without the first, in which the GPU
+        may still warm up; 1 where there are no others to compare."""
+        others = self.seconds[1:] or self.seconds
+        return max(others) / min(others)
+
     def __str__(self) -> str:
         values = " ".join(f"{name}={value}" for name, value in self.parameters.items())
         return f"{self.kernel} {values}".strip()

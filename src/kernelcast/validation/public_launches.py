@@ -48,6 +48,9 @@ _LAUNCHES = 8
 _BUDGET = 3_000_000
 """Warp instructions of a block of a program."""
 _NO_WORKLOAD = "of kernels without a workload"
+_STEADY = 1.05
+"""Repeats of one row that are further apart, as a ratio, ran at more than one clock."""
+_UNSTEADY = "repeats more than 5 % apart: the clock changed between them"
 _ONE_THREAD = Sampling(threads=1)
 """Launches are predicted side by side, each on one core."""
 
@@ -288,8 +291,17 @@ def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunche
     except KernelcastError as error:
         return DrawnLaunches((), {}, (str(error),))
     damaged = tuple(f"{file.name}: {what}" for file, f in by_file.items() for what in f.damaged)
-    chosen = _drawn_published(one, folders, _merged([*by_file.values()]), count)
-    return replace(chosen, missing=(*damaged, *chosen.missing))
+    steady = [_steady(file) for file in by_file.values()]
+    chosen = _drawn_published(one, folders, _merged(steady), count)
+    rows, left = (sum(len(file.observations) for file in of) for of in (by_file.values(), steady))
+    aside = {_UNSTEADY: rows - left} if rows > left else {}
+    return replace(chosen, aside={**aside, **chosen.aside}, missing=(*damaged, *chosen.missing))
+
+
+def _steady(file: Measurements) -> Measurements:
+    """A file without rows whose clock changed from repeat to repeat."""
+    steady = (row for row in file.observations if not row.seconds or row.spread <= _STEADY)
+    return replace(file, observations=tuple(steady))
 
 
 def _drawn_published(
