@@ -160,6 +160,25 @@ def times(tmp_path):
     return file
 
 
+def test_a_launch_that_was_not_made_says_why(times):
+    sources, chip = times.parent / "sources", load_machine("a100-sxm-80gb")
+    program = sources / "adding-cuda" / "vector_add.cu"
+    main = "int main(int argc, char **argv) {"
+    fails = 'fprintf(stderr, "no file of data\\n"); return 3;'
+    code = program.read_text()
+
+    def why(seconds):
+        limits = ProgramLimits(seconds=seconds)
+        with pytest.raises(InputError) as error:
+            validate_programs(times, sources, chip, load_model("volkov"), Choice(), limits=limits)
+        return str(error.value)
+
+    assert "no such launch was made within 0 s" in why(0)
+    assert main in code
+    program.write_text("#include <cstdio>\n" + code.replace(main, main + fails))
+    assert "made before it ended with exit status 3, saying: no file of data" in why(60)
+
+
 def test_what_a_program_launches_is_compared(times):
     answer = validate_programs(
         times,
@@ -173,7 +192,7 @@ def test_what_a_program_launches_is_compared(times):
     assert (comparison.kernel, comparison.measured_s) == ("adding/add", 1e-3)
     assert 1e-6 < comparison.predicted_s < 1e-4
     assert comparison.low_s is not None and comparison.low_s <= comparison.predicted_s
-    assert answer.missing == ("adding/add: no such launch was made",)
+    assert answer.missing == ("adding/add: no such launch was made among the first 2",)
     assert (answer.code.known, answer.code.same) == (1, 0)
     metrics = {score.metric: score for score in answer.counted}
     assert metrics["dram__bytes_read.sum"].median == pytest.approx(1, rel=0.1)

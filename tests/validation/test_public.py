@@ -161,7 +161,9 @@ def written(
         "kernel_name": "scale",
         "tune_params_keys": ["block_size_x"],
         "cache": {
-            str(block): {"time": ms} if isinstance(ms, float | str) else {"time": ms[0], "times": ms}
+            str(block): {"time": ms}
+            if isinstance(ms, float | str)
+            else {"time": ms[0], "times": ms}
             for block, ms in times_ms.items()
         },
     }

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import shlex
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from kernelcast.devices.device import VirtualGpu
 from kernelcast.devices.forecasts import Forecasts, LaunchForecast, Prepared
@@ -45,6 +46,10 @@ _ARITHMETIC = re.compile(
     r"--?(use_fast_math\b|(?:ftz|prec-div|prec-sqrt|fmad|maxrregcount)[= ]\w+)"
 )
 """What a makefile asks nvcc for that makes other machine code."""
+_TIMED_OUT = 124
+"""How `timeout` ends where a program did not."""
+_MOST_SAID = 4096
+"""Bytes at the end of what a program said, in which its last line stands."""
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
 _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile_with_clang}
 """What makes a program of its sources, by name: `make` is nvcc with the arithmetic, such as
@@ -62,7 +67,7 @@ class ProgramLimits:
 
 
 class _EnoughError(Exception):
-    """A program has made as many launches as are wanted, or has run for long enough."""
+    """A program has made as many launches as are wanted, or has run for long enough, as it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ class _Watched(Forecasts):
         """As any forecast; _EnoughError where none is wanted any more."""
         self.check_time()
         if len(self.made) >= self.limits.launches:
-            raise _EnoughError
+            raise _EnoughError(f"among the first {self.limits.launches}")
         found = super().of(kernel, launch, arguments, prepared, in_turn=in_turn)
         self.made.append(_LaunchMade(launch, found))
         return found
@@ -101,7 +106,7 @@ class _Watched(Forecasts):
     def check_time(self) -> None:
         """_EnoughError where the program has had its seconds."""
         if time.monotonic() - self.started > self.limits.seconds:
-            raise _EnoughError
+            raise _EnoughError(_within(self.limits.seconds))
 
     def kept(self, prediction: Prediction) -> Prediction:
         """All of it: counters are read off the few launches that are compared."""
@@ -162,7 +167,7 @@ class ProgramRunner:
         """The rows of a program whose launches it makes, and why others are missing."""
         missing: list[str] = []
         try:
-            made = self._launches(name, str(rows[0].parameters.get("arguments", "")))
+            made, end = self._launches(name, str(rows[0].parameters.get("arguments", "")))
         except KernelcastError as error:
             return [], [f"{name}: {error.what}"]
         found: list[ForecastRow] = []
@@ -172,12 +177,14 @@ class ProgramRunner:
                 times = tuple(each.forecast.times_s[0] for each in launches)
                 found.append(ForecastRow(row, times, predictions))
             else:
-                why = launches[0].forecast.why_none if launches else "no such launch was made"
-                missing.append(f"{row.kernel}: {why}")
+                none = f"no such launch was made {end}".strip()
+                missing.append(
+                    f"{row.kernel}: {launches[0].forecast.why_none if launches else none}"
+                )
         return found, missing
 
-    def _launches(self, name: str, arguments: str) -> list[_LaunchMade]:
-        """The launches that a program makes, until there are enough."""
+    def _launches(self, name: str, arguments: str) -> tuple[list[_LaunchMade], str]:
+        """The launches that a program makes, until there are enough, and why there are no more."""
         folder = folder_of_program(self.sources, name)
         shim = libraries()
         main, options = _main_and_options(folder, with_arithmetic=self.compiler == "make")
@@ -201,13 +208,28 @@ class ProgramRunner:
             say=lambda text: None,
             watch=watched.check_time,
         )
-        with _as_file(made, name) as path, suppress(_EnoughError):
+        with _as_file(made, name) as path, tempfile.TemporaryFile() as said:
             # What a program does between its launches may take longer than they do.
-            most_s = str(round(2 * self.limits.seconds))
-            command = ["timeout", most_s, str(path), *shlex.split(arguments)]
-            nowhere = subprocess.DEVNULL
-            run_program(device, command, shim, folder=folder, output=nowhere, errors=nowhere)
-        return watched.made
+            most_s = round(2 * self.limits.seconds)
+            command = ["timeout", str(most_s), str(path), *shlex.split(arguments)]
+            try:
+                status = run_program(device, command, shim, folder=folder, output=said, errors=said)
+            except _EnoughError as enough:
+                return watched.made, str(enough)
+            return watched.made, _within(most_s) if status == _TIMED_OUT else _end(status, said)
+
+
+def _within(seconds: float) -> str:
+    return f"within {seconds:g} s"
+
+
+def _end(status: int, said: IO[bytes]) -> str:
+    """How a program ended that failed, with the last line that it said; empty where it did not."""
+    if not status:
+        return ""
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _MOST_SAID))
+    *_, last = ["nothing", *filter(str.strip, said.read().decode("utf-8", "replace").splitlines())]
+    return f"before it ended with exit status {status}, saying: {last.strip()}"
 
 
 def validate_programs(
