@@ -160,6 +160,21 @@ def times(tmp_path):
     return file
 
 
+def test_launches_that_were_not_timed_do_not_count(times):
+    document = json.loads(times.read_text())
+    document["programs"]["adding"]["launches"] = document["programs"]["adding"]["launches"][2:]
+    times.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"no such launch was made\b(?! among)"):
+        validate_programs(
+            times,
+            times.parent / "sources",
+            load_machine("a100-sxm-80gb"),
+            load_model("volkov"),
+            Choice(),
+            limits=ProgramLimits(launches=1),
+        )
+
+
 def test_a_launch_that_was_not_made_says_why(times):
     sources, chip = times.parent / "sources", load_machine("a100-sxm-80gb")
     program = sources / "adding-cuda" / "vector_add.cu"
@@ -192,7 +207,9 @@ def test_what_a_program_launches_is_compared(times):
     assert (comparison.kernel, comparison.measured_s) == ("adding/add", 1e-3)
     assert 1e-6 < comparison.predicted_s < 1e-4
     assert comparison.low_s is not None and comparison.low_s <= comparison.predicted_s
-    assert answer.missing == ("adding/add: no such launch was made among the first 2",)
+    assert answer.missing == (
+        "adding/add: no such launch was made among the first 2 that were timed",
+    )
     assert (answer.code.known, answer.code.same) == (1, 0)
     metrics = {score.metric: score for score in answer.counted}
     assert metrics["dram__bytes_read.sum"].median == pytest.approx(1, rel=0.1)

@@ -9,7 +9,7 @@ import shlex
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,10 +56,14 @@ _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile
 `-use_fast_math`, that the program's makefile asks for."""
 
 
+_Shape = tuple[str, Extent, Extent]
+"""What tells the launches of a program apart: kernel, grid and block."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """When a program has told enough: after so many launches, seconds in all, or instructions of
-    one launch."""
+    """When a program has told enough: after so many launches of those that were timed, seconds in
+    all, or instructions of one launch."""
 
     launches: int = 24
     seconds: float = 120.0
@@ -80,8 +84,10 @@ class _LaunchMade:
 
 @dataclass
 class _Watched(Forecasts):
-    """Forecasts that are kept in order, and end the program when there are enough."""
+    """Forecasts of the `wanted` launches, kept in order; they end the program when there are
+    enough."""
 
+    wanted: Set[_Shape] = frozenset()
     limits: ProgramLimits = ProgramLimits()
     made: list[_LaunchMade] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
@@ -97,8 +103,10 @@ class _Watched(Forecasts):
     ) -> LaunchForecast:
         """As any forecast; _EnoughError where none is wanted any more."""
         self.check_time()
+        if _shape_of(launch) not in self.wanted:
+            return self._none("not timed")
         if len(self.made) >= self.limits.launches:
-            raise _EnoughError(f"among the first {self.limits.launches}")
+            raise _EnoughError(f"among the first {self.limits.launches} that were timed")
         found = super().of(kernel, launch, arguments, prepared, in_turn=in_turn)
         self.made.append(_LaunchMade(launch, found))
         return found
@@ -167,7 +175,7 @@ class ProgramRunner:
         """The rows of a program whose launches it makes, and why others are missing."""
         missing: list[str] = []
         try:
-            made, end = self._launches(name, str(rows[0].parameters.get("arguments", "")))
+            made, end = self._launches(name, rows)
         except KernelcastError as error:
             return [], [f"{name}: {error.what}"]
         found: list[ForecastRow] = []
@@ -183,8 +191,10 @@ class ProgramRunner:
                 )
         return found, missing
 
-    def _launches(self, name: str, arguments: str) -> tuple[list[_LaunchMade], str]:
-        """The launches that a program makes, until there are enough, and why there are no more."""
+    def _launches(self, name: str, rows: Sequence[Observation]) -> tuple[list[_LaunchMade], str]:
+        """The launches of the rows that a program makes, until there are enough, and why there are
+        no more."""
+        arguments = str(rows[0].parameters.get("arguments", ""))
         folder = folder_of_program(self.sources, name)
         shim = libraries()
         main, options = _main_and_options(folder, with_arithmetic=self.compiler == "make")
@@ -197,6 +207,7 @@ class ProgramRunner:
             self.sampling,
             CacheState.FLUSHED,
             self.cache,
+            wanted=frozenset(map(_shape_timed, rows)),
             limits=self.limits,
         )
         device = VirtualGpu(
@@ -398,15 +409,22 @@ def _matched(
     They are the first such launches, as many as were timed: later ones may have other data to work
     on. Instances of a template that are launched alike are told apart by their order.
     """
-    instances: dict[tuple[str, Extent, Extent], dict[str, list[_LaunchMade]]] = {}
+    instances: dict[_Shape, dict[str, list[_LaunchMade]]] = {}
     for each in made:
         launch = each.launch
-        key = kernel_name(launch.kernel), launch.grid, launch.block
-        instances.setdefault(key, {}).setdefault(launch.kernel, []).append(each)
-    taken: dict[tuple[str, Extent, Extent], int] = {}
+        instances.setdefault(_shape_of(launch), {}).setdefault(launch.kernel, []).append(each)
+    taken: dict[_Shape, int] = {}
     for one in wanted:
-        assert one.grid and one.block
-        key = kernel_name(one.signature or one.kernel.rpartition("/")[2]), one.grid, one.block
+        key = _shape_timed(one)
         own = list(instances.get(key, {}).values())
         at = taken[key] = taken.get(key, -1) + 1
         yield one, own[at][: len(one.seconds)] if at < len(own) else []
+
+
+def _shape_of(launch: Launch) -> _Shape:
+    return kernel_name(launch.kernel), launch.grid, launch.block
+
+
+def _shape_timed(row: Observation) -> _Shape:
+    assert row.grid and row.block
+    return kernel_name(row.signature or row.kernel.rpartition("/")[2]), row.grid, row.block

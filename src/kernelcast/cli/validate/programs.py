@@ -44,7 +44,7 @@ from kernelcast.cli.options import (
     type=click.IntRange(min=1),
     default=24,
     show_default=True,
-    help="End a program after so many launches.",
+    help="End a program after so many of the launches that were timed.",
 )
 @click.option(
     "--seconds",
