@@ -15,9 +15,9 @@ class Comparison:
     """One configuration of a kernel: what a model predicts and what a GPU took.
 
     `low_s` and `high_s` are the model's interval, None where it gives none. `bottleneck` is what
-    the model says that binds, `measured_bottleneck` what counters say, both among those that
-    counters tell apart; empty where nobody knows. `has_doubt` says that its interval is to be a
-    wide one.
+    the model says that binds, `measured_bottlenecks` what may have bound by its counters, the
+    busiest first, both among those that counters tell apart; empty where nobody knows. `has_doubt`
+    says that its interval is to be a wide one.
     """
 
     kernel: str
@@ -28,7 +28,7 @@ class Comparison:
     low_s: float | None = None
     high_s: float | None = None
     bottleneck: str = ""
-    measured_bottleneck: str = ""
+    measured_bottlenecks: tuple[str, ...] = ()
     has_doubt: bool = False
 
     @property
@@ -92,10 +92,10 @@ def coverage(comparisons: Comparisons) -> float | None:
 
 
 def agreement(comparisons: Comparisons) -> float | None:
-    """Of the launches whose bottleneck counters tell, the share for which the model names it; None
-    where none is known."""
-    known = [c for c in comparisons if c.measured_bottleneck and c.bottleneck]
-    same = sum(c.bottleneck == c.measured_bottleneck for c in known)
+    """Of the launches whose bottleneck counters tell, the share for which the model names it, or
+    what counters cannot tell from it; None where none is known."""
+    known = [c for c in comparisons if c.measured_bottlenecks and c.bottleneck]
+    same = sum(c.bottleneck in c.measured_bottlenecks for c in known)
     return same / len(known) if known else None
 
 

@@ -2,7 +2,9 @@
 
 A resource binds that is the busiest of all and busy for 60 % of its peak or more; where all are
 less busy, latency does, as NVIDIA's Nsight Compute puts it ("Kernel Profiling Guide", GPU speed of
-light throughput). Where a file holds the bytes of the DRAM and operations alone, they tell of the
+light throughput). Counters do not tell apart what comes within a tenth of that: what a stream takes
+of the L2 cache and of the DRAM, such as 0.88 and 0.86, or latency and a pipe that is busy for 62 %.
+Where a file holds the bytes of the DRAM and operations alone, they tell of the
 launches that they bind; of others nothing is known.
 
 The counter of shared memory holds a path of data that moves a whole wavefront of 128 B in a cycle
@@ -53,6 +55,8 @@ _SAME = {
 """Resources that counters do not tell apart: L1 cache, shared memory and the unit before them are
 one path of data, L2 cache and the way there another."""
 _RESOURCES = (*_SHARES.values(), *_SAME)
+_ALIKE = 0.9
+"""What is as busy as this part of the busiest resource may bind as well."""
 
 
 def resource_class(bottleneck: Bottleneck) -> str:
@@ -60,18 +64,20 @@ def resource_class(bottleneck: Bottleneck) -> str:
     return str(_SAME.get(bottleneck, bottleneck)) if bottleneck in _RESOURCES else _LATENCY
 
 
-def measured_class(row: Observation, machine: Machine) -> str:
-    """What bound a launch, by its counters; empty where they do not say."""
+def measured_classes(row: Observation, machine: Machine) -> tuple[str, ...]:
+    """What may have bound a launch, by its counters, the busiest first; empty where they do not
+    say."""
     if shares := _shares(row, _SHARES, machine):
         moved = machine.get("shared.bandwidth") or _WAVEFRONT_BYTES
         shares[Bottleneck.SHARED_BANDWIDTH] *= max(1.0, _WAVEFRONT_BYTES / moved)
-        return _of_busiest(shares) or _LATENCY
+        return _alike(shares)
     units = _shares(row, _UNITS, machine)
     if not units or _ANY_OF_SM not in row.counters:
-        return _of_busiest(_rates(row, machine))
+        rates = _rates(row, machine)
+        return _alike(rates) if max(rates.values(), default=0.0) >= _BUSY else ()
     if row.counters[_ANY_OF_SM] / 100 > max(_BUSY, *units.values()):
-        return ""  # a pipe of arithmetic, and nothing says which
-    return _of_busiest(units) or _LATENCY
+        return ()  # a pipe of arithmetic, and nothing says which
+    return _alike(units)
 
 
 def _shares(
@@ -87,10 +93,17 @@ def _shares(
     return shares
 
 
-def _of_busiest(shares: Mapping[Bottleneck, float]) -> str:
-    busiest = max(shares, key=lambda b: shares[b], default=None)
-    is_bound = busiest is not None and shares[busiest] >= _BUSY
-    return resource_class(busiest) if busiest is not None and is_bound else ""
+def _alike(shares: Mapping[Bottleneck, float]) -> tuple[str, ...]:
+    """The busiest resource, or latency where none is busy, and what counters cannot tell from it.
+
+    Latency stands among them as a resource that is always as busy as one must be to bind.
+    """
+    by_class = {_LATENCY: _BUSY}
+    for bottleneck, share in shares.items():
+        name = resource_class(bottleneck)
+        by_class[name] = max(share, by_class.get(name, 0.0))
+    least = _ALIKE * max(by_class.values())
+    return tuple(sorted((n for n in by_class if by_class[n] >= least), key=lambda n: -by_class[n]))
 
 
 def _rates(row: Observation, machine: Machine) -> Mapping[Bottleneck, float]:

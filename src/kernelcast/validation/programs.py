@@ -34,7 +34,7 @@ from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.clang import compile_with_clang
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
 from kernelcast.validation.accuracy import Comparison, require_scipy
-from kernelcast.validation.bottlenecks import measured_class, resource_class
+from kernelcast.validation.bottlenecks import measured_classes, resource_class
 from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.judging import nothing_compared
 from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
@@ -145,7 +145,7 @@ class ForecastRow:
             _mean([each.low_s for each in said]),
             _mean([each.high_s for each in said]),
             resource_class(said[0].bottleneck),
-            measured_class(self.row, said[0].case.machine),
+            measured_classes(self.row, said[0].case.machine),
             has_doubt=any(map(has_doubt, said)),
         )
 

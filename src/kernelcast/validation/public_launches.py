@@ -25,7 +25,7 @@ from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.nvrtc import CompileOptions
 from kernelcast.validation.accuracy import Comparison
-from kernelcast.validation.bottlenecks import measured_class
+from kernelcast.validation.bottlenecks import measured_classes
 from kernelcast.validation.capacities import validate_capacities
 from kernelcast.validation.counted import case_of_source
 from kernelcast.validation.counter_scores import counter_scores
@@ -209,7 +209,8 @@ class PublishedProgram:
             try:
                 compared[model_label(model)] = tuple(
                     replace(
-                        one.comparison(at, own), measured_bottleneck=measured_class(one.row, chip)
+                        one.comparison(at, own),
+                        measured_bottlenecks=measured_classes(one.row, chip),
                     )
                     for at, one in enumerate(found)
                 )
@@ -480,9 +481,9 @@ def _answer(
         if own and all(abs(known - registers) > _OTHER_CODE * registers for known in own):
             return LaunchAnswer({}, (), "other code: registers differ by more than an eighth")
     counted = _counted(row, executed[0]) if row and has_counters and len(executed) == 1 else ()
-    bound_by = measured_class(row, chip) if row else ""
+    bound_by = measured_classes(row, chip) if row else ()
     found = {
-        label: tuple(replace(c, measured_bottleneck=bound_by) for c in own)
+        label: tuple(replace(c, measured_bottlenecks=bound_by) for c in own)
         for label, own in judged.compared.items()
         if own
     }

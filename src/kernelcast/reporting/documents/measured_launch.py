@@ -11,7 +11,8 @@ from kernelcast.validation.accuracy import Comparison
 class MeasuredLaunch(Struct, frozen=True):
     """One launch; `place` is where the file has it, `ratio` predicted over measured time, `low_s`
     and `high_s` the interval of the forecast, null where the model gives none. `bottleneck` is what
-    the forecast says that binds, `measured_bottleneck` what counters say, empty where nobody
+    the forecast says that binds, `measured_bottleneck` what counters say, such as
+    `l2 bandwidth or dram bandwidth` where they do not tell the two apart; empty where nobody
     knows."""
 
     kernel: str
@@ -38,5 +39,5 @@ def measured_launch(c: Comparison) -> MeasuredLaunch:
         c.low_s,
         c.high_s,
         c.bottleneck,
-        c.measured_bottleneck,
+        " or ".join(c.measured_bottlenecks),
     )
