@@ -83,6 +83,15 @@ def test_an_sm_sends_what_it_stores_by_a_way_of_its_own():
     assert cycles(alone, store(8, 4)) == pytest.approx(8 * (first + 3 * further), rel=0.01)
 
 
+def test_an_sm_sends_the_lines_of_an_atomic_one_after_the_other():
+    """37.3 cycles for 32 lines."""
+    alone = SETTING.with_numbers(l2_request_cycles=1e-9, l2_change_cycles=0.0)
+    each = H100.number("sm.atomic_cycles")
+    assert cycles(alone, atomic(32, 1)) == pytest.approx(32 * each, rel=0.01)
+    removed = frozenset({Removal.L1_BANDWIDTH})
+    assert cycles(alone, atomic(32, 1), removed=removed) < 0.5 * 32 * each
+
+
 def test_slices_look_up_what_is_read_and_what_is_changed():
     """Half of what is changed passes both partitions."""
     found = cycles(SETTING, load(32, 1), atomic(32, 1))

@@ -120,6 +120,7 @@ _SM = {
     "sm.joins_stores": _flag("stores next to each other in the code send a sector once"),
     "sm.store_cycles": _real(_CYCLES, "in which an SM sends the first sector of a line", 0.1, 64),
     "sm.store_further_cycles": _real(_CYCLES, "in which it sends each other one", 0.1, 64),
+    "sm.atomic_cycles": _real(_CYCLES, "in which an SM sends a line of a global atomic", 0.1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),
     "issue.memory": _count("slots", "issue slots of an access to memory, where not 1", 1, 32),

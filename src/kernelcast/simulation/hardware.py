@@ -224,6 +224,7 @@ def hardware_record(
     _set_l2(one, machine, clock_hz * share.busy / share.sms)
     one["store_first"] = get("sm.store_cycles") or 0.0
     one["store_further"] = get("sm.store_further_cycles") or 0.0
+    one["atomic_line"] = get("sm.atomic_cycles") or 0.0
     one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES
     one["most_dram_wait"] = one["dram_latency"]
     _set_way_to_memory(one, machine, clock_hz, share)

@@ -190,6 +190,7 @@ HARDWARE = np.dtype(
         ("l2_change_cycles", np.float64),  # and one that writes
         ("store_first", np.float64),  # cycles in which an SM sends a line's first sector, and
         ("store_further", np.float64),  # each other; 0 where nobody knows
+        ("atomic_line", np.float64),  # cycles in which an SM sends a line of a global atomic; 0 so
         ("least_sectors", np.float64),  # that move together between SM and L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
         ("fetch_line", np.int64),  # bytes: two to this power

@@ -564,21 +564,23 @@ def _take_slices(word, gives_back, clock, hardware):
 
 
 @inlined
-def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
+def _change(word, at, words, row_number, sm, begun, cycles, stages, clock, hardware):
     """An atomic on global memory, carried out by the L2 cache; returns when its results are there.
 
-    Lanes that want one word follow each other, in turns of the L2 cache's slices; and so do all of
-    the chip on the slice that is busiest.
+    The SM sends a line after the other, for which its banks wait. Lanes that want one word follow
+    each other, in turns of the L2 cache's slices; and so do all of the chip on the slice that is
+    busiest.
     """
     row = stages.rows[np.uint64(row_number)]
-    done, latest = begun, begun
+    done, latest, sent = begun, begun, begun
     for i in range(word >> LINES_SHIFT & LINES_MASK):
         told = words[np.uint64(at + i)]
         line, sectors = _line_of(told, np.int64(-1)), told >> SECTORS_SHIFT & SECTORS_MASK
         _owe(told, row_number, stages)
-        begins, there = _fetch(line, sectors, row_number, sm, begun, True, stages, clock, hardware)
+        begins, there = _fetch(line, sectors, row_number, sm, sent, True, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
+        sent += hardware.atomic_line
     turns = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
     _take_slices(word, row.gives_back, clock, hardware)
     if row.in_turn_cycles > 0.0:
@@ -586,7 +588,8 @@ def _change(word, at, words, row_number, sm, begun, stages, clock, hardware):
         clock.atomics_free = starts + turns * row.in_turn_cycles
         done = max(done, clock.atomics_free + hardware.l2_latency)
         latest = max(latest, starts - hardware.most_dram_wait)
-    _hold_back(sm, latest, stages, hardware)
+    _hold_back(sm, max(latest, sent), stages, hardware)
+    clock.l1_busy += max(0.0, sent - begun - cycles)
     return done
 
 
@@ -640,7 +643,8 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
     clock.l1_busy += cycles
     place = local if space == LOCAL else np.int64(-1)
     if code.kind == ATOMIC:
-        return _change(word, at, words, row_number, sm, begun, stages, clock, hardware), read
+        done = _change(word, at, words, row_number, sm, begun, cycles, stages, clock, hardware)
+        return done, read
     if code.kind == STORE:
         return _store(
             word, at, words, row_number, sm, place, begun, cycles, stages, clock, hardware

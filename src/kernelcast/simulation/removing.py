@@ -165,9 +165,8 @@ def _change_rows(*names: str) -> Callable[[SimulationInput], SimulationInput]:
 
 
 def _without_l1_bandwidth(given: SimulationInput) -> SimulationInput:
-    faster = _change_hardware(l1_rate=_ENDLESS, tag_cycles=0.0, store_first=0.0, store_further=0.0)(
-        given
-    )
+    at_once = dict.fromkeys(("tag_cycles", "store_first", "store_further", "atomic_line"), 0.0)
+    faster = _change_hardware(l1_rate=_ENDLESS, **at_once)(given)
     return replace(faster, streams=without_passes(given.streams, given.code.table, shared=False))
 
 
