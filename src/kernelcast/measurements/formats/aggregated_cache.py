@@ -19,17 +19,21 @@ def recognises(head: str) -> bool:
 
 
 def read(text: str) -> Measurements:
-    """Every configuration, its time the median of its runs."""
+    """Every configuration, its time the median of its runs.
+
+    The longest stands first, as one in which the GPU may have warmed up, so that the spread of a
+    configuration is that of the median over the least.
+    """
     document = json.loads(text)
     names = document["tune_params_keys"]
     unit_s = _MS[document["unit"]]
 
-    def read_row(entry: tuple[str, list[float]]) -> Iterable[Observation]:
-        values, times = entry
+    def read_row(entry: tuple[str, tuple[float, float, float]]) -> Iterable[Observation]:
+        values, (median, least, longest) = entry
         yield Observation(
             kernel=document["kernel_name"],
             parameters=dict(zip(names, map(int, values.split(",")), strict=True)),
-            seconds=(times[0] * unit_s,),
+            seconds=(longest * unit_s, least * unit_s, median * unit_s),
         )
 
     rows = ((f"configuration {entry[0]}", entry) for entry in document["cache"].items())
