@@ -21,10 +21,10 @@ from kernelcast.validation.measured import Choice
 from kernelcast.validation.programs import (
     ProgramLimits,
     _LaunchMade,
-    _main_and_options,
     _matched,
     validate_programs,
 )
+from kernelcast.validation.recipes import of_makefile, recipe_of
 
 PROGRAMS = Path(__file__).parents[1] / "devices" / "programs"
 NONE = LaunchForecast((1.0,), ())
@@ -64,7 +64,7 @@ def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
     (tmp_path / "Makefile").write_text(
         "source = main.cu \\\n  other.cpp\nCFLAGS = -std=c++20 -I../common -DN=4 -DX=$(Y) -Wall\n"
     )
-    main, options = _main_and_options(tmp_path, with_arithmetic=False)
+    main, options = of_makefile(tmp_path, with_arithmetic=False)
     assert main == tmp_path / "main.cu"
     assert options.sources == (tmp_path / "other.cpp",)
     assert options.defines == ("N=4",)
@@ -82,7 +82,7 @@ def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tm
         "ifeq ($(TYPE),float)\nCFLAGS += -DFLOAT\nendif\n"
         "run: ./main.o \\\n ./kernel/one.o\n\tnvcc main.o kernel/one.o absent.o -o run\n"
     )
-    main, options = _main_and_options(tmp_path, with_arithmetic=False)
+    main, options = of_makefile(tmp_path, with_arithmetic=False)
     assert main == tmp_path / "main.c"
     assert options.sources == (tmp_path / "kernel/one.cu",)
     assert options.defines == ("QUIET", "FLOAT")
@@ -97,7 +97,7 @@ def test_a_makefile_names_sources_elsewhere_and_takes_all_for_cuda(tmp_path):
         "obj = main.o reference.o\nmain.o: main.cpp utils.h Makefile\n\t$(CC) -x cu -c $< -o $@\n"
         "reference.o: ../other/reference.cpp Makefile\n\t$(CC) -x cu -c $< -o $@\n"
     )
-    main, options = _main_and_options(tmp_path / "own", with_arithmetic=False)
+    main, options = of_makefile(tmp_path / "own", with_arithmetic=False)
     assert main.name == "main.cpp"
     assert options.all_as_cuda
     assert options.sources == (tmp_path / "own/../other/reference.cpp",)
@@ -108,7 +108,7 @@ def test_a_makefile_says_which_dialect_nvcc_takes(tmp_path):
         "source = main.cu\nCFLAGS := --extended-lambda -expt-relaxed-constexpr -O3\n"
         "link: main.o\n\t$(CC) --extended-lambda main.o\n"
     )
-    _, options = _main_and_options(tmp_path, with_arithmetic=False)
+    _, options = of_makefile(tmp_path, with_arithmetic=False)
     assert options.further == ("--extended-lambda", "--expt-relaxed-constexpr")
 
 
@@ -118,8 +118,8 @@ def test_arithmetic_of_a_makefile_is_taken_where_it_made_the_program(tmp_path):
         "ifeq ($(OPTIMIZE),yes)\nCFLAGS += -O3 -use_fast_math --fmad=false "
         "-maxrregcount 32\nendif\n"
     )
-    _, without = _main_and_options(tmp_path, with_arithmetic=False)
-    _, options = _main_and_options(tmp_path, with_arithmetic=True)
+    _, without = of_makefile(tmp_path, with_arithmetic=False)
+    _, options = of_makefile(tmp_path, with_arithmetic=True)
     assert without.further == ()
     assert options.further == ("--use_fast_math", "--fmad=false", "--maxrregcount=32")
 
@@ -127,7 +127,7 @@ def test_arithmetic_of_a_makefile_is_taken_where_it_made_the_program(tmp_path):
 def test_without_a_makefile_all_sources_are_its_own(tmp_path):
     for name in ("a.cu", "b.cpp", "notes.txt"):
         (tmp_path / name).write_text("")
-    main, options = _main_and_options(tmp_path, with_arithmetic=False)
+    main, options = of_makefile(tmp_path, with_arithmetic=False)
     assert (main.name, [path.name for path in options.sources]) == ("a.cu", ["b.cpp"])
 
 
@@ -158,6 +158,51 @@ def times(tmp_path):
     document = {"schema": "kernelcast/program-times/1", "device": "A GPU", "programs": programs}
     file.write_text(json.dumps(document))
     return file
+
+
+def database(sources: Path, *commands: dict[str, object]) -> None:
+    (sources / "compile_commands.json").write_text(json.dumps(commands))
+
+
+def test_a_compilation_database_comes_before_the_makefile(tmp_path):
+    """Written elsewhere, with other programs in it; of both forms that there are."""
+    folder = tmp_path / "a-cuda"
+    (folder / "src").mkdir(parents=True)
+    for name in ("main.cu", "src/host.cpp", "Makefile"):
+        (folder / name).write_text("")
+    database(
+        tmp_path,
+        {
+            "directory": "/there",
+            "file": "/there/src/a-cuda/main.cu",
+            "command": "clang++ -I/there/src/a-cuda/src -I/usr/x -std=gnu++14 -Dreal=float -c",
+        },
+        {
+            "file": "/there/src/a-cuda/src/host.cpp",
+            "arguments": ["clang++", "-DN=1", "-std=gnu++20"],
+        },
+        {"file": "/there/src/b-cuda/main.cu", "command": "clang++ -DB"},
+    )
+    found, main, options = recipe_of(tmp_path, "a", with_arithmetic=False)
+    assert (found, main) == (folder, folder / "main.cu")
+    assert options.sources == (folder / "src" / "host.cpp",)
+    assert options.defines == ("real=float", "N=1")
+    assert options.include_dirs == (folder, folder / "src")
+    assert options.std == "c++20"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "is no compilation database"),
+        ('[{"file": "/x/a-cuda/gone.cu", "command": ""}]', "names gone.cu, which is not in"),
+    ],
+)
+def test_a_bad_compilation_database_is_one_clear_line(tmp_path, text, what):
+    (tmp_path / "a-cuda").mkdir()
+    (tmp_path / "compile_commands.json").write_text(text)
+    with pytest.raises(InputError, match=what):
+        recipe_of(tmp_path, "a", with_arithmetic=False)
 
 
 def test_launches_that_were_not_timed_do_not_count(times):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
-import re
 import shlex
 import statistics
 import tempfile
@@ -32,25 +30,18 @@ from kernelcast.models.terms.trust import has_doubt
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.clang import compile_with_clang
-from kernelcast.toolchain.nvcc import ProgramOptions, compile_program
+from kernelcast.toolchain.nvcc import compile_program
 from kernelcast.validation.accuracy import Comparison, require_scipy
 from kernelcast.validation.bottlenecks import measured_classes, resource_class
 from kernelcast.validation.counter_scores import counter_scores
 from kernelcast.validation.judging import nothing_compared
 from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
+from kernelcast.validation.recipes import recipe_of
 
-_FOLDERS = ("{}", "{}-cuda", "src/{}", "src/{}-cuda")
-"""Where a program's sources lie in the folder of all sources."""
-_SOURCES = (".cu", ".cpp", ".cc", ".c")
-_ARITHMETIC = re.compile(
-    r"--?(use_fast_math\b|(?:ftz|prec-div|prec-sqrt|fmad|maxrregcount)[= ]\w+)"
-)
-"""What a makefile asks nvcc for that makes other machine code."""
 _TIMED_OUT = 124
 """How `timeout` ends where a program did not."""
 _MOST_SAID = 4096
 """Bytes at the end of what a program said, in which its last line stands."""
-_OLD_STANDARDS = ("c++03", "c++11", "c++14")
 _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile_with_clang}
 """What makes a program of its sources, by name: `make` is nvcc with the arithmetic, such as
 `-use_fast_math`, that the program's makefile asks for."""
@@ -195,9 +186,10 @@ class ProgramRunner:
         """The launches of the rows that a program makes, until there are enough, and why there are
         no more."""
         arguments = str(rows[0].parameters.get("arguments", ""))
-        folder = folder_of_program(self.sources, name)
         shim = libraries()
-        main, options = _main_and_options(folder, with_arithmetic=self.compiler == "make")
+        folder, main, options = recipe_of(
+            self.sources, name, with_arithmetic=self.compiler == "make"
+        )
         made = _COMPILERS[self.compiler](
             main, [self.chip.compute_capability], shim, options=options, cache=self.cache
         )
@@ -321,84 +313,6 @@ def _as_file(made: bytes, name: str) -> Iterator[Path]:
         path.write_bytes(made)
         path.chmod(0o700)
         yield path
-
-
-def folder_of_program(sources: Path, name: str) -> Path:
-    """Where the sources of a program lie; InputError where they do not."""
-    for pattern in _FOLDERS:
-        folder = sources / pattern.format(name)
-        if folder.is_dir():
-            return folder.resolve()
-    raise InputError(f"no folder of sources for {name}", where=str(sources))
-
-
-def _main_and_options(folder: Path, *, with_arithmetic: bool) -> tuple[Path, ProgramOptions]:
-    """The first source of a program, and the others as options.
-
-    Its makefile says which, by `source` or by its objects, and what to define; without one, all
-    sources in the folder are its own. What today's libraries cannot be compiled by is left out: a
-    standard before C++17; and what it says to nvcc of the arithmetic, but `with_arithmetic`.
-    """
-    makefile = folder / "Makefile"
-    text = ""
-    if makefile.is_file():
-        text = _as_chosen(makefile.read_text("utf-8", "replace").replace("\\\n", " "))
-    listed = re.search(r"^source\s*[:+]?=(.*)$", text, re.MULTILINE)
-    names = (
-        listed[1].split()
-        if listed
-        else _of_objects(text, folder)
-        or sorted(path.name for path in folder.iterdir() if path.suffix in _SOURCES)
-    )
-    files = [folder / name for name in names if Path(name).suffix in _SOURCES]
-    if not files:
-        raise InputError("its makefile lists no sources", where=str(makefile))
-    flags = {kind: _flags(text, kind) for kind in ("-D", "-I", "-std=")}
-    dialect = dict.fromkeys(re.findall(r"--?(extended-lambda|expt-[\w-]+)", text))
-    if with_arithmetic:
-        dialect |= dict.fromkeys(flag.replace(" ", "=") for flag in _ARITHMETIC.findall(text))
-    return files[0], ProgramOptions(
-        defines=tuple(flags["-D"]),
-        include_dirs=(folder, *(folder / path for path in flags["-I"])),
-        std=next((std for std in flags["-std="] if std not in _OLD_STANDARDS), None),
-        further=tuple(f"--{name}" for name in dialect),
-        sources=tuple(files[1:]),
-        all_as_cuda=re.search(r"\s-x\s*cu\b", text) is not None,
-    )
-
-
-def _as_chosen(makefile: str) -> str:
-    """A makefile without what its own choices, such as `DEBUG = no`, leave out."""
-    values = dict(re.findall(r"^(\w+)[ \t]*[:?]?=[ \t]*(\S*)[ \t]*$", makefile, re.MULTILINE))
-
-    def chosen(case: re.Match[str]) -> str:
-        first, _, other = case[3].partition("\nelse")
-        return first if values.get(case[1], "") == case[2] else other
-
-    pattern = r"^ifeq \(\$\((\w+)\),[ \t]*(\w*)\)(.*?)^endif"
-    return re.sub(pattern, chosen, makefile, flags=re.MULTILINE | re.DOTALL)
-
-
-def _of_objects(makefile: str, folder: Path) -> list[str]:
-    """The sources that a makefile's objects are made of, in their order: of their name in the
-    folder, or those that a rule names."""
-    found = re.findall(r"(?<=\s)([\w.+-][\w./+-]*)\.o\b", makefile)
-    rules = dict(re.findall(r"^([\w./+-]+)\.o[ \t]*:[ \t]*(\S+)", makefile, re.MULTILINE))
-    named = {posixpath.normpath(stem): source for stem, source in rules.items()}
-    stems = dict.fromkeys(map(posixpath.normpath, found))
-    return [
-        name
-        for stem in stems
-        for name in dict.fromkeys((*(stem + suffix for suffix in _SOURCES), named.get(stem, "")))
-        if Path(name).suffix in _SOURCES and (folder / name).is_file()
-    ]
-
-
-def _flags(makefile: str, kind: str) -> Iterator[str]:
-    """What a makefile sets by flags of a kind, but for what it computes."""
-    for word in re.findall(rf"(?<=\s){re.escape(kind)}(\S+)", makefile):
-        if "$" not in word:
-            yield word
 
 
 def _matched(

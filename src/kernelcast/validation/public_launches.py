@@ -35,10 +35,10 @@ from kernelcast.validation.measured import drawn_of, timed_observation
 from kernelcast.validation.programs import (
     ProgramLimits,
     ProgramRunner,
-    folder_of_program,
     rows_by_program,
 )
 from kernelcast.validation.public_sets import PublicSet
+from kernelcast.validation.recipes import DATABASE, folder_of_program
 
 _OTHER_CODE = 1 / 8
 """Registers that differ by more than this share are those of other code."""
@@ -190,8 +190,10 @@ class PublishedProgram:
         except KernelcastError as error:
             return str(error), one.gpu
         texts = [(file.name, file.read_bytes()) for file in sorted(folder.rglob("*.*"))]
+        database = self._sources / DATABASE
+        commands = database.read_bytes() if database.is_file() else b""
         how = one.gpu, one.settings, one.seconds, one.compiler
-        return *how, self.name, self.rows, texts
+        return *how, self.name, self.rows, texts, commands
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts of its launches: one that cannot predict one of them, of
