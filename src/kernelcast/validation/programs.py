@@ -47,7 +47,7 @@ _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile
 `-use_fast_math`, that the program's makefile asks for."""
 
 
-_Shape = tuple[str, Extent, Extent]
+_LaunchShape = tuple[str, Extent, Extent]
 """What tells the launches of a program apart: kernel, grid and block."""
 
 
@@ -78,7 +78,7 @@ class _Watched(Forecasts):
     """Forecasts of the `wanted` launches, kept in order; they end the program when there are
     enough."""
 
-    wanted: Set[_Shape] = frozenset()
+    wanted: Set[_LaunchShape] = frozenset()
     limits: ProgramLimits = ProgramLimits()
     made: list[_LaunchMade] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
@@ -323,11 +323,11 @@ def _matched(
     They are the first such launches, as many as were timed: later ones may have other data to work
     on. Instances of a template that are launched alike are told apart by their order.
     """
-    instances: dict[_Shape, dict[str, list[_LaunchMade]]] = {}
+    instances: dict[_LaunchShape, dict[str, list[_LaunchMade]]] = {}
     for each in made:
         launch = each.launch
         instances.setdefault(_shape_of(launch), {}).setdefault(launch.kernel, []).append(each)
-    taken: dict[_Shape, int] = {}
+    taken: dict[_LaunchShape, int] = {}
     for one in wanted:
         key = _shape_timed(one)
         own = list(instances.get(key, {}).values())
@@ -335,10 +335,10 @@ def _matched(
         yield one, own[at][: len(one.seconds)] if at < len(own) else []
 
 
-def _shape_of(launch: Launch) -> _Shape:
+def _shape_of(launch: Launch) -> _LaunchShape:
     return kernel_name(launch.kernel), launch.grid, launch.block
 
 
-def _shape_timed(row: Observation) -> _Shape:
+def _shape_timed(row: Observation) -> _LaunchShape:
     assert row.grid and row.block
     return kernel_name(row.signature or row.kernel.rpartition("/")[2]), row.grid, row.block
