@@ -36,7 +36,7 @@ def test_the_median_is_the_time_and_the_key_the_parameters(tmp_path: Path) -> No
         {"block": 64, "tile": 2},
     ]
     assert [one.time_s for one in found.observations] == [2e-3, 3e-3]
-    assert [one.spread for one in found.observations] == pytest.approx([2 / 1.5, 3 / 2.5])
+    assert [one.repeats_ratio for one in found.observations] == pytest.approx([2 / 1.5, 3 / 2.5])
 
 
 def test_a_configuration_of_too_few_values_is_an_error(tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def test_a_compilation_database_comes_before_the_makefile(tmp_path):
     ("text", "what"),
     [
         ("{", "is no compilation database"),
+        ('[{"file": "/x/a-cuda/b.cu", "command": "c++ \'"}]', "is no compilation database"),
         ('[{"file": "/x/a-cuda/gone.cu", "command": ""}]', "names gone.cu, which is not in"),
     ],
 )

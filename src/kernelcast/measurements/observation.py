@@ -38,7 +38,7 @@ class Observation:
         return statistics.median(self.seconds)
 
     @property
-    def spread(self) -> float:
+    def repeats_ratio(self) -> float:
         """The longest repeat as a multiple of the shortest, without the first, in which the GPU
         may still warm up; 1 where there are no others to compare."""
         others = self.seconds[1:] or self.seconds

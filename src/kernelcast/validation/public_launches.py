@@ -303,7 +303,7 @@ def drawn_launches(one: PublicSet, folders: Folders, count: int) -> DrawnLaunche
 
 def _steady(file: Measurements) -> Measurements:
     """A file without rows whose clock changed from repeat to repeat."""
-    steady = (row for row in file.observations if not row.seconds or row.spread <= _STEADY)
+    steady = (row for row in file.observations if not row.seconds or row.repeats_ratio <= _STEADY)
     return replace(file, observations=tuple(steady))
 
 

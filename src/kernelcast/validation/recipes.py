@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import NamedTuple
 
 from kernelcast.errors import InputError
 from kernelcast.toolchain.nvcc import ProgramOptions
@@ -23,6 +23,13 @@ _ARITHMETIC = re.compile(
 _OLD_STANDARDS = ("c++03", "c++11", "c++14")
 DATABASE = "compile_commands.json"
 """What compilation databases are called."""
+
+
+class _CompiledFile(NamedTuple):
+    """What a compilation database says of a file."""
+
+    file: str
+    words: Sequence[str]
 
 
 def recipe_of(
@@ -50,12 +57,15 @@ def folder_of_program(sources: Path, name: str) -> Path:
     raise InputError(f"no folder of sources for {name}", where=str(sources))
 
 
-def _commands_of(database: Path, program: str) -> list[dict[str, Any]]:
+def _commands_of(database: Path, program: str) -> list[_CompiledFile]:
     """The commands of a compilation database that compile what lies in a program's folder."""
     try:
-        every = json.loads(database.read_text("utf-8"))
-        return [one for one in every if program in PurePosixPath(one["file"]).parts[:-1]]
-    except (ValueError, TypeError, KeyError) as error:
+        return [
+            _CompiledFile(one["file"], one.get("arguments") or shlex.split(one.get("command", "")))
+            for one in json.loads(database.read_text("utf-8"))
+            if program in PurePosixPath(one["file"]).parts[:-1]
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"is no compilation database: {error}",
             where=str(database),
@@ -64,22 +74,18 @@ def _commands_of(database: Path, program: str) -> list[dict[str, Any]]:
 
 
 def _of_commands(
-    commands: Sequence[dict[str, Any]], folder: Path, database: Path
+    commands: Sequence[_CompiledFile], folder: Path, database: Path
 ) -> tuple[Path, ProgramOptions]:
     """What commands compile and how, with the paths of whoever wrote them found in the folder."""
-    files = [folder / _inside(one["file"], folder) for one in commands]
-    words = [
-        word
-        for one in commands
-        for word in one.get("arguments") or shlex.split(one.get("command", ""))
-    ]
+    files = [folder / _inside(one.file, folder) for one in commands]
     if lost := [file for file in files if not file.is_file()]:
         raise InputError(f"names {lost[0].name}, which is not in {folder}", where=str(database))
-    includes = dict.fromkeys(word[2:] for word in words if word.startswith("-I"))
+    words = dict.fromkeys(word for one in commands for word in one.words)
+    includes = (word[2:] for word in words if word.startswith("-I"))
     own = (path for path in includes if folder.name in PurePosixPath(path).parts)
     standards = (word[5:].replace("gnu", "c") for word in words if word.startswith("-std="))
     return files[0], ProgramOptions(
-        defines=tuple(dict.fromkeys(word[2:] for word in words if word.startswith("-D"))),
+        defines=tuple(word[2:] for word in words if word.startswith("-D")),
         include_dirs=tuple(dict.fromkeys((folder, *(folder / _inside(p, folder) for p in own)))),
         std=next((std for std in standards if std not in _OLD_STANDARDS), None),
         sources=tuple(dict.fromkeys(files[1:])),

@@ -21,8 +21,8 @@ def recognises(head: str) -> bool:
 def read(text: str) -> Measurements:
     """Every configuration, its time the median of its runs.
 
-    The longest stands first, as one in which the GPU may have warmed up, so that the spread of a
-    configuration is that of the median over the least.
+    The longest stands first, as one in which the GPU may have warmed up, so that
+    `repeats_ratio` of a configuration is the median over the least.
     """
     document = json.loads(text)
     names = document["tune_params_keys"]
