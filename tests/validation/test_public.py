@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_a_damaged_list_of_sets_is_one_clear_line(tmp_path: Path, text: str, wha
 
 
 def written(
-    folders: dict[str, Any], name: str, times_ms: dict[int, float | str | list[float]]
+    folders: dict[str, Any], name: str, times_ms: Mapping[int, float | str | list[float]]
 ) -> None:
     """A cache with the times of some blocks, or all repeats of them."""
     document = {
