@@ -34,6 +34,16 @@ def test_a_program_computes_what_it_should_and_is_forecast(ended, built):
     assert (back["kind"], back["bytes"]) == ("device to host", 400000)
 
 
+def test_arrays_of_the_host_are_reached_over_the_bus(ended, built):
+    done = ended(*A100, built("host_memory"))
+    assert (done.status, done.printed) == (0, "1 1048576\n")
+    (kernel,) = done.profile["kernels"]
+    (time,) = kernel["times"]
+    assert time["bottleneck"] == "pcie bandwidth"
+    read_bytes, bandwidth = 2 * 4 * (1 << 20), load_machine(A100[1]).number("pcie.bandwidth")
+    assert time["mean_s"] == pytest.approx(read_bytes / bandwidth, rel=0.03)
+
+
 def test_the_host_waits_for_copies_and_where_it_asks_to(ended, built):
     done = ended(*A100, built("vector_add"), 100000, 3)
     host = {part["call"]: part for part in done.profile["host"]}

@@ -145,7 +145,9 @@ class VirtualGpu:
     def allocate(self, process: Process, size_bytes: int, kind: int) -> Reply:
         """Memory of the device, or of the host where kernels reach it."""
         counts = kind not in (_HOST_MEMORY, _RESERVED)
-        region = self.memory.allocate(size_bytes, process, counts=counts)
+        region = self.memory.allocate(
+            size_bytes, process, counts=counts, of_host=kind == _HOST_MEMORY
+        )
         self.record.most_bytes = max(self.record.most_bytes, self.memory.used_bytes)
         if region is None:
             return Code.MEMORY_ALLOCATION, b""

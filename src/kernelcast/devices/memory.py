@@ -104,10 +104,12 @@ class DeviceMemory:
         """All that kernels may access, by rising address."""
         return tuple(self._regions)
 
-    def allocate(self, size_bytes: int, owner: object, *, counts: bool = True) -> Region | None:
+    def allocate(
+        self, size_bytes: int, owner: object, *, counts: bool = True, of_host: bool = False
+    ) -> Region | None:
         """A new allocation; None where the device has no room for it.
 
-        What does not count is no memory of the device, but of the host, or part of a module.
+        What does not count is no memory of the device, but `of_host`, or part of a module.
         """
         if counts and self.used_bytes + size_bytes > self.size_bytes:
             return None
@@ -120,9 +122,8 @@ class DeviceMemory:
             address = self._end
             self._end += room + _GUARD_BYTES
         self._made += 1
-        return self.add(
-            Region(f"allocation {self._made}", address, size_bytes, "b8"), owner, counts
-        )
+        label = f"allocation {self._made}"
+        return self.add(Region(label, address, size_bytes, "b8", of_host=of_host), owner, counts)
 
     def add(self, region: Region, owner: object, counts: bool) -> Region:
         """Let kernels access a region."""

@@ -71,7 +71,10 @@ _MAP_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One array in device memory: an argument, or a global or constant variable of the module."""
+    """One array in device memory: an argument, or a global or constant variable of the module.
+
+    An array `of_host` lies in the host's memory, which kernels reach over the bus.
+    """
 
     label: str
     address: int
@@ -79,6 +82,7 @@ class Region:
     type: str
     writable: bool = True
     is_argument: bool = True
+    of_host: bool = False
 
     @property
     def end(self) -> int:

@@ -35,6 +35,7 @@ _MEMORY_PARTS = (
     str(Bottleneck.MEMORY_LATENCY),
     f"exposed {Bottleneck.MEMORY_LATENCY}",
     str(Bottleneck.DRAM_BANDWIDTH),
+    str(Bottleneck.PCIE_BANDWIDTH),
     str(Bottleneck.MISS_REGISTERS),
 )
 """Parts of a model's breakdown that take as long at any clock of the SMs."""

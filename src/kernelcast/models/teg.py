@@ -324,7 +324,8 @@ class Played:
             longer = max(Bottleneck.SHARED_BANDWIDTH, Bottleneck.L1_BANDWIDTH, key=used.__getitem__)
             used[longer] = (found.shared_busy + found.l1_busy) / banks
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
-        used[str(Bottleneck.DRAM_BANDWIDTH)] = found.dram_busy / found.cycles
+        beyond_l2 = dram_time(self.case, Estimate.CENTRAL, _BY).resource
+        used[str(beyond_l2)] = found.dram_busy / found.cycles
         if Removal.ATOMIC_CONFLICTS not in self.removed:
             used[str(Bottleneck.ATOMICS)] = in_turn(self.case, _BY) / self.time.cycles
         if Removal.BLOCK_LAUNCH not in self.removed:

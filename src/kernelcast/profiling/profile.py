@@ -179,7 +179,8 @@ class Footprint:
     `block_sectors` sums, over all blocks, the sectors distinct within the block: what must move
     with a cache that lives as long as a block. `requested_sectors` sums them over all requests:
     what moves without any cache. `fresh` is what a block shares with the blocks before it in the
-    grid (see `profiling.neighbours`), empty where that was not learnt.
+    grid (see `profiling.neighbours`), empty where that was not learnt. An array `of_host` lies in the
+    host's memory, which kernels reach over the bus.
     """
 
     label: str
@@ -191,6 +192,7 @@ class Footprint:
     requested_sectors: float
     distinct_written_sectors: float = 0.0
     fresh: tuple[float, ...] = ()
+    of_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)

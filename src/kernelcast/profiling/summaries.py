@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.execution.memory import Memory
+from kernelcast.execution.memory import Memory, Region
 from kernelcast.ir import Kernel, Location, OpClass, Space
 from kernelcast.isas.ptx.flops import flops as flops_of_step
 from kernelcast.profiling import layout
@@ -105,32 +105,33 @@ def access_profiles(
 def footprints(memory: Memory, regions: IntegerTable, sample: BlockSample) -> tuple[Footprint, ...]:
     """The arrays that were touched, scaled or extrapolated to the grid."""
     return tuple(
-        _footprint(region.label, region.size_bytes, row, sample)
+        _footprint(region, row, sample)
         for region, row in zip(memory.regions, regions, strict=True)
         if row["requested"]
     )
 
 
-def _footprint(label: str, size_bytes: int, row: np.void, sample: BlockSample) -> Footprint:
+def _footprint(region: Region, row: np.void, sample: BlockSample) -> Footprint:
     def grid_distinct(in_blocks: str, in_sample: str) -> float:
         return extrapolate_distinct(
             int(row[in_blocks]),
             int(row[in_sample]),
             sample.blocks,
             sample.of,
-            array_sectors(size_bytes),
+            array_sectors(region.size_bytes),
         )
 
     distinct_sectors = grid_distinct("block_distinct", "distinct")
     return Footprint(
-        label=label,
-        size_bytes=size_bytes,
+        label=region.label,
+        size_bytes=region.size_bytes,
         read=bool(row["is_read"]),
         written=bool(row["is_written"]),
         distinct_sectors=distinct_sectors,
         block_sectors=int(row["block_distinct"]) * sample.scale,
         requested_sectors=int(row["requested"]) * sample.scale,
         distinct_written_sectors=min(grid_distinct("block_written", "written"), distinct_sectors),
+        of_host=region.of_host,
     )
 
 

@@ -18,6 +18,7 @@ from kernelcast.ir import CacheState, Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import is_machine_code
 from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.bus import host_sectors
 from kernelcast.profiling.profile import AccessProfile
 from kernelcast.validation.profiler_classes import (
     CLASSES,
@@ -227,7 +228,8 @@ def _dram_read(case: Case) -> ExpectedCount:
     if counts := case.cache_counts:
         # Sectors written in parts are read besides, which no count of requests shows.
         value = counts.dram_read_sectors - _later(case, counts.unfilled_sectors)
-    return ExpectedCount(value, min(low, value), max(high, value))
+    of_host, _ = host_sectors(case.profile)
+    return _without(of_host, ExpectedCount(value, min(low, value), max(high, value)))
 
 
 def _dram_write(case: Case) -> ExpectedCount:
@@ -239,7 +241,14 @@ def _dram_write(case: Case) -> ExpectedCount:
     value = written - kept * (case.machine.get("l2.dirty_share") or 0.0)
     if counts := case.cache_counts:
         value = counts.dram_written_sectors - _later(case, counts.dirty_sectors)
-    return ExpectedCount(max(0.0, value), max(0.0, written - kept), max(written, stored))
+    _, of_host = host_sectors(case.profile)
+    count = ExpectedCount(max(0.0, value), max(0.0, written - kept), max(written, stored))
+    return _without(of_host, count)
+
+
+def _without(sectors: float, count: ExpectedCount) -> ExpectedCount:
+    """Without those of the host's arrays, which cross the bus."""
+    return ExpectedCount(*(max(0.0, bound - sectors) for bound in _bounds(count)))
 
 
 def _dram(case: Case) -> ExpectedCount:

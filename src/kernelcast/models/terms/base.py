@@ -48,6 +48,7 @@ class Bottleneck(StrEnum):
     """What binds; one vocabulary for all models, each uses those it can tell apart."""
 
     DRAM_BANDWIDTH = "dram bandwidth"
+    PCIE_BANDWIDTH = "pcie bandwidth"
     L2_BANDWIDTH = "l2 bandwidth"
     L1_BANDWIDTH = "l1 bandwidth"
     SHARED_BANDWIDTH = "shared-memory bandwidth"

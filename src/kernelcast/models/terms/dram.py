@@ -15,6 +15,8 @@ PhD thesis, UC Berkeley, 2016, section 6.7; so do chunks of 64 B on an RTX 3080 
 matrixT).
 
 Visits are counted where caches are simulated; elsewhere they are the transactions of `scattered`.
+What is the host's (`models.terms.bus`) moves over the bus in place of the DRAM, at the same time as
+the rest: the memory beyond the L2 cache takes as long as the one that takes longer.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Bottleneck, Case
+from kernelcast.models.terms.bus import bus_time
 from kernelcast.models.terms.scattered import scattered_transactions
 
 _RATE = "dram.scattered_rate"
@@ -35,11 +38,15 @@ _LEAST_SAID = 0.02
 
 @dataclass(frozen=True, slots=True)
 class DramTime:
-    """Seconds that the DRAM is busy with a launch, and in words what is not as in long streams."""
+    """Seconds that the DRAM is busy with a launch, and in words what is not as in long streams.
+
+    Where the bus takes longer for what is the host's, it is the `resource` that these are of.
+    """
 
     seconds: float
     seconds_per_byte: float
     notes: tuple[str, ...]
+    resource: Bottleneck = Bottleneck.DRAM_BANDWIDTH
 
 
 def dram_time(case: Case, estimate: Estimate, needed_by: str) -> DramTime:
@@ -57,7 +64,13 @@ def dram_time(case: Case, estimate: Estimate, needed_by: str) -> DramTime:
         notes = (*notes, mixed_note)
     if apart > _LEAST_SAID * seconds:
         notes = (*notes, f"{apart / seconds:.0%} of the DRAM's time are {apart_note}")
-    return DramTime(seconds, seconds / moved if moved else 1 / mixed, notes)
+    bus = bus_time(case)
+    notes, resource = (*notes, *bus.notes), Bottleneck.DRAM_BANDWIDTH
+    if bus.moved_bytes:
+        seconds *= max(0.0, 1 - bus.moved_bytes / moved) if moved else 0.0
+        if bus.seconds > seconds:
+            seconds, resource = bus.seconds, Bottleneck.PCIE_BANDWIDTH
+    return DramTime(seconds, seconds / moved if moved else 1 / mixed, notes, resource)
 
 
 def dram_bandwidth(machine: Machine, needed_by: str) -> tuple[float, tuple[str, ...]]:

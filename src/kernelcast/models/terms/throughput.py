@@ -188,7 +188,7 @@ def _dram(
 ) -> tuple[ResourceUse, tuple[str, ...]]:
     time = dram_time(case, estimate, needed_by)
     cycles = time.seconds * case.machine.number("clock.sm", needed_by)
-    use = ResourceUse(Bottleneck.DRAM_BANDWIDTH, cycles / case.profile.warps * sms, True)
+    use = ResourceUse(time.resource, cycles / case.profile.warps * sms, True)
     return use, time.notes
 
 

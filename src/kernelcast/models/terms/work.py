@@ -33,7 +33,12 @@ Numbers = float | Floats
 _MEMORY_SPACES = (Space.GLOBAL, Space.LOCAL)
 _FLOATING = (OpClass.FP16, OpClass.FP32, OpClass.FP64, OpClass.SFU)
 _PIPES = (Bottleneck.FP32, Bottleneck.FP64, Bottleneck.INT)
-_MEMORY_ROWS = (Bottleneck.DRAM_BANDWIDTH, Bottleneck.L2_BANDWIDTH, Bottleneck.L1_BANDWIDTH)
+_MEMORY_ROWS = (
+    Bottleneck.DRAM_BANDWIDTH,
+    Bottleneck.PCIE_BANDWIDTH,
+    Bottleneck.L2_BANDWIDTH,
+    Bottleneck.L1_BANDWIDTH,
+)
 
 
 @dataclass(frozen=True, slots=True)

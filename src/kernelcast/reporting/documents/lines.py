@@ -17,6 +17,7 @@ from kernelcast.reporting.documents.caches import CachePart, cache_part
 MEMORY_BOUND = frozenset(
     {
         Bottleneck.DRAM_BANDWIDTH,
+        Bottleneck.PCIE_BANDWIDTH,
         Bottleneck.L2_BANDWIDTH,
         Bottleneck.L1_BANDWIDTH,
         Bottleneck.NOC_BANDWIDTH,
