@@ -81,6 +81,11 @@ def test_spans_by_hand() -> None:
     assert wave_spans(of, wave, 40) == (Span(0, 0, 20), Span(50, 60, 70))
     assert wave_spans(of, wave, 50) == (Span(0, 0, 10), Span(30, 40, 50), Span(80, 90, 95))
     assert wave_spans(of, wave, 94) == (Span(0, 0, 50), Span(50, 60, 70), Span(80, 90, 95))
+    assert wave_spans(of, wave, 19, at_start=True) == (Span(0, 0, 10),)
+    assert wave_spans(of, wave, 29, at_start=True) == (Span(0, 0, 20),)
+    assert wave_spans(of, wave, 40, at_start=True) == wave_spans(of, wave, 40)
+    (part,) = wave_spans(of, wave, 7, at_start=True)
+    assert list(part.blocks) == [0, 1, 2, 5, 6, 7]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,10 @@ extern "C" __global__ void chased(int* next) {
 extern "C" __global__ void uneven(int* y) {
     for (int n = 0; n < blockIdx.x; n++) y[threadIdx.x + 32 * n] = n;
 }
+extern "C" __global__ void first(int working, float* y) {
+    if (blockIdx.x >= working) return;
+    for (int n = 0; n < 500; n++) y[(blockIdx.x * 500 + n) * 32 + threadIdx.x] = n;
+}
 extern "C" __global__ void spilled(float* y) {
     float kept[32];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -305,3 +309,14 @@ def test_streams_of_a_stored_trace_are_those_of_its_run(source: Path, tmp_path: 
     own = np.flatnonzero(np.isin(whole.blocks, stored.blocks))
     parts = [whole.words[whole.starts[at] : whole.starts[at + 1]] for at in own]
     assert np.array_equal(stored.words, np.concatenate(parts))
+
+
+def test_waves_lie_where_blocks_work(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a grid in which only the first blocks work; their streams are cut."""
+    monkeypatch.setattr(stream_run, "MOST_WORDS", 5_000)
+    run = run_of(source, "first", 4000, working=40, y=api.f32(40 * 500 * 32))
+    streams = streams_of_run(run, Wave(20, 2))
+    assert streams.is_cut
+    assert [(span.start, span.end) for span in streams.spans] == [(0, 40)]
+    run = run_of(source, "first", 4000, working=4000, y=api.f32(4000 * 500 * 32))
+    assert [span.start for span in streams_of_run(run, Wave(20, 2)).spans] == [1960]

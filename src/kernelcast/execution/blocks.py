@@ -169,7 +169,7 @@ def first_of(spans: Sequence[Span], count: int) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def wave_spans(of: int, wave: Wave, affordable: int) -> tuple[Span, ...]:
+def wave_spans(of: int, wave: Wave, affordable: int, *, at_start: bool = False) -> tuple[Span, ...]:
     """Spans of whole waves that stand for a grid, where `affordable` blocks may be executed.
 
     Parameters
@@ -180,10 +180,12 @@ def wave_spans(of: int, wave: Wave, affordable: int) -> tuple[Span, ...]:
         Blocks that are resident at a time on the whole GPU.
     affordable:
         Most blocks of all spans together, at least 1.
+    at_start:
+        Whether fewer than three waves are the first of the grid, and not those in its middle.
 
     The whole grid where that is affordable. Else of N waves that are, a fifth each is counted in
     the middle and at the end of the grid, after as many before it, and the rest at its start. Three
-    or four waves do for start and middle, fewer lie in the middle; where not even one wave is
+    or four waves do for start and middle, fewer lie together; where not even one wave is
     affordable, these are the blocks of as many of its SMs as are.
     """
     if of <= affordable:
@@ -191,9 +193,9 @@ def wave_spans(of: int, wave: Wave, affordable: int) -> tuple[Span, ...]:
     wave_blocks = wave.blocks
     waves, of_waves = affordable // wave_blocks, wave_count(of, wave_blocks)
     if not waves:
-        return (_on_some_sms(of, wave, affordable),)
+        return (_on_some_sms(of, wave, affordable, at_start),)
     if waves < 3:
-        start = (of_waves - waves) // 2 * wave_blocks
+        start = 0 if at_start else (of_waves - waves) // 2 * wave_blocks
         return (Span(start, start, start + waves * wave_blocks),)
     part = max(waves // 5, 1)
     last = 2 * part if waves >= 5 else 0
@@ -210,9 +212,9 @@ def wave_spans(of: int, wave: Wave, affordable: int) -> tuple[Span, ...]:
     )
 
 
-def _on_some_sms(of: int, wave: Wave, affordable: int) -> Span:
-    """What neighbouring SMs hold of the wave in the middle, where not all of it is affordable."""
-    start = (of // wave.blocks) // 2 * wave.blocks
+def _on_some_sms(of: int, wave: Wave, affordable: int, at_start: bool) -> Span:
+    """What neighbouring SMs hold of a wave, where not all of it is affordable."""
+    start = 0 if at_start else (of // wave.blocks) // 2 * wave.blocks
     per_sm = min(wave.blocks_per_sm, -(-of // wave.sms), affordable)
     sms = affordable // per_sm
     end = min(of, start + (per_sm - 1) * wave.sms + sms)

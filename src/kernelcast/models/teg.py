@@ -214,8 +214,8 @@ class Teg:
             most_issued=2 * ready.instructions,
             most_events=0 if removed else _NOTED,
         )
-        instructions = _instructions_per_block(case) * plan.busiest * len(plan.blocks)
         resident = int(ready.given.hardware["resident"][0])
+        instructions = _instructions(case, plan, resident)
         dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
         time = launch_time(found, plan, resident, instructions, dram_cycles)
         if Removal.TAIL in removed:
@@ -344,12 +344,23 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     if case.run is None:
         return mean_streams(case.profile, chosen, rules.half_warps, _most_words(plan))
     run, most = case.run(), _most_words(plan)
-    warps = len(chosen) * case.launch.warps_per_block
     is_too_long = _words_per_block(case) * len(chosen) > _ROOM_LEFT * most
-    most_of_warp = most // warps if is_too_long else None
+    most_of_warp = None
+    if is_too_long:
+        # Blocks that have little to do leave their room to others.
+        most_of_warp = int(
+            most / (_working_share(case) * len(chosen) * case.launch.warps_per_block)
+        )
     recorder = StreamRecorder(case.kernel, case.launch, rules, most, most_of_warp)
     run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
+
+
+def _working_share(case: Case) -> float:
+    """What a mean block does of what the one does that does most, as far as they are known."""
+    profile = case.profile
+    most = max(profile.block_instructions, default=0)
+    return min(1.0, _instructions_per_block(case) / most) if most else 1.0
 
 
 def _policy(name: str) -> int:
@@ -372,6 +383,19 @@ def _dram_cycles(case: Case) -> float:
 
 def _instructions_per_block(case: Case) -> float:
     return max(1.0, case.profile.total.warp / case.launch.blocks)
+
+
+def _instructions(case: Case, plan: DetailedSms, resident: int) -> float:
+    """Instructions of the SMs in detail, with those of blocks that are left out.
+
+    Where all blocks are there at once nobody takes over from an SM that has more to do: then each
+    that does anything much counts as the one that has the most.
+    """
+    own = [float(case.profile.instructions_of(blocks).sum()) for blocks in plan.blocks]
+    if plan.busiest <= resident:
+        return max(own) * sum(2 * one >= max(own) for one in own)
+    mean = sum(own) / sum(map(len, plan.blocks))
+    return mean * plan.busiest * len(plan.blocks)
 
 
 def _most_words(plan: DetailedSms) -> int:

@@ -169,10 +169,14 @@ class ProfileBuilder:
         """
         self._flush()
         per_block = self._warp_instructions.sum(axis=1)
+        executed, of = self._executed["index"].astype(np.int64), self._launch.blocks
+        weight, less = summaries.neighbours_alike(executed, per_block, of)
         sample = BlockSample(
-            blocks=len(self._executed),
-            of=self._launch.blocks,
-            spread=summaries.spread(per_block, self._launch.blocks),
+            blocks=len(executed),
+            of=of,
+            spread=less * summaries.spread(per_block, of),
+            variation=summaries.variation(per_block),
+            weight=weight,
         )
         kernel, scale = self._kernel, sample.scale
         warps, threads = self._instruction_counts()
@@ -206,6 +210,8 @@ class ProfileBuilder:
             seconds=seconds,
             executor=executor,
             rules=self._rules,
+            executed_blocks=executed,
+            block_instructions=per_block,
             representatives=self._log.representatives(
                 kernel, self._executed, self._warp_instructions
             ),

@@ -5,8 +5,7 @@ Every count is for the whole grid: where blocks were sampled it is scaled by `sa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,30 +27,26 @@ class BlockSample:
 
     `spread` is the standard error of the scaled instruction count, relative to it: 0 when every
     block was executed or all sampled blocks did the same work, NaN where it cannot be told because
-    one block of several was executed.
+    one block of several was executed. `variation` is the standard deviation of a block's
+    instructions over their mean. Where blocks next to each other do alike, each counts for those
+    around it, and all together `weight` times as much (see `summaries.neighbours_alike`).
     """
 
     blocks: int
     of: int
     spread: float
+    variation: float = 0.0
+    weight: float = 1.0
 
     @property
     def scale(self) -> float:
         """Factor from the sample to the grid."""
-        return self.of / self.blocks
+        return self.of / self.blocks * self.weight
 
     @property
     def is_exact(self) -> bool:
         """Whether every block was executed."""
         return self.blocks == self.of
-
-    @property
-    def variation(self) -> float:
-        """Standard deviation of a block's instructions over their mean: 0 where every block was
-        executed, NaN where `spread` is (see `summaries.spread`)."""
-        if self.is_exact:
-            return 0.0
-        return self.spread * math.sqrt(self.blocks / (1 - self.blocks / self.of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +174,8 @@ class Footprint:
     `block_sectors` sums, over all blocks, the sectors distinct within the block: what must move
     with a cache that lives as long as a block. `requested_sectors` sums them over all requests:
     what moves without any cache. `fresh` is what a block shares with the blocks before it in the
-    grid (see `profiling.neighbours`), empty where that was not learnt. An array `of_host` lies in the
-    host's memory, which kernels reach over the bus.
+    grid (see `profiling.neighbours`), empty where that was not learnt. An array `of_host` lies in
+    the host's memory, which kernels reach over the bus.
     """
 
     label: str
@@ -248,7 +243,8 @@ class Profile:
     chain of dependent instructions, made of `chain_by_class`. `atomics` are those on global
     memory; in `merged_atomics` the lanes of a request that all go to one word are one.
     `representatives` stand for groups of warps that are unlike (see `profiling.representatives`);
-    empty where `warp` alone is enough.
+    empty where `warp` alone is enough. `executed_blocks` are those that were executed, ascending,
+    and `block_instructions` the warp instructions of each; both are empty where nobody knows.
     """
 
     kernel: Kernel
@@ -273,6 +269,23 @@ class Profile:
     executor: str = ""
     rules: AccessRules = NO_RULES
     representatives: tuple[RepresentativeWarp, ...] = ()
+    executed_blocks: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, np.int64), repr=False
+    )
+    block_instructions: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, np.int64), repr=False
+    )
+
+    def instructions_of(self, blocks: Sequence[int]) -> NDArray[np.float64]:
+        """Warp instructions of some blocks: those of the mean block for who was not executed."""
+        found = np.full(len(blocks), self.total.warp / self.launch.blocks)
+        if len(self.executed_blocks):
+            at = np.searchsorted(self.executed_blocks, blocks).clip(
+                max=len(self.executed_blocks) - 1
+            )
+            known = self.executed_blocks[at] == blocks
+            found[known] = self.block_instructions[at[known]]
+        return found
 
     @property
     def warps(self) -> int:

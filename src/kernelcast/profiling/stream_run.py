@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +11,15 @@ from numpy.typing import NDArray
 
 from kernelcast.analysis.slicing import Needed, needed_for_trace
 from kernelcast.errors import ExecutionError, LaunchError, UnsupportedError
-from kernelcast.execution.blocks import Wave, blocks_of_spans, random_blocks, runs_of, wave_spans
+from kernelcast.execution.blocks import (
+    Span,
+    Wave,
+    blocks_of_spans,
+    random_blocks,
+    runs_of,
+    these_blocks,
+    wave_spans,
+)
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.ir import Kernel, Space
@@ -41,6 +50,9 @@ MOST_CUT_INSTRUCTIONS = 100_000_000
 """As `MOST_WARP_INSTRUCTIONS`, where the blocks in a row do not fit whole, and what their warps do
 first stands for the rest: about 1.5 s on one core."""
 _CUT_PILOT_BLOCKS = 2
+
+_COMPARED_BLOCKS, _FAR_MORE = 2, 2
+"""Of the start of a grid and of its middle, and how many times as much there is far more."""
 
 _ANY_NUMBER = 1 << 62
 
@@ -85,7 +97,7 @@ def streams_of_run(
         affordable = (
             of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave.blocks, launches)
         )
-        spans = wave_spans(of, wave, max(affordable, 1))
+        spans = _spans(run, wave, max(affordable, 1))
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
         if affordable >= min(of, FEWEST_IN_A_ROW):
             run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
@@ -105,17 +117,34 @@ def _cut_streams(run: Run, wave: Wave, launches: int, progress: Progress | None)
     UnsupportedError where not even `FEWEST_IN_A_ROW` can be executed.
     """
     of, warps = run.launch.blocks, run.launch.warps_per_block
-    pilot = _pilot(run, _CUT_PILOT_BLOCKS, most_of_warp=0)
+    pilot = _pilot(run, random_blocks(of, _CUT_PILOT_BLOCKS).indices, most_of_warp=0)
     affordable = _blocks_for(pilot.blocks, pilot.executed * launches / MOST_CUT_INSTRUCTIONS)
     blocks = min(of, wave.blocks, affordable)
     if blocks < min(of, FEWEST_IN_A_ROW):
         raise _too_few(run.kernel)
-    spans = wave_spans(of, wave, blocks)
+    spans = _spans(run, wave, blocks)
     of_warp = MOST_WORDS // launches // (sum(map(len, spans)) * warps)
     # The last access of a warp may go beyond its share.
     builder = StreamBuilder(run.kernel, run.launch, spans, 2 * MOST_WORDS, max(1, of_warp))
     run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
     return builder.finish()
+
+
+def _spans(run: Run, wave: Wave, affordable: int) -> tuple[Span, ...]:
+    """Spans of whole waves; where they lie together, at the start of a grid whose blocks do more
+    there than in its middle."""
+    of = run.launch.blocks
+    middle = wave_spans(of, wave, affordable)
+    if len(middle) > 1 or not middle[0].start:
+        return middle
+    start = wave_spans(of, wave, affordable, at_start=True)
+    done = [_pilot(run, _spread(one.blocks), most_of_warp=0).executed for one in (*start, *middle)]
+    return start if done[0] > _FAR_MORE * done[1] else middle
+
+
+def _spread(blocks: Sequence[int]) -> Sequence[int]:
+    """A few of some blocks in a row."""
+    return blocks[:: max(1, len(blocks) // _COMPARED_BLOCKS)][:_COMPARED_BLOCKS]
 
 
 def _needed(run: Run) -> Needed:
@@ -126,7 +155,7 @@ def _needed(run: Run) -> Needed:
 
 def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
     """How many blocks like those of a pilot the limits pay for."""
-    pilot = _pilot(run, _PILOT_BLOCKS)
+    pilot = _pilot(run, random_blocks(run.launch.blocks, _PILOT_BLOCKS).indices)
     enough, most = (
         _blocks_for(pilot.blocks, max(pilot.executed / instructions, pilot.words / words))
         for instructions, words in (
@@ -147,10 +176,10 @@ class _Pilot(NamedTuple):
     words: int
 
 
-def _pilot(run: Run, blocks: int, most_of_warp: int | None = None) -> _Pilot:
-    """Execute so many blocks, drawn at random, to learn what they take."""
+def _pilot(run: Run, blocks: Sequence[int], most_of_warp: int | None = None) -> _Pilot:
+    """Execute some blocks to learn what they take."""
     assert run.needed is not None
-    chosen = random_blocks(run.launch.blocks, blocks)
+    chosen = these_blocks(run.launch.blocks, blocks)
     spans = runs_of(tuple(chosen))
     builder = StreamBuilder(run.kernel, run.launch, spans, MOST_WORDS, most_of_warp)
     run.over(chosen).follow(builder)

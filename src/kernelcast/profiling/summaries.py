@@ -35,11 +35,40 @@ def spread(per_block: NDArray[np.int64], grid_blocks: int) -> float:
         return 0.0
     if sampled < 2:
         return math.nan
+    return variation(per_block) * math.sqrt((1 - sampled / grid_blocks) / sampled)
+
+
+def variation(per_block: NDArray[np.int64]) -> float:
+    """Standard deviation of what blocks execute over their mean; 0 of one block."""
     mean = float(per_block.mean())
-    if mean == 0.0:
-        return 0.0
-    error = float(per_block.std(ddof=1)) * math.sqrt((1 - sampled / grid_blocks) / sampled)
-    return error / mean
+    return float(per_block.std(ddof=1)) / mean if len(per_block) > 1 and mean else 0.0
+
+
+def neighbours_alike(
+    blocks: NDArray[np.int64], per_block: NDArray[np.int64], of: int
+) -> tuple[float, float]:
+    """How much more a grid of `of` blocks does than as many times the mean of those executed, and
+    by what its standard error is to be multiplied, where blocks next to each other do alike.
+
+    Of some grids the first blocks work and the others return at once. Then a block tells of all
+    that are nearer to it than to others, and the differences from one to the next of how sure the
+    sum is: half the mean of their squares stands for the variance (Wolter, Introduction to Variance
+    Estimation, 2nd ed., section 8.2). Of blocks in any order this is the variance itself (von
+    Neumann 1941); where it is more than half of that, nothing is made of their order.
+    """
+    squares = float(((per_block - per_block.mean()) ** 2).sum())
+    if len(per_block) in (1, of) or not squares:
+        return 1.0, 1.0
+    left = float((np.diff(per_block).astype(np.float64) ** 2).sum()) / (2 * squares)
+    if left > _ALIKE:
+        return 1.0, 1.0
+    between = (blocks[1:] + blocks[:-1] + 1) / 2
+    nearest = np.diff(np.concatenate([[0.0], between, [float(of)]]))
+    return float(nearest @ per_block) / of / float(per_block.mean()), math.sqrt(left)
+
+
+_ALIKE = 0.5
+"""Of the variance: differences between blocks next to each other, where these do alike."""
 
 
 def counts(kernel: Kernel, warps: Floats, threads: Floats) -> dict[OpClass, Count]:

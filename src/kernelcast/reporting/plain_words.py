@@ -8,7 +8,7 @@ from kernelcast.models.terms.base import Bottleneck
 
 MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.DRAM_BANDWIDTH: "device memory cannot deliver its bytes any faster",
-    Bottleneck.PCIE_BANDWIDTH: "the bus cannot carry what is read and written of the host's memory faster",
+    Bottleneck.PCIE_BANDWIDTH: "the bus cannot carry the host's arrays any faster",
     Bottleneck.L2_BANDWIDTH: "the L2 cache cannot deliver its bytes any faster",
     Bottleneck.L1_BANDWIDTH: "the L1 caches cannot serve its accesses any faster",
     Bottleneck.SHARED_BANDWIDTH: "shared memory cannot serve its accesses any faster",

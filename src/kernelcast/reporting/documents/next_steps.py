@@ -36,8 +36,8 @@ _LATENCIES = frozenset({"memory latency", "arithmetic latency"})
 USUAL: Mapping[str, str] = {
     "dram bandwidth": "move fewer bytes: narrower types, one pass over the data, or tiles that "
     "stay in a cache",
-    "pcie bandwidth": "copy what is read more than once to the device first, and read whole sectors "
-    "of the rest in order",
+    "pcie bandwidth": "copy what is read more than once to the device first, and read whole "
+    "sectors of the rest in order",
     "l2 bandwidth": "reuse what an SM has read: tiles in shared memory or in registers",
     "l1 bandwidth": "keep values in registers and read several of them with one wide load",
     "shared-memory bandwidth": "read shared memory with wider loads, and each value less often: "
