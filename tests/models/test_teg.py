@@ -147,14 +147,16 @@ def test_where_few_blocks_work_all_blocks_of_an_sm_are_played() -> None:
 
 def test_of_blocks_that_differ_those_that_work_tell_how_long_a_cut_launch_takes() -> None:
     """8 of 20 blocks work, each on an SM of its own; as long as 8 alone."""
-    gpu, times = "a100-pcie-80gb", []
-    for blocks in (20, 8):
-        args = {"x": kc.f32(blocks * 256), "working": 8}
-        case = kc.case(kc.load_source(FEW_WORK, gpu=gpu), kc.Launch(blocks, 256, args), gpu)
-        whole, cut = (Teg(instructions=n).predict(case) for n in (2_000_000, 2_000))
-        assert cut.terms["instructions simulated"] < whole.terms["instructions simulated"] / 5
-        times += [whole.time_s, cut.time_s]
-    assert times == pytest.approx([times[0]] * 4, rel=0.05)
+    gpu = "a100-pcie-80gb"
+    kernel = kc.load_source(FEW_WORK, gpu=gpu)
+    some, alone = (
+        kc.case(kernel, kc.Launch(n, 256, {"x": kc.f32(n * 256), "working": 8}), gpu)
+        for n in (20, 8)
+    )
+    whole, cut = (Teg(instructions=n).predict(some) for n in (2_000_000, 1_000))
+    assert cut.terms["instructions simulated"] < whole.terms["instructions simulated"] / 5
+    assert cut.time_s == pytest.approx(whole.time_s, rel=0.05)
+    assert whole.time_s == pytest.approx(Teg().predict(alone).time_s, rel=0.05)
 
 
 def test_what_comes_for_a_load_is_written_through_the_banks_of_the_l1_cache() -> None:
