@@ -68,7 +68,7 @@ _MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
 """Of streams, and of warps, where all SMs are simulated: up to 3 GB, and seconds to a minute."""
 _ROOM_LEFT = 0.8
 """Of the words there may be: blocks that have more than the mean are to find room, too."""
-_UNEVEN, _OF_UNEVEN = 0.5, 5
+_UNEVEN, _OF_UNEVEN = 0.3, 5
 """From which variation of the blocks' instructions on a grid is uneven, and how many times the
 instructions are simulated of one: where some blocks work and most do not, few tell little."""
 _NOTED = 1 << 16
@@ -275,7 +275,11 @@ class Teg:
             wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
             is_uneven = case.profile.sample.variation > _UNEVEN
             most = self.instructions * (_OF_UNEVEN if is_uneven else 1)
-            return detailed_sms(blocks, sms, resident, most / per_block, wanted or None), most
+            heaviest = case.profile.heaviest_block
+            plan = detailed_sms(
+                blocks, sms, resident, most / per_block, wanted or None, heaviest=heaviest
+            )
+            return plan, most
         most = min(self.instructions * busy // MOST_SMS, _MOST_INSTRUCTIONS_OF_ALL)
         most = max(most, self.instructions)
         affordable = min(most / per_block, _MOST_WORDS_OF_ALL / _words_per_block(case))

@@ -43,13 +43,15 @@ def detailed_sms(
     affordable: float,
     wanted: int | None = None,
     most: int = MOST_SMS,
+    heaviest: int | None = None,
 ) -> DetailedSms:
     """Choose SMs of `sms`, each with `resident` blocks at a time, and blocks for them.
 
     Block b of the grid starts on SM b modulo their number. Of a grid that is too large, every SM
     gets whole rounds of blocks, evenly spaced, as many as leave the same number in its last wave.
     The first SM is one of them, and of several the one with the last block of the grid: that may
-    have to do all that others leave.
+    have to do all that others leave. Where all blocks are there at once, nobody takes over from an
+    SM that has more to do: then the one with the `heaviest` block comes before both.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def detailed_sms(
         How many SMs to simulate, None to leave it to what is affordable.
     most:
         How many at the most where that is left.
+    heaviest:
+        The block with the most to do, None where that is not known.
     """
     busy = min(sms, of)
     busiest = -(-of // sms)
@@ -75,6 +79,8 @@ def detailed_sms(
     chosen = [k * busy // count for k in range(count)]
     if count > 1 and (last := (of - 1) % sms) not in chosen:
         chosen[-1] = last
+    if heaviest is not None and busiest <= resident and (slowest := heaviest % sms) not in chosen:
+        chosen[len(chosen) // 2] = slowest
     places = [k * (busiest - 1) // max(1, rounds - 1) for k in range(rounds)]
     blocks = tuple(
         tuple(sm + round_ * sms for round_ in places if sm + round_ * sms < of)
