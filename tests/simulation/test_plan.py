@@ -67,3 +67,31 @@ def test_three_waves_are_played_where_they_are_affordable():
     assert [len(plan.blocks) for plan in (several, single, short)] == [2, 1, 1]
     assert several.simulated >= 18 and single.simulated >= 18
     assert 12 <= short.simulated < 18
+
+
+@given(st.integers(1, 5000), st.integers(1, 140), st.integers(1, 32), st.floats(0.1, 20_000.0))
+def test_where_blocks_are_uneven_each_is_still_on_one_sm(of, sms, resident, affordable):
+    plan = detailed_sms(of, sms, resident, affordable, are_uneven=True)
+    chosen = [block for own in plan.blocks for block in own]
+    assert chosen and len(set(chosen)) == len(chosen)
+    assert 0 in chosen and (of - 1 in chosen or len(plan.blocks) == 1)
+    everything = detailed_sms(of, sms, resident, 1e9, sms, most=sms, are_uneven=True)
+    assert sorted(block for own in everything.blocks for block in own) == list(range(of))
+
+
+def test_an_sm_does_not_get_one_column_of_an_uneven_grid():
+    """Rows have as many blocks as there are SMs, of which each takes one at a time."""
+    sms, rows = 68, 68
+    even, uneven = (
+        detailed_sms(sms * rows, sms, 1, 1e9, are_uneven=one).blocks for one in (False, True)
+    )
+    assert {len({block % sms for block in own}) for own in even} == {1}
+    assert all(len({block % sms for block in own}) > 0.45 * sms for own in uneven)
+
+
+def test_the_heaviest_block_is_simulated_where_all_are_there_at_once():
+    for heaviest in range(50):
+        plan = detailed_sms(50, 68, 16, 8, heaviest=heaviest)
+        assert any(heaviest in own for own in plan.blocks)
+    later = detailed_sms(5000, 68, 2, 100, heaviest=4321)
+    assert later == detailed_sms(5000, 68, 2, 100)

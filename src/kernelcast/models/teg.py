@@ -277,7 +277,13 @@ class Teg:
             most = self.instructions * (_OF_UNEVEN if is_uneven else 1)
             heaviest = case.profile.heaviest_block
             plan = detailed_sms(
-                blocks, sms, resident, most / per_block, wanted or None, heaviest=heaviest
+                blocks,
+                sms,
+                resident,
+                most / per_block,
+                wanted or None,
+                heaviest=heaviest,
+                are_uneven=is_uneven,
             )
             return plan, most
         most = min(self.instructions * busy // MOST_SMS, _MOST_INSTRUCTIONS_OF_ALL)

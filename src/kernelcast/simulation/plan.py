@@ -9,6 +9,8 @@ MOST_SMS = 4
 _WAVES, _FEWEST_WAVES = 3, 2
 """Waves of blocks that an SM goes through: in the first, blocks begin together and with empty
 caches, so that it tells little of those that are left out. Two where three are too many."""
+_GOLDEN = 0.618
+"""Of the SMs, from one wave to the next: multiples of it lie evenly between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ def detailed_sms(
     wanted: int | None = None,
     most: int = MOST_SMS,
     heaviest: int | None = None,
+    are_uneven: bool = False,
 ) -> DetailedSms:
     """Choose SMs of `sms`, each with `resident` blocks at a time, and blocks for them.
 
@@ -65,6 +68,10 @@ def detailed_sms(
         How many at the most where that is left.
     heaviest:
         The block with the most to do, None where that is not known.
+    are_uneven:
+        Whether blocks differ so much that they end in another order than they began. Then an SM
+        gets those of the next waves from all over the grid, and not always from the same column of
+        an image whose rows have as many blocks as the chip has SMs.
     """
     busy = min(sms, of)
     busiest = -(-of // sms)
@@ -76,14 +83,25 @@ def detailed_sms(
     count = min(busy, most, max(1, int(affordable // least)))
     count = min(busy, wanted) if wanted else count
     rounds = _rounds(busiest, resident, affordable / count, enough)
+    step = round(_GOLDEN * sms) if are_uneven else 0
+
+    def moved(round_: int) -> int:
+        """How many SMs further the blocks of a round lie than those of the first wave."""
+        return step * max(0, round_ - resident + 1)
+
+    def sm_of(block: int) -> int:
+        return (block - moved(block // sms)) % sms
+
     chosen = [k * busy // count for k in range(count)]
-    if count > 1 and (last := (of - 1) % sms) not in chosen:
+    if count > 1 and (last := sm_of(of - 1)) not in chosen:
         chosen[-1] = last
-    if heaviest is not None and busiest <= resident and (slowest := heaviest % sms) not in chosen:
+    if heaviest is not None and busiest <= resident and (slowest := sm_of(heaviest)) not in chosen:
         chosen[len(chosen) // 2] = slowest
     places = [k * (busiest - 1) // max(1, rounds - 1) for k in range(rounds)]
     blocks = tuple(
-        tuple(sm + round_ * sms for round_ in places if sm + round_ * sms < of)
+        tuple(
+            block for round_ in places if (block := round_ * sms + (sm + moved(round_)) % sms) < of
+        )
         for sm in sorted(chosen)
     )
     share = sum(-(-(of - sm) // sms) for sm in chosen) / of
