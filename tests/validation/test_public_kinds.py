@@ -78,6 +78,26 @@ def test_programs_are_run_and_every_model_speaks_of_their_launches(
     assert [(p.expected, p.counted) for p in grid.pairs] == [(case.launch.blocks, 4096)] * 2
 
 
+def test_programs_are_put_in_order_together(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kernel has one launch, of which there is no order; there is one of all."""
+    times = table(("one", "f", 50), ("one", "g", 40), ("two", "f", 30))
+    (folders.data / "times.csv").write_text(times)
+    (case,) = cases_of_workload(
+        read_workload(ROOT / "examples/saxpy.cu"), [load_machine("rtx-3080")]
+    )
+
+    def timed(self: ProgramRunner, name: str, rows: Any) -> tuple[list[ForecastRow], list[str]]:
+        said = self.model.predict(case)
+        return [ForecastRow(row, (2 * row.time_s,), (said,)) for row in rows], []
+
+    monkeypatch.setattr(ProgramRunner, "timed", timed)
+    one = PublicSet("programs", "rtx-3080", "times.csv", programs="src")
+    (row,) = accuracy_of_sets([one], folders, 9, [load_model("roofline")], workers=1)
+    assert (row.tau, row.regret) == (pytest.approx(1), None)
+
+
 def test_programs_without_sources_are_named(folders: Folders) -> None:
     (folders.data / "times.csv").write_text(table(("one", "f", 50)))
     one = PublicSet("programs", "rtx-3080", "times.csv", programs="src")

@@ -62,8 +62,9 @@ class CountAccuracy:
 class SetAccuracy:
     """What a model's predictions of one set are worth; `score` is None where there are none.
 
-    `tau` and `regret` are means over the kernels of the set that have several launches. `missing`
-    says what was not predicted, and why, `aside` how many rows every rule left out.
+    `tau` and `regret` are means over the kernels of the set that have several launches; of whole
+    programs, `tau` is that of all launches, among which there is nothing to choose. `missing` says
+    what was not predicted, and why, `aside` how many rows every rule left out.
     """
 
     title: str
@@ -164,7 +165,7 @@ def _row(
     aside = dict(drawn.aside) | Counter(answer.aside for answer in answers if answer.aside)
     missing = (*drawn.missing, *(what for answer in answers for what in answer.missing))
     comparisons = [c for answer in answers for c in answer.compared.get(model, ())]
-    tau, regret = _of_order(comparisons)
+    tau, regret = _of_programs(comparisons) if one.programs else _of_order(comparisons)
     return SetAccuracy(
         title=one.title,
         gpu=one.gpu,
@@ -185,6 +186,11 @@ def _count_scores(answers: Sequence[LaunchAnswer]) -> tuple[CountAccuracy, ...]:
         for pair in answer.counted:
             by_metric.setdefault(pair.metric, []).append(pair)
     return tuple(CountAccuracy(metric, tuple(own)) for metric, own in by_metric.items())
+
+
+def _of_programs(comparisons: Sequence[Comparison]) -> tuple[float | None, None]:
+    """Tau of the launches of different programs."""
+    return Score(tuple(comparisons)).tau if len(comparisons) > 1 else None, None
 
 
 def _of_order(comparisons: Sequence[Comparison]) -> tuple[float | None, float | None]:
