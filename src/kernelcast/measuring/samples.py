@@ -214,13 +214,15 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Residency(msgspec.Struct, frozen=True, kw_only=True):
-    """Blocks that each SM held: at most, and at instants along its run."""
+    """Blocks that each SM held: at most, and at instants along its run; `places` are the SMs that
+    the first blocks of the grid came to lie on."""
 
     threads: int
     shared_bytes: int
     blocks: int
     most_resident: list[int]
     mean_resident: list[RawNumber]
+    places: list[int] = []
 
 
 class BlockLaunches(Seconds, frozen=True, kw_only=True):

@@ -13,6 +13,8 @@ _SPIN_CYCLES = 200_000
 """So long that the last block of an SM has come before its first one ends."""
 _MOST_BLOCKS = 32
 _INSTANTS = 32
+_PLACED = 4
+"""Blocks for each SM, of which it is told on which one they came to lie."""
 
 
 def _residency(s: Session) -> Iterator[Sample]:
@@ -41,6 +43,7 @@ def _residency(s: Session) -> Iterator[Sample]:
             "blocks": blocks,
             "most_resident": [_most_at_once(found) for found in spans.values()],
             "mean_resident": _along_the_run(list(spans.values())),
+            "places": places[: s.device["sm_count"] * _PLACED],
         }
     s.gpu.release(clocks)
     s.gpu.release(sm)
