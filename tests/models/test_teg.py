@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kernelcast as kc
@@ -183,3 +184,15 @@ def test_lines_that_many_load_are_near(hits: int, share: float) -> None:
         0, OpClass.LOAD, Space.GLOBAL, None, 20, 20, 20, Lookups(), Lookups(20 + hits, hits), 20
     )
     assert _far_share(read) == pytest.approx(share)
+
+
+def test_an_sm_with_more_blocks_is_heavier_than_one_with_a_block_that_does_a_little_more() -> None:
+    """Of 157 blocks on 108 SMs 49 have two; the last does less than others, which are alike."""
+    gpu, blocks = "a100-pcie-80gb", 157
+    launch = kc.Launch(blocks, 256, {"x": kc.f32(blocks * 256), "working": blocks})
+    case = kc.case(kc.load_source(FEW_WORK, gpu=gpu), launch, gpu)
+    work = np.full(blocks, 1000)
+    work[100] = 1010  # on an SM with one block
+    profile = replace(case.profile, executed_blocks=np.arange(blocks), block_instructions=work)
+    odd = replace(case, profile=profile)
+    assert Teg().predict(odd).time_s == pytest.approx(Teg().predict(case).time_s, rel=0.02)

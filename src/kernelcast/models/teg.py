@@ -275,7 +275,7 @@ class Teg:
             wanted = _wanted_sms(self.sms, busy) or _sms_of_way(case.machine, busy, sms)
             is_uneven = case.profile.sample.variation > _UNEVEN
             most = self.instructions * (_OF_UNEVEN if is_uneven else 1)
-            heaviest = case.profile.heaviest_block
+            heaviest = _heaviest_sm(case, sms) if blocks <= sms * resident else None
             plan = detailed_sms(
                 blocks,
                 sms,
@@ -364,6 +364,12 @@ def recorded(case: Case, plan: DetailedSms) -> WarpStreams:
     recorder = StreamRecorder(case.kernel, case.launch, rules, most, most_of_warp)
     run.over(these_blocks(case.launch.blocks, chosen)).execute(recorder)
     return recorder.finish()
+
+
+def _heaviest_sm(case: Case, sms: int) -> int:
+    """The SM whose blocks have the most to do altogether, of `sms` that get them in turn."""
+    work = case.profile.instructions_of(range(case.launch.blocks))
+    return int(np.bincount(np.arange(len(work)) % sms, work).argmax())
 
 
 def _working_share(case: Case) -> float:

@@ -276,14 +276,6 @@ class Profile:
         default_factory=lambda: np.zeros(0, np.int64), repr=False
     )
 
-    @property
-    def heaviest_block(self) -> int | None:
-        """The block with the most instructions, of those executed; None where all do alike."""
-        found = self.block_instructions
-        if not len(found) or found.max() == found.min():
-            return None
-        return int(self.executed_blocks[found.argmax()])
-
     def instructions_of(self, blocks: Sequence[int]) -> NDArray[np.float64]:
         """Warp instructions of some blocks: those of the mean block for who was not executed."""
         found = np.full(len(blocks), self.total.warp / self.launch.blocks)

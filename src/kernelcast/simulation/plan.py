@@ -54,7 +54,7 @@ def detailed_sms(
     gets whole rounds of blocks, evenly spaced, as many as leave the same number in its last wave.
     The first SM is one of them, and of several the one with the last block of the grid: that may
     have to do all that others leave. Where all blocks are there at once, nobody takes over from an
-    SM that has more to do: then the one with the `heaviest` block comes before both.
+    SM that has more to do: then the `heaviest` one comes before both.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def detailed_sms(
     most:
         How many at the most where that is left.
     heaviest:
-        The block with the most to do, None where that is not known.
+        The SM whose blocks have the most to do altogether, None where that is not known.
     are_uneven:
         Whether blocks differ so much that they end in another order than they began. Then an SM
         gets those of the next waves from all over the grid, and not always from the same column of
@@ -95,8 +95,8 @@ def detailed_sms(
     chosen = [k * busy // count for k in range(count)]
     if count > 1 and (last := sm_of(of - 1)) not in chosen:
         chosen[-1] = last
-    if heaviest is not None and busiest <= resident and (slowest := sm_of(heaviest)) not in chosen:
-        chosen[len(chosen) // 2] = slowest
+    if heaviest is not None and busiest <= resident and heaviest not in chosen:
+        chosen[len(chosen) // 2] = heaviest
     places = [k * (busiest - 1) // max(1, rounds - 1) for k in range(rounds)]
     blocks = tuple(
         tuple(
