@@ -248,7 +248,8 @@ def _dram_write(case: Case) -> ExpectedCount:
 
 def _without(sectors: float, count: ExpectedCount) -> ExpectedCount:
     """Without those of the host's arrays, which cross the bus."""
-    return ExpectedCount(*(max(0.0, bound - sectors) for bound in _bounds(count)))
+    value, low, high = (max(0.0, bound - sectors) for bound in _bounds(count))
+    return ExpectedCount(value, low, high)
 
 
 def _dram(case: Case) -> ExpectedCount:

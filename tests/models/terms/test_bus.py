@@ -29,8 +29,9 @@ def streams(make_case, *, read_of_host: bool, written_of_host: bool):
     machine = apply_overrides(
         load_machine("h100-sxm"), (f"pcie.bandwidth={SLOW}", f"pcie.bandwidth_to_host={FAST}")
     )
-    read = Footprint("a", 1 << 20, True, False, *[SECTORS] * 3, of_host=read_of_host)
-    written = Footprint("b", 1 << 20, False, True, *[SECTORS] * 4, of_host=written_of_host)
+    touched = SECTORS, SECTORS, SECTORS
+    read = Footprint("a", 1 << 20, True, False, *touched, of_host=read_of_host)
+    written = Footprint("b", 1 << 20, False, True, *touched, SECTORS, of_host=written_of_host)
     return make_case(machine, OPS, blocks=BLOCKS, footprints=[read, written])
 
 
