@@ -215,7 +215,7 @@ class Teg:
             most_events=0 if removed else _NOTED,
         )
         resident = int(ready.given.hardware["resident"][0])
-        instructions = _instructions(case, plan, resident)
+        instructions = _instructions(case, plan, resident) if found.is_cut else 0.0
         dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
         time = launch_time(found, plan, resident, instructions, dram_cycles)
         if Removal.TAIL in removed:
@@ -375,7 +375,7 @@ def _heaviest_sm(case: Case, sms: int) -> int:
 def _working_share(case: Case) -> float:
     """What a mean block does of what the one does that does most, as far as they are known."""
     profile = case.profile
-    most = max(profile.block_instructions, default=0)
+    most = int(profile.block_instructions.max(initial=0))
     return min(1.0, _instructions_per_block(case) / most) if most else 1.0
 
 

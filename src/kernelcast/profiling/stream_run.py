@@ -97,9 +97,10 @@ def streams_of_run(
         affordable = (
             of if exact or of <= FEWEST_IN_A_ROW else _affordable_blocks(run, wave.blocks, launches)
         )
-        spans = _spans(run, wave, max(affordable, 1))
+        is_affordable = affordable >= min(of, FEWEST_IN_A_ROW)
+        spans = _spans(run, wave, affordable) if is_affordable else wave_spans(of, wave, 1)
         builder = StreamBuilder(kernel, run.launch, spans, most_words)
-        if affordable >= min(of, FEWEST_IN_A_ROW):
+        if is_affordable:
             run.over(blocks_of_spans(of, spans)).follow(builder, progress=progress)
         streams = builder.finish()
         if len(streams.blocks) < min(of, FEWEST_IN_A_ROW) and not exact:
