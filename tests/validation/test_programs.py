@@ -72,6 +72,17 @@ def test_a_makefile_says_what_a_program_is_made_of(tmp_path):
     assert options.std == "c++20"
 
 
+def test_what_was_built_by_make_is_compiled_as_its_makefile_says(tmp_path):
+    folder = tmp_path / "a-cuda"
+    folder.mkdir()
+    (folder / "main.cu").write_text("")
+    (folder / "Makefile").write_text("source = main.cu\nCFLAGS := -O3 -use_fast_math\n")
+    database(tmp_path, {"file": "/x/a-cuda/main.cu", "command": "clang++ -DREAL=float -c"})
+    _, main, options = recipe_of(tmp_path, "a", by_make=True)
+    assert (main, options.defines) == (folder / "main.cu", ())
+    assert "use_fast_math" in " ".join(options.further)
+
+
 def test_a_makefile_says_by_its_objects_and_choices_what_a_program_is_made_of(tmp_path):
     (tmp_path / "kernel").mkdir()
     for name in ("main.c", "kernel/one.cu", "unused.cu"):
@@ -183,7 +194,7 @@ def test_a_compilation_database_comes_before_the_makefile(tmp_path):
         },
         {"file": "/there/src/b-cuda/main.cu", "command": "clang++ -DB"},
     )
-    found, main, options = recipe_of(tmp_path, "a", with_arithmetic=False)
+    found, main, options = recipe_of(tmp_path, "a", by_make=False)
     assert (found, main) == (folder, folder / "main.cu")
     assert options.sources == (folder / "src" / "host.cpp",)
     assert options.defines == ("real=float", "N=1")
@@ -203,7 +214,7 @@ def test_a_bad_compilation_database_is_one_clear_line(tmp_path, text, what):
     (tmp_path / "a-cuda").mkdir()
     (tmp_path / "compile_commands.json").write_text(text)
     with pytest.raises(InputError, match=what):
-        recipe_of(tmp_path, "a", with_arithmetic=False)
+        recipe_of(tmp_path, "a", by_make=False)
 
 
 def test_launches_that_were_not_timed_do_not_count(times):

@@ -187,9 +187,7 @@ class ProgramRunner:
         no more."""
         arguments = str(rows[0].parameters.get("arguments", ""))
         shim = libraries()
-        folder, main, options = recipe_of(
-            self.sources, name, with_arithmetic=self.compiler == "make"
-        )
+        folder, main, options = recipe_of(self.sources, name, by_make=self.compiler == "make")
         made = _COMPILERS[self.compiler](
             main, [self.chip.compute_capability], shim, options=options, cache=self.cache
         )

@@ -32,20 +32,19 @@ class _CompiledFile(NamedTuple):
     words: Sequence[str]
 
 
-def recipe_of(
-    sources: Path, name: str, *, with_arithmetic: bool
-) -> tuple[Path, Path, ProgramOptions]:
+def recipe_of(sources: Path, name: str, *, by_make: bool) -> tuple[Path, Path, ProgramOptions]:
     """A program's folder, its first source, and its others with how they are compiled.
 
     A compilation database in the folder of all sources says so of the programs that it has, else
-    the program's makefile.
+    the program's makefile, but for the arithmetic. Of what was built `by_make` the makefile says
+    all.
     """
     folder = folder_of_program(sources, name)
     database = sources / DATABASE
-    commands = _commands_of(database, folder.name) if database.is_file() else []
+    commands = [] if by_make or not database.is_file() else _commands_of(database, folder.name)
     if commands:
         return folder, *_of_commands(commands, folder, database)
-    return folder, *of_makefile(folder, with_arithmetic=with_arithmetic)
+    return folder, *of_makefile(folder, with_arithmetic=by_make)
 
 
 def folder_of_program(sources: Path, name: str) -> Path:

@@ -81,9 +81,9 @@ def command(
     """Predicted beside measured times of the launches of whole programs.
 
     The programs of DATA are compiled as a compile_commands.json in the folder of the sources says,
-    or their makefiles, and run as `kernelcast run` does; those of its launches that they make are
-    compared, and counters where DATA has some. DATA is a table of gpuFLOPBench, or a file of
-    program times such as those in measurements/data.
+    or their makefiles, which with `--compiler make` say all; and run as `kernelcast run` does.
+    Those of its launches that they make are compared, and counters where DATA has some. DATA is a
+    table of gpuFLOPBench, or a file of program times such as those in measurements/data.
     """
     from kernelcast.cli.progress import progress_bar
     from kernelcast.reporting.documents.measured import measured_document
