@@ -15,6 +15,7 @@ ONE_BY_ONE = {
     "fetch_l2_interval": 0.0,
     "fetch_interval": 0.0,
     "fetch_l0_interval": 0.0,
+    "keeps_code": 0,
 }
 
 
@@ -37,6 +38,22 @@ def test_without_prefetch_each_line_of_cold_code_takes_the_way_from_l2():
     found = played(of_lines(10), ONE_BY_ONE | {"fetch_l2_latency": 200.0})
     assert no_instruction(found) == 200 + 9 * 199
     assert found.cycles == 10 * 200 + 9 * 7 + 8
+
+
+def test_code_that_an_sm_holds_whole_is_there_from_the_launch_before():
+    kept = ONE_BY_ONE | {"keeps_code": 1, "instruction_lines": 10}
+    assert (played(of_lines(10), kept).lines, played(of_lines(10), kept).lines_from_l2) == (10, 0)
+    assert played(of_lines(11), kept).lines_from_l2 == 11
+
+
+def test_what_was_never_fetched_comes_from_the_dram_and_then_from_the_l2_cache():
+    """Of a loop that is larger than both caches, a line takes the one interval, and the other."""
+    large = ONE_BY_ONE | {"l0_lines": 4, "instruction_lines": 8, "fetch_l2_interval": 1000.0}
+    cold = large | {"fetch_dram_interval": 3000.0}
+    first, second = (played(of_lines(40), cold, rounds=n).cycles for n in (1, 2))
+    warm = played(of_lines(40), large).cycles
+    assert first - warm == pytest.approx(40 * 2000, rel=0.05)
+    assert second - first == pytest.approx(warm, rel=0.1)
 
 
 def test_warm_code_waits_for_nothing():
@@ -70,7 +87,7 @@ def test_a_cold_line_is_followed_by_those_ahead_of_it():
 
 
 def test_no_line_comes_sooner_than_the_way_to_the_sm_lets_it():
-    slow = played(of_lines(50), {"fetch_l2_interval": 40.0})
+    slow = played(of_lines(50), {"fetch_l2_interval": 40.0, "keeps_code": 0})
     assert slow.cycles > 49 * 40
     assert slow.lines_from_l2 == 50
 
@@ -121,7 +138,7 @@ def test_loops_beyond_the_caches_of_an_rtx_4070(warps, share, kib):
 def test_whatever_is_kept_every_instruction_issues_once(lines, rounds, warps, ahead, kept):
     found = played(
         of_lines(lines),
-        {"l0_lines": kept, "instruction_lines": 2 * kept, "fetch_ahead": ahead},
+        {"l0_lines": kept, "instruction_lines": 2 * kept, "fetch_ahead": ahead, "keeps_code": 0},
         rounds=rounds,
         warps=warps,
     )

@@ -93,6 +93,13 @@ def neighbours(*kinds: int, gap: int = 16) -> IssueTables:
     return tables
 
 
+def of_other_registers(tables: IssueTables) -> IssueTables:
+    """Each with an address in registers of its own."""
+    tables.table["based_on"] = np.arange(len(tables.table))
+    return tables
+
+
+MANY = 24
 FIELDS = [[(10, 3), (11, 1)], [(10, 6), (11, 1)], [(11, 3), (12, 1)]]
 
 
@@ -104,7 +111,7 @@ def stored(*wanted, between=()):
 
 def test_stores_next_to_each_other_send_a_sector_once():
     table = neighbours(layout.STORE, layout.STORE, layout.STORE).table
-    found = requests(sent_together(stored(*FIELDS), table))
+    found = requests(sent_together(stored(*FIELDS), table, MANY))
     assert [r.lines for r in found] == [
         ((10, 3), (11, 1)),
         ((10, 4), (11, 0)),
@@ -112,26 +119,38 @@ def test_stores_next_to_each_other_send_a_sector_once():
     ]
 
 
+STORES = (layout.STORE, layout.STORE, layout.STORE)
+
+
 @pytest.mark.parametrize(
-    ("tables", "between"),
+    ("tables", "between", "most"),
     [
-        (neighbours(layout.STORE, layout.STORE, layout.STORE, gap=32), ()),
-        (neighbours(layout.STORE, layout.LOAD, layout.STORE), ()),
-        (code(layout.STORE, layout.STORE, layout.STORE), ()),
-        (neighbours(layout.STORE, layout.STORE, layout.STORE), enter(1)),
+        (neighbours(*STORES, gap=32), (), MANY),
+        (neighbours(layout.STORE, layout.LOAD, layout.STORE), (), MANY),
+        (code(*STORES), (), MANY),
+        (neighbours(*STORES), enter(1), MANY),
+        (of_other_registers(neighbours(*STORES)), (), MANY),
+        (neighbours(*STORES), (), 1),
     ],
-    ids=["another instruction between", "a load between", "PTX", "another basic block between"],
+    ids=[
+        "another instruction between",
+        "a load between",
+        "PTX",
+        "another basic block between",
+        "addresses in other registers",
+        "more lines than are joined",
+    ],
 )
-def test_other_stores_send_all(tables, between):
+def test_other_stores_send_all(tables, between, most):
     given_ = stored(*FIELDS, between=between)
-    assert (sent_together(given_, tables.table).words == given_.words).all()
+    assert (sent_together(given_, tables.table, most).words == given_.words).all()
 
 
 def test_stores_of_two_warps_are_not_sent_together():
     table = neighbours(layout.STORE, layout.STORE).table
     warps = ([*enter(0), *request(at, lines=[(10, 15)])] for at in range(2))
     given_ = streams(*warps)
-    assert (sent_together(given_, table).words == given_.words).all()
+    assert (sent_together(given_, table, MANY).words == given_.words).all()
 
 
 def test_a_column_of_shared_memory_takes_one_pass_and_atomics_stay():

@@ -113,13 +113,18 @@ _SM = {
         _CYCLES, "from line to line that a scheduler's own cache gets", 0.1, 1e4
     ),
     "fetch.l2_interval": _real(_CYCLES, "from line to line that an SM gets from beyond", 0.1, 1e4),
+    "fetch.dram_interval": _real(_CYCLES, "the same, of lines that the L2 cache lacks", 0.1, 1e4),
     "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
     "sm.memory_group": _count("1", "SMs that share one way to memory", 1, 64),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
-    "sm.joins_stores": _flag("stores next to each other in the code send a sector once"),
+    "sm.store_lines": _count("1", "lines stored last of which a sector is sent once", 0, 4096),
     "sm.store_cycles": _real(_CYCLES, "in which an SM sends the first sector of a line", 0.1, 64),
     "sm.store_further_cycles": _real(_CYCLES, "in which it sends each other one", 0.1, 64),
+    "sm.store_whole_cycles": _real(_CYCLES, "in which it sends a line written whole", 0.1, 64),
+    "sm.miss_cycles": _real(
+        _CYCLES, "in which it asks for a line that its L1 cache lacks", 0.1, 64
+    ),
     "sm.atomic_cycles": _real(_CYCLES, "in which an SM sends a line of a global atomic", 0.1, 64),
     "sm.sectors_in_flight": _real("1", "most sectors that an SM waits for at once", 1, 1e6),
     "issue.sfu": _real("slots", "issue slots of a special function, where not 1", 1, 32),

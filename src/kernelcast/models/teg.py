@@ -254,13 +254,15 @@ class Teg:
         )
         if self.policy != _OF_MACHINE:
             hardware["policy"] = _policy(self.policy)
+        if case.caches is CacheState.WARM:
+            hardware["fetch_dram_interval"] = 0.0
         fills_late = case.machine.get("l1.allocates_on_fill") == 1
         hardware["fills_late"] = self.late_fills and fills_late and hardware["has_l1"]
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)
-        if case.machine.get("sm.joins_stores") == 1:
-            given = replace(given, streams=sent_together(given.streams, code.table))
+        if joined := int(hardware["store_lines"][0]):
+            given = replace(given, streams=sent_together(given.streams, code.table, joined))
         notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(len(plan.blocks), busy))

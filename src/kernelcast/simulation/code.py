@@ -108,6 +108,7 @@ def issue_tables(
     rows = _first_rows(kernel)
     first_of_pairs = frozenset(pairs.values())
     operands: list[int] = []
+    bases: dict[tuple[Register, ...], int] = {}
     for instruction, row in zip(kernel.instructions, table, strict=True):
         op_class = assembled_class(instruction, kernel) if assembled else instruction.op_class
         kind = _kind(instruction, kernel) if op_class is not None else layout.NOTHING
@@ -129,6 +130,7 @@ def issue_tables(
         row["is_generic"] = instruction.space is Space.GENERIC
         row["after_copies"] = instruction.traits.mbarrier is MbarrierUse.COMPLETES
         row["address"] = -1 if instruction.code_offset is None else instruction.code_offset
+        row["based_on"] = bases.setdefault(instruction.address_reads, len(bases))
         _set_barrier(row, instruction, kernel)
         _set_control(row, instruction if has_control else None, is_first, is_last)
         _set_reads(row, instruction)

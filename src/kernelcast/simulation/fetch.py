@@ -4,7 +4,8 @@
 Every scheduler has a small cache of instructions (L0), and the SM a larger one (L1), which asks the
 L2 cache. Lines are known by the place of their code, from 0 on. What a scheduler misses, and the
 lines behind it, come as a stream: whoever reads on in it has it go on. In a full cache, a new line
-takes the place of the one that came first.
+takes the place of the one that came first. Code that the SM's own cache holds is in it from the
+launch before; of longer code, nothing is, and where the L2 cache is cold, it comes from the DRAM.
 
 R. Huerta et al.: Analyzing Modern NVIDIA GPU cores. MICRO 2025, section 5.2.
 """
@@ -21,12 +22,14 @@ from kernelcast.simulation.memory import cross
 _SECTOR_BYTES = 32.0
 _SCHEDULERS = 2
 """Where those of schedulers begin in `Fetched.free`."""
+NOT_KEPT, NEVER_SEEN = -1.0, -2.0
+"""When a line is there that a cache lacks, and one that the L2 cache lacks, too."""
 
 
 class Fetched(NamedTuple):
     """The caches of instructions: of every SM those of its schedulers, and then its own."""
 
-    arrives: Any  # by SM, cache and line: when it is there, -1 where it is not
+    arrives: Any  # by SM, cache and line: when it is there, or `NOT_KEPT`, or `NEVER_SEEN`
     kept: Any  # by SM, cache and place: its line, or -1
     place: Any  # by SM and cache: which one the next line takes
     ahead: Any  # by SM and scheduler: the end of its stream
@@ -41,7 +44,7 @@ def _keep(sm, cache, size, line, at, fetched):
     fetched.place[sm, cache] = place + 1 if place + 1 < size else 0
     old = fetched.kept[sm, cache, place]
     if old >= 0:
-        fetched.arrives[sm, cache, old] = -1.0
+        fetched.arrives[sm, cache, old] = NOT_KEPT
     fetched.kept[sm, cache, place] = line
     fetched.arrives[sm, cache, line] = at
 
@@ -58,7 +61,9 @@ def _ask(line, sm, scheduler, cycle, fetched, clock, hardware):
     if there < 0.0:
         fetched.asked[1] += 1
         begins = max(at, fetched.free[sm, 1])
-        fetched.free[sm, 1] = begins + hardware.fetch_l2_interval
+        is_cold = there == NEVER_SEEN
+        taken = hardware.fetch_dram_interval if is_cold else hardware.fetch_l2_interval
+        fetched.free[sm, 1] = begins + taken
         begins = cross(begins, np.float64(hardware.fetch_bytes) / _SECTOR_BYTES, clock, hardware)
         there = begins + hardware.fetch_l2_latency - hardware.fetch_latency
         _keep(sm, hardware.schedulers, hardware.instruction_lines, line, there, fetched)

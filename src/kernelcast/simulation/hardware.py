@@ -224,6 +224,9 @@ def hardware_record(
     _set_l2(one, machine, clock_hz * share.busy / share.sms)
     one["store_first"] = get("sm.store_cycles") or 0.0
     one["store_further"] = get("sm.store_further_cycles") or 0.0
+    one["store_whole"] = get("sm.store_whole_cycles") or 0.0
+    one["store_lines"] = get("sm.store_lines") or 0
+    one["miss_cycles"] = get("sm.miss_cycles") or 0.0
     one["atomic_line"] = get("sm.atomic_cycles") or 0.0
     one["least_sectors"] = (get("l1.sector") or SECTOR_BYTES) / SECTOR_BYTES
     one["most_dram_wait"] = one["dram_latency"]
@@ -358,6 +361,8 @@ def _set_fetch(one: np.void, timings: SmTimings) -> None:
     one["fetch_interval"] = get("fetch.interval") or 0.0
     one["fetch_l0_interval"] = get("fetch.l0_interval") or 0.0
     one["fetch_l2_interval"] = get("fetch.l2_interval") or 0.0
+    one["fetch_dram_interval"] = get("fetch.dram_interval") or 0.0
+    one["keeps_code"] = 1
     one["fetch_latency"] = latency
     beyond = get("fetch.l2_latency")
     if beyond is None:

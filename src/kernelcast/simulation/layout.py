@@ -115,6 +115,7 @@ CODE = np.dtype(
         ("row", np.int64),  # of `ROW`: the first of one for each space, where it is generic
         ("is_generic", np.int64),
         ("address", np.int64),  # in the code, bytes; -1 where it has none
+        ("based_on", np.int64),  # alike where the same registers make up what it accesses
         ("reads", np.float64, BANKS),  # registers of each bank, behind its warp's instruction
         ("reads_after_others", np.float64, BANKS),  # behind another warp's
     ]
@@ -190,6 +191,9 @@ HARDWARE = np.dtype(
         ("l2_change_cycles", np.float64),  # and one that writes
         ("store_first", np.float64),  # cycles in which an SM sends a line's first sector, and
         ("store_further", np.float64),  # each other; 0 where nobody knows
+        ("store_whole", np.float64),  # a line that is written whole; 0 as any other
+        ("store_lines", np.int64),  # of the store buffer; 0 where it joins nothing
+        ("miss_cycles", np.float64),  # in which it asks for a line that its L1 cache lacks; 0 so
         ("atomic_line", np.float64),  # cycles in which an SM sends a line of a global atomic; 0 so
         ("least_sectors", np.float64),  # that move together between SM and L2 cache
         ("most_dram_wait", np.float64),  # cycles that the DRAM may be behind
@@ -201,6 +205,8 @@ HARDWARE = np.dtype(
         ("fetch_interval", np.float64),  # from line to line that the SM gives
         ("fetch_l0_interval", np.float64),  # from line to line that a scheduler gets
         ("fetch_l2_interval", np.float64),  # from line to line that it gets
+        ("fetch_dram_interval", np.float64),  # the same, of lines that the L2 cache lacks
+        ("keeps_code", np.int64),  # whether it has, from before, the code that it can hold
         ("fetch_latency", np.float64),  # to a line that the SM keeps
         ("fetch_l2_latency", np.float64),  # to one that it does not
         ("memory_group", np.int64),  # SMs that share one way to memory

@@ -41,6 +41,7 @@ from kernelcast.simulation.streams import (
 _DRAM, _L1 = range(2)
 _SECTOR_BYTES = 32.0
 _LINE_SECTORS = float(LINE_SECTORS)
+_LINE_BYTES = 128
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
 _SETTLING = 4096.0
@@ -73,6 +74,8 @@ class MemoryStages(NamedTuple):
     fills_at: Any  # by SM: the first of these, and how many there are
     channels: Any  # by channel of the DRAM, where writes wait for theirs, too
     reading: Any  # by channel, where they do not: the L2 cache keeps them
+    leaving: Any  # by SM: when it has sent what it stores, and asked for what its L1 cache lacks
+    stored: Any  # by SM and place of its store buffer: the line there, and its sectors
     pages: Any  # of global memory: when each is in the TLB, -1 where it is not
     translated: Any  # those that are there, in the order in which they came, -1 for none
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
@@ -350,6 +353,9 @@ def _fetch(line, missing, row_number, sm, at, is_change, stages, clock, hardware
     """A line's sectors come from beyond the SM, or are changed there; returns when that is done."""
     group, count = sm // hardware.memory_group, _registers_of(missing, hardware)
     at = max(at, _registers_free(group, count, stages, hardware))
+    if hardware.miss_cycles > 0.0 and not is_change:
+        at = max(at, stages.leaving[sm])
+        stages.leaving[sm] = at + hardware.miss_cycles
     if is_change:
         first = _line_cycles(hardware) / _LINE_SECTORS
         begins = _send(at, np.float64(popcount(missing)), first, clock, hardware)
@@ -521,31 +527,60 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
 
 
 @inlined
-def _sent(line, hardware):
-    """Cycles in which an SM sends what it stores of a line."""
-    sectors = np.float64(popcount(line >> SECTORS_SHIFT & SECTORS_MASK))
-    return hardware.store_first + (sectors - 1.0) * hardware.store_further
+def _not_joined(told, line, count, sm, stages, hardware):
+    """Of the sectors of a line, those that the store buffer lacks, and whether it has the line.
+
+    A store to more lines than it has finds none of them there.
+    """
+    sectors = told >> SECTORS_SHIFT & SECTORS_MASK
+    if count > hardware.store_lines:
+        return sectors, False
+    place = line % hardware.store_lines
+    if stages.stored[sm, place, 0] != line:
+        stages.stored[sm, place, 0] = line
+        stages.stored[sm, place, 1] = sectors
+        return sectors, False
+    lacks = sectors & ~stages.stored[sm, place, 1]
+    stages.stored[sm, place, 1] |= sectors
+    return lacks, True
 
 
 @inlined
-def _store(word, at, words, row_number, sm, local, begun, cycles, stages, clock, hardware):
+def _sent(sectors, is_joined, is_whole, hardware):
+    """Cycles in which an SM sends sectors of a line."""
+    if is_whole and hardware.store_whole > 0.0:
+        return hardware.store_whole
+    first = hardware.store_further if is_joined else hardware.store_first
+    return first + (np.float64(popcount(sectors)) - 1.0) * hardware.store_further
+
+
+@inlined
+def _store(word, at, words, row_number, sm, local, begun, cycles, stored, stages, clock, hardware):
     """The lines of a store whose banks have `begun`; returns when all have arrived.
 
-    The banks wait until the SM has sent the last of them. That the L2 cache takes what many SMs
-    send more slowly holds none of them up: as if it did, transpositions on an H100 take 1.25 of
-    their time.
+    The banks wait until the SM can send the first of them: while it sends, they serve loads, as on
+    an H100, where a store and a load of the same 32 lines take 67 cycles together, and alone 63 and
+    32. That the L2 cache takes what many SMs send more slowly holds none of them up: as if it did,
+    transpositions on an H100 take 1.25 of their time. What is `stored` are bytes.
     """
-    done, latest, sent = begun, begun, begun
-    for i in range(word >> LINES_SHIFT & LINES_MASK):
-        line = words[np.uint64(at + i)]
-        if not line >> SECTORS_SHIFT & SECTORS_MASK:
+    first = max(begun, stages.leaving[sm])
+    done, latest, sent = begun, first, first
+    lines = word >> LINES_SHIFT & LINES_MASK
+    are_whole = stored >= lines * _LINE_BYTES
+    for i in range(lines):
+        told = words[np.uint64(at + i)]
+        line = _line_of(told, local)
+        sectors, is_joined = _not_joined(told, line, lines, sm, stages, hardware)
+        if sectors == 0:
             continue
-        begins, there = _store_line(line, row_number, sm, local, sent, stages, clock, hardware)
+        left = told & ~(np.int64(SECTORS_MASK) << SECTORS_SHIFT) | sectors << SECTORS_SHIFT
+        begins, there = _store_line(left, row_number, sm, local, sent, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
-        sent += _sent(line, hardware)
-    _hold_back(sm, max(latest, sent), stages, hardware)
-    clock.l1_busy += max(0.0, sent - begun - cycles)
+        sent += _sent(sectors, is_joined, are_whole and not is_joined, hardware)
+    stages.leaving[sm] = sent
+    _hold_back(sm, latest, stages, hardware)
+    clock.l1_busy += max(0.0, sent - first - cycles)
     return done
 
 
@@ -646,8 +681,9 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
         done = _change(word, at, words, row_number, sm, begun, cycles, stages, clock, hardware)
         return done, read
     if code.kind == STORE:
+        stored = (word >> LANES_SHIFT & LANES_MASK) * code.bytes
         return _store(
-            word, at, words, row_number, sm, place, begun, cycles, stages, clock, hardware
+            word, at, words, row_number, sm, place, begun, cycles, stored, stages, clock, hardware
         ), read
     is_copy = code.kind == COPY
     return _load(

@@ -119,14 +119,15 @@ def with_field(words: StreamWords, shift: int, mask: int, values: StreamWords | 
     return words & ~(mask << shift) | values << shift
 
 
-def sent_together(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
-    """Stores that stand next to each other in the code send a sector once.
+def sent_together(streams: WarpStreams, table: NDArray[np.void], most: int) -> WarpStreams:
+    """Stores to one address and constants above it, next to each other in the code, send a sector
+    once, where they are to no more than `most` lines.
 
     Such as those of the fields of a structure: of the five of 20 bytes, a warp touches the same 20
     sectors by each. What an earlier one sends is taken out of the LINE words of the next.
     """
     asked = Requests.of(streams)
-    follows = _follow_a_store(asked, table)
+    follows = _follow_a_store(asked, table) & (asked.lines <= most)
     if not follows.any():
         return streams
     places, of = asked.line_places(follows | np.append(follows[1:], False))
@@ -145,13 +146,14 @@ def sent_together(streams: WarpStreams, table: NDArray[np.void]) -> WarpStreams:
 
 
 def _follow_a_store(asked: Requests, table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Whether each request is of a store right behind another one of its warp, in code and time."""
-    address = table["address"][asked.instructions]
+    """Whether each request is of a store right behind another one of its warp, in code and time,
+    whose address is in the same registers."""
+    address, base = (table[name][asked.instructions] for name in ("address", "based_on"))
     is_store = (table["kind"][asked.instructions] == layout.STORE) & (address >= 0)
     is_store &= np.isin(asked.spaces, (GLOBAL, LOCAL))
     follows = np.zeros(len(asked.at), np.bool_)
     follows[1:] = is_store[1:] & is_store[:-1] & (np.diff(address) == INSTRUCTION_BYTES)
-    follows[1:] &= np.diff(asked.at) == 1 + asked.lines[:-1]
+    follows[1:] &= (np.diff(asked.at) == 1 + asked.lines[:-1]) & (np.diff(base) == 0)
     return follows
 
 

@@ -13,11 +13,12 @@ from kernelcast.hierarchy.caches.memory_system import CacheShape, MemorySystem
 from kernelcast.hierarchy.caches.simulation import l1_caches
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import IssueTables
+from kernelcast.simulation.fetch import NEVER_SEEN, NOT_KEPT
 from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, FLIGHT, IN_FLIGHT, WARP
 from kernelcast.simulation.loop import CONTRADICTION, DEADLOCK, run_sms
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.simulated import Simulated
-from kernelcast.simulation.streams import WarpStreams
+from kernelcast.simulation.streams import BLOCK_MASK, BLOCK_SHIFT, ENTER, KIND_MASK, WarpStreams
 
 _WORD_BYTES = 4
 
@@ -98,7 +99,7 @@ def simulate(
         busy,
         events,
         *_stages(one, rows),
-        *_fetched(one, code, asked),
+        *_fetched(one, code, streams, asked),
         *_l1(code, system, sms),
         given.hardware,
         clocks,
@@ -160,6 +161,8 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
         np.zeros((sms, 2), np.int64),
         np.zeros(int(one["channels"])),
         np.zeros(max(1, int(one["reading_channels"]))),
+        np.zeros(sms),
+        np.full((sms, max(1, int(one["store_lines"])), 2), -1, np.int64),
         *_tlb(one),
         np.zeros((max(1, len(rows)), 2)),
         rows,
@@ -174,21 +177,39 @@ def _tlb(one: np.void) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def _fetched(
-    one: np.void, code: IssueTables, asked: NDArray[np.int64]
+    one: np.void, code: IssueTables, streams: WarpStreams, asked: NDArray[np.int64]
 ) -> tuple[NDArray[np.generic], ...]:
-    """Empty caches of instructions, as in `fetch.Fetched`."""
-    sms, caches = int(one["sms"]), int(one["schedulers"]) + 1
-    end = int(code.table["address"].max(initial=0)) if one["l0_lines"] else 0
-    lines = (end >> int(one["fetch_line"])) + 1
-    most = max(1, int(one["l0_lines"]), int(one["instruction_lines"]))
+    """Caches of instructions, as in `fetch.Fetched`: empty, but for code that an SM holds whole."""
+    sms, own, held = int(one["sms"]), int(one["schedulers"]), int(one["instruction_lines"])
+    shift, caches_code = int(one["fetch_line"]), bool(one["l0_lines"])
+    end = int(code.table["address"].max(initial=0)) if caches_code else 0
+    arrives = np.full((sms, own + 1, (end >> shift) + 1), NOT_KEPT)
+    kept = np.full((sms, own + 1, max(1, int(one["l0_lines"]), held)), -1, np.int64)
+    place = np.zeros((sms, own + 1), np.int64)
+    executed = _executed_lines(code, streams, shift) if caches_code else place[0, :0]
+    if one["keeps_code"] and 0 < len(executed) <= held:
+        arrives[:, own, executed] = 0.0
+        kept[:, own, : len(executed)] = executed
+        place[:, own] = len(executed) % held
+    elif one["fetch_dram_interval"]:
+        arrives[:, own] = NEVER_SEEN
     return (
-        np.full((sms, caches, lines), -1.0),
-        np.full((sms, caches, most), -1, np.int64),
-        np.zeros((sms, caches), np.int64),
-        np.full((sms, caches), -1, np.int64),
-        np.zeros((sms, 2 + int(one["schedulers"]))),
+        arrives,
+        kept,
+        place,
+        np.full((sms, own + 1), -1, np.int64),
+        np.zeros((sms, 2 + own)),
         asked,
     )
+
+
+def _executed_lines(code: IssueTables, streams: WarpStreams, shift: int) -> NDArray[np.int64]:
+    """Lines of instructions that hold what warps execute."""
+    address = code.table["address"] >> shift
+    entered = streams.words[streams.words & KIND_MASK == ENTER]
+    bounds = code.bounds[np.unique(entered >> BLOCK_SHIFT & BLOCK_MASK)]
+    spans = [address[start:end] for start, end in bounds if end > start]
+    return np.unique(np.concatenate(spans)) if spans else np.zeros(0, np.int64)
 
 
 def _l1(
