@@ -170,7 +170,7 @@ def _content(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
                 yield from _content(value.function, seen)
         elif isinstance(value, type) and issubclass(value, tuple):
             yield f"{name} {getattr(value, '_fields', ())!r}"
-        elif isinstance(value, (int, float, str, tuple, Primitive)):
+        elif isinstance(value, (int, float, str, tuple, np.generic, Primitive)):
             yield f"{name} {value!r}"
 
 

@@ -215,11 +215,12 @@ class BruteForce:
         self.l2[side].use(entry, rule)
         return entry
 
-    def visit(self, line, sectors, count, *, is_write):
+    def visit(self, line, sectors, count, *, is_write, in_parts=False):
         chunk = line // self.system.chunk_lines * 2 + is_write
         slot = (chunk * GOLDEN % 2**32) * layout.CHUNKS >> 32
         last, moved = self.visited.get(slot, (-1, 0))
-        is_waited_for = last == chunk and self.moved - moved <= self.system.waiting_sectors
+        waiting = min(self.system.waiting_sectors, 30 if in_parts else 1 << 30)
+        is_waited_for = last == chunk and self.moved - moved <= waiting
         count["visits"] += not is_waited_for
         self.moved += len(sectors)
         self.visited[slot] = chunk, self.moved
@@ -267,11 +268,11 @@ class BruteForce:
                 copy.held -= sectors
         return self.take(side, number, line, rule, count)
 
-    def soil(self, entry, line, sectors, rule, count):
+    def soil(self, entry, line, sectors, rule, count, *, in_parts=False):
         new = sectors - entry.dirty
         if new and rule & layout.IS_LOCAL == 0:
             count["dirtied"] += len(new)
-            self.visit(line, new, count, is_write=True)
+            self.visit(line, new, count, is_write=True, in_parts=in_parts)
         entry.dirty |= sectors
 
     def write(self, line, sectors, partial, near, rule, count):
@@ -284,7 +285,7 @@ class BruteForce:
             entry.row = count
             count["fills"] += len(begun)
         entry.held |= sectors - begun
-        self.soil(entry, line, sectors, rule, count)
+        self.soil(entry, line, sectors, rule, count, in_parts=bool(begun))
         side, number = self.side(line)
         if self.system.partitions == 2 and near not in (None, side):
             self.take(near, number, line, rule, count).held |= sectors - begun

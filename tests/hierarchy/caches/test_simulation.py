@@ -191,6 +191,19 @@ def test_the_dram_turns_once_more_for_writes_among_reads():
     assert counted(again, system)["visits"] == 1
 
 
+def test_sectors_that_stores_begin_in_parts_leave_apart():
+    """Of one line, by stores of 32 sectors to 32 lines each."""
+    system = replace(ONE_SM, waiting_sectors=1 << 20)
+    lines = range(0, 32 * 8, 8)
+
+    def written(parts):
+        stores = [store(line, s, s * parts) for s in (1, 2) for line in lines]
+        return counted(one_warp(*stores), system)["visits"]
+
+    assert (written(0), written(1)) == (32, 64)
+    assert counted(one_warp(store(1, 3, 3), store(2, 3, 3)), system)["visits"] == 1
+
+
 def test_a_sector_written_in_parts_is_read_unless_the_rest_is_written():
     assert counted(one_warp(store(1, 3, 3)), ONE_SM)["fills"] == 2
     assert counted(one_warp(store(1, 3, 3), store(1, 1, 1)), ONE_SM)["fills"] == 1

@@ -25,6 +25,7 @@ from kernelcast.hierarchy.caches.layout import (
     PARTIAL_SHIFT,
     TOGETHER,
 )
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.loops import fetch_ahead, inlined, inner, lowest_bit, matches, popcount
 
 _LOW_BITS = 0xFFFFFFFF
@@ -33,6 +34,8 @@ _CHUNK_BITS = 32 - (CHUNKS.bit_length() - 1)
 _CHUNK_SHIFT = LINE_BITS + 2
 _CHUNK_MASK = (1 << _CHUNK_SHIFT) - 1
 """Of an entry of `Beyond.visited`, the bits of its chunk."""
+_OF_REQUEST = np.int64(WARP_LANES - 2)
+"""Sectors that can move between two of one request: between two of a chunk by two of them, more."""
 _FETCHED = 16
 """Lines or stamps of ways that a CPU fetches together."""
 _SIDE_SHIFT = 5
@@ -165,15 +168,16 @@ def _touch(line, sectors, beyond, system):
 
 
 @inlined
-def _visit(line, sectors, is_write, count, beyond, system):
+def _visit(line, sectors, is_write, waiting, count, beyond, system):
     """Sectors of a line move: the DRAM turns to their chunk, unless it is there.
 
-    It serves together what waits for it at the same time. Reads and writes wait apart.
+    It serves together what waits for it at the same time, so many sectors. Reads and writes wait
+    apart.
     """
     chunk = line >> system.chunk_shift << 1 | is_write
     at = np.uint64((chunk * _GOLDEN & _LOW_BITS) >> _CHUNK_BITS)
     last = np.int64(beyond.visited[at])
-    if last & _CHUNK_MASK != chunk or system.moved - (last >> _CHUNK_SHIFT) > system.waiting:
+    if last & _CHUNK_MASK != chunk or system.moved - (last >> _CHUNK_SHIFT) > waiting:
         count.visits += 1
     system.moved += popcount(sectors)
     beyond.visited[at] = system.moved << _CHUNK_SHIFT | chunk
@@ -190,7 +194,7 @@ def _fetch(at, line, missing, count, l2, beyond, system):
         _complete(at, partial, l2, beyond)
         state = np.int64(l2.states[np.uint64(at)])
     l2.states[np.uint64(at)] = state | missing
-    _visit(line, missing, np.int64(0), count, beyond, system)
+    _visit(line, missing, np.int64(0), system.waiting, count, beyond, system)
     first = popcount(_touch(line, missing, beyond, system))
     count.first_reads += first
     count.again_reads += popcount(missing) - first
@@ -230,13 +234,19 @@ def _own_entry(line, sectors, own, rule, count, l2, system):
 
 
 @inlined
-def _soil(at, line, sectors, rule, count, l2, beyond, system):
-    """Sectors of an entry are written. The DRAM gets them while they are new."""
+def _soil(at, line, sectors, in_parts, rule, count, l2, beyond, system):
+    """Sectors of an entry are written. The DRAM gets them while they are new.
+
+    What is written `in_parts` leaves as it came: of a line, sectors that different stores begin do
+    so apart. On an H100, threads that each store a word to sector after sector of 138 MB, by four
+    stores in a row to a line, do so at 13.3 G sectors a second, as if they lay anywhere.
+    """
     state = np.int64(l2.states[np.uint64(at)])
     dirtied = sectors & ~(state >> DIRTY_SHIFT)
     if dirtied and not rule & IS_LOCAL:
         count.dirtied += popcount(dirtied)
-        _visit(line, dirtied, np.int64(1), count, beyond, system)
+        waiting = min(system.waiting, _OF_REQUEST) if in_parts else system.waiting
+        _visit(line, dirtied, np.int64(1), waiting, count, beyond, system)
     l2.states[np.uint64(at)] = state | sectors << DIRTY_SHIFT
 
 
@@ -260,7 +270,7 @@ def store_l2(line, sectors, partial, own, nearest, rule, row, l2, beyond, system
     state = np.int64(l2.states[np.uint64(at)])
     whole = sectors & ~begun
     l2.states[np.uint64(at)] = state | whole | begun << PARTIAL_SHIFT
-    _soil(at, line, sectors, rule, count, l2, beyond, system)
+    _soil(at, line, sectors, begun != 0, rule, count, l2, beyond, system)
     if nearest != own:
         copy = _entry(nearest, line, rule, count, l2, system)
         l2.states[np.uint64(copy)] = np.int64(l2.states[np.uint64(copy)]) | whole
@@ -277,6 +287,6 @@ def change_l2(line, sectors, own, rule, count, l2, beyond, system):
     lacking = sectors & ~np.int64(l2.states[np.uint64(at)])
     if lacking:
         _fetch(at, line, lacking, count, l2, beyond, system)
-    _soil(at, line, sectors, rule, count, l2, beyond, system)
+    _soil(at, line, sectors, False, rule, count, l2, beyond, system)
     count.l2_sectors += popcount(sectors)
     count.l2_hits += popcount(sectors & ~lacking)
