@@ -351,6 +351,7 @@ _MEMORY = {
         _CYCLES, "of the banks for each lane that adds to one word in shared memory", 0.1, 1e4
     ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
+    "launch.cold_overhead": _real("s", "of a launch that the L2 cache knows nothing of", 1e-9, 1),
     "launch.graph_node": _real("s", "the same of launches that are nodes of a graph", 1e-9, 1),
     "launch.block_interval": _real("s", "from one empty block of the chip to the next", 1e-12, 1),
     "launch.context": _real("s", "to create the context, once in a program", 1e-9, 100),

@@ -179,7 +179,12 @@ def _tlb(one: np.void) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 def _fetched(
     one: np.void, code: IssueTables, streams: WarpStreams, asked: NDArray[np.int64]
 ) -> tuple[NDArray[np.generic], ...]:
-    """Caches of instructions, as in `fetch.Fetched`: empty, but for code that an SM holds whole."""
+    """Caches of instructions, as in `fetch.Fetched`: empty, but for code that an SM holds whole.
+
+    Its first line comes anew with every launch: on an H100, warps of 45, 273 and 646 instructions
+    (update_particles of nbody, gr_base and rdsmh_kernel of s3d) are without an instruction for 240,
+    229 and 568 cycles.
+    """
     sms, own, held = int(one["sms"]), int(one["schedulers"]), int(one["instruction_lines"])
     shift, caches_code = int(one["fetch_line"]), bool(one["l0_lines"])
     end = int(code.table["address"].max(initial=0)) if caches_code else 0
@@ -188,9 +193,10 @@ def _fetched(
     place = np.zeros((sms, own + 1), np.int64)
     executed = _executed_lines(code, streams, shift) if caches_code else place[0, :0]
     if one["keeps_code"] and 0 < len(executed) <= held:
-        arrives[:, own, executed] = 0.0
-        kept[:, own, : len(executed)] = executed
-        place[:, own] = len(executed) % held
+        there = executed[executed != code.table["address"][0] >> shift]
+        arrives[:, own, there] = 0.0
+        kept[:, own, : len(there)] = there
+        place[:, own] = len(there) % held
     elif one["fetch_dram_interval"]:
         arrives[:, own] = NEVER_SEEN
     return (
