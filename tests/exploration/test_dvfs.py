@@ -99,7 +99,7 @@ def test_no_launch_is_faster_with_slower_sms(case, name):
 
 def test_what_arithmetic_binds_follows_the_clock_but_for_starting(make_case):
     case = make_case(H100, [{**ADD, "times": 4000}])
-    overhead = H100.number("launch.overhead")
+    overhead = H100.number("launch.cold_overhead")
     curve = clock_curve(case, Volkov(), [OWN / 2, OWN])
     slow, own = curve.points
     assert slow.time_s - overhead == pytest.approx(2 * (own.time_s - overhead))
@@ -113,7 +113,7 @@ def test_what_the_memory_binds_follows_its_clock_alone(make_case):
     slow, own, both, halved = clock_curve(
         case, Volkov(), [OWN / 2, OWN], [memory, memory / 2]
     ).points
-    overhead = H100.number("launch.overhead")
+    overhead = H100.number("launch.cold_overhead")
     assert slow.time_s == pytest.approx(own.time_s, rel=0.01)
     assert slow.scaled_s == pytest.approx(own.time_s, rel=0.01)
     assert halved.time_s - overhead == pytest.approx(2 * (own.time_s - overhead), rel=0.01)

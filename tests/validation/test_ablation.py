@@ -11,7 +11,7 @@ from kernelcast.frontends.workloads import read_workload
 from kernelcast.machines.loader import load_machine
 from kernelcast.machines.schema import ENTRIES
 from kernelcast.models.auto import Auto
-from kernelcast.models.terms.base import Case
+from kernelcast.models.terms.base import Case, in_seconds, launch_overhead
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.reporting.documents.ablation import ablation_document
 from kernelcast.reporting.text import view
@@ -46,7 +46,7 @@ def test_mechanisms_live_by_numbers_that_machines_have() -> None:
 def test_what_is_left_out_changes_the_forecast_and_the_rest_stays(case: Case) -> None:
     own = Auto().predict(case)
     without = Ablated("start of a launch").predict(case)
-    overhead = case.machine.number("launch.overhead", "a test")
+    overhead = in_seconds(case, launch_overhead(case)[0].cycles)
     assert own.time_s - without.time_s == pytest.approx(overhead)
     assert Auto().predict(case).time_s == own.time_s, "the case is as it was"
     assert Ablated(SIMULATION).predict(case).time_s != own.time_s

@@ -40,6 +40,13 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     ),
     "scattered sectors": ("dram.scattered_rate", "dram.scattered_transaction"),
     "banks of the L1 cache": ("l1.tags", "l1.tag_bank_bits"),
+    "what leaves an SM": (
+        "sm.store_cycles",
+        "sm.store_further_cycles",
+        "sm.store_whole_cycles",
+        "sm.store_lines",
+        "sm.miss_cycles",
+    ),
     "latency of bank conflicts": (
         "latency.bank_conflict",
         "latency.shared_operand",
@@ -60,7 +67,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
         "atomics.repeated_words",
         "atomics.doubles_by_lane",
     ),
-    "start of a launch": ("launch.overhead",),
+    "start of a launch": ("launch.overhead", "launch.cold_overhead"),
 }
 """By name, the numbers that are left out."""
 SIMULATION = "the timing simulation"
