@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kernelcast.ir import OpClass, Space
+from kernelcast.ir import CacheState, OpClass, Space
 from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.models.roofline import Roofline
-from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.base import Bottleneck, launch_overhead
 from kernelcast.profiling.profile import Footprint
 
 BLOCKS = 1 << 18
 LOAD = {"op_class": OpClass.LOAD, "space": Space.GLOBAL}
 STORE = {"op_class": OpClass.STORE, "space": Space.GLOBAL}
+
+
+def begun(machine):
+    """Seconds until a launch has begun of which the L2 cache knows nothing."""
+    return machine.get("launch.cold_overhead") or machine.get("launch.overhead") or 0.0
 
 
 def saxpy(make_case, machine, blocks=BLOCKS):
@@ -39,7 +46,7 @@ def test_a_stream_takes_its_bytes_over_the_bandwidth_that_streams_achieve(
     known = [machine.number("dram.achieved_bandwidth")]
     known += [machine.get("dram.mixed_bandwidth") or known[0]]
     stream = 12 * 256 * BLOCKS * (1 / 3 / known[0] + 2 / 3 / known[1])
-    assert p.time_s == pytest.approx(stream + (machine.get("launch.overhead") or 0.0))
+    assert p.time_s == pytest.approx(stream + begun(machine))
     assert p.bottleneck is Bottleneck.DRAM_BANDWIDTH
 
 
@@ -48,7 +55,7 @@ def test_a_bandwidth_set_by_hand_counts(make_case, set_numbers):
     faster = apply_overrides(load_machine("h100-sxm"), ["dram.bandwidth=6e12"])
     faster = set_numbers(faster, {"launch.block_interval": None, "l2.write_bandwidth": None})
     p = Roofline().predict(saxpy(make_case, faster))
-    start = faster.number("launch.overhead")
+    start = begun(faster)
     assert p.time_s == pytest.approx(12 * 256 * BLOCKS / 6e12 + start)
     assert any("set by hand" in note for note in p.assumptions)
 
@@ -57,7 +64,7 @@ def test_pin_bandwidth_is_an_assumption(make_case, set_numbers):
     unknown = [f"dram.{which}_bandwidth" for which in ("achieved", "mixed", "write")]
     machine = set_numbers(load_machine("h100-sxm"), dict.fromkeys(unknown))
     p = Roofline().predict(saxpy(make_case, machine))
-    start = machine.number("launch.overhead")
+    start = begun(machine)
     assert p.time_s == pytest.approx(12 * 256 * BLOCKS / 3.35e12 + start)
     assert any("pins" in note for note in p.assumptions)
 
@@ -109,7 +116,21 @@ def test_a_short_kernel_is_bound_by_its_start(make_case):
     machine = load_machine("h100-sxm")
     p = Roofline().predict(make_case(machine, [LOAD], blocks=1))
     assert p.bottleneck is Bottleneck.LAUNCH_OVERHEAD
-    assert p.time_s == pytest.approx(machine.number("launch.overhead"), rel=0.01)
+    assert p.time_s == pytest.approx(machine.number("launch.cold_overhead"), rel=0.01)
+
+
+def test_a_launch_that_the_l2_cache_knows_begins_sooner(make_case, set_numbers):
+    machine = load_machine("h100-sxm")
+    case = make_case(machine, [LOAD], blocks=1)
+    warm, cold = (
+        launch_overhead(replace(case, caches=state))[0].cycles / machine.number("clock.sm")
+        for state in (CacheState.WARM, CacheState.FLUSHED)
+    )
+    assert warm == pytest.approx(machine.number("launch.overhead"))
+    assert cold == pytest.approx(machine.number("launch.cold_overhead"))
+    unknown = set_numbers(machine, {"launch.cold_overhead": None})
+    begun = launch_overhead(make_case(unknown, [LOAD]))[0].cycles / machine.number("clock.sm")
+    assert begun == pytest.approx(warm)
 
 
 def test_unknown_launch_overhead_is_told(make_case, set_numbers):

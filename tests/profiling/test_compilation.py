@@ -80,10 +80,12 @@ def test_without_a_place_to_keep_it_it_is_made_every_time(made):
     assert made == ["total", "total"]
 
 
-def test_a_number_that_an_inner_function_names_makes_it_anew(tmp_path, made, monkeypatch):
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_a_number_that_an_inner_function_names_makes_it_anew(tmp_path, made, monkeypatch, kind):
     """Wrong if code is taken that another version of the package has left."""
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", kind(3))
     called(compiled(*TOTAL, cache=Cache(tmp_path))(total))
-    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 5)
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", kind(5))
     loop = compiled(*TOTAL, cache=Cache(tmp_path))(total)
     assert loop(np.array([1, 2]), 2) == 17
     assert len(made) == 2

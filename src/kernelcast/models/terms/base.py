@@ -360,11 +360,11 @@ def launch_overhead(case: Case) -> tuple[Part, tuple[str, ...]]:
     What the L2 cache does not hold of a launch itself comes from the DRAM.
     """
     seconds = case.machine.get("launch.overhead")
-    if case.caches is not CacheState.WARM:
-        seconds = case.machine.get("launch.cold_overhead") or seconds
     name = str(Bottleneck.LAUNCH_OVERHEAD)
     if seconds is None:
         return Part(name, 0.0), (f"{name}: left out, {case.machine.name} has no launch.overhead",)
+    if case.caches is not CacheState.WARM:
+        seconds = case.machine.get("launch.cold_overhead") or seconds
     return Part(name, seconds * case.machine.number("clock.sm", name)), ()
 
 
