@@ -180,7 +180,7 @@ def transpose(given):
         ("matmul_naive", ["N=128"], matmul),
         ("matmul_tiled", ["N=128"], matmul),
         ("reduction", ["n=100000"], sums),
-        ("saxpy", ["n=100000"], saxpy),
+        ("saxpy", ["n=102400"], saxpy),
         ("spmv_csr", ["rows=4096"], spmv),
         ("transpose", ["N=256"], transpose),
     ],

@@ -124,7 +124,7 @@ def test_what_became_slower_and_why(explained):
     )
     found = slowdown(explained, before, 0.05)
     assert found.verdict is BoundStatus.BROKEN
-    assert found.message.startswith("100 % slower than the baseline: 73.0 us, was 36.5 us")
+    assert found.message.startswith("100 % slower than the baseline: 73.1 us, was 36.6 us")
     assert found.causes[0].startswith("shared-memory bandwidth: 70.7 us, was 35.3 us")
     assert "transpose.cu:28: bank conflicts 32.0, was 1.00" in found.causes
 
