@@ -219,9 +219,10 @@ class BruteForce:
         chunk = line // self.system.chunk_lines * 2 + is_write
         slot = (chunk * GOLDEN % 2**32) * layout.CHUNKS >> 32
         last, moved = self.visited.get(slot, (-1, 0))
-        waiting = min(self.system.waiting_sectors, 30 if in_parts else 1 << 30)
-        is_waited_for = last == chunk and self.moved - moved <= waiting
+        since = self.moved - moved
+        is_waited_for = last == chunk and since <= self.system.waiting_sectors
         count["visits"] += not is_waited_for
+        count["apart"] += is_waited_for and in_parts and since > 30
         self.moved += len(sectors)
         self.visited[slot] = chunk, self.moved
 
@@ -284,6 +285,7 @@ class BruteForce:
             entry.partial |= begun
             entry.row = count
             count["fills"] += len(begun)
+            count["begun"] += len(begun)
         entry.held |= sectors - begun
         self.soil(entry, line, sectors, rule, count, in_parts=bool(begun))
         side, number = self.side(line)

@@ -196,12 +196,14 @@ def test_sectors_that_stores_begin_in_parts_leave_apart():
     system = replace(ONE_SM, waiting_sectors=1 << 20)
     lines = range(0, 32 * 8, 8)
 
-    def written(parts):
+    def visits(parts):
         stores = [store(line, s, s * parts) for s in (1, 2) for line in lines]
-        return counted(one_warp(*stores), system)["visits"]
+        found = counted(one_warp(*stores), system)
+        return found["visits"], found["apart"]
 
-    assert (written(0), written(1)) == (32, 64)
-    assert counted(one_warp(store(1, 3, 3), store(2, 3, 3)), system)["visits"] == 1
+    assert (visits(0), visits(1)) == ((32, 0), (32, 32))
+    whole = counted(one_warp(store(1, 3, 3), store(2, 3, 3), store(1, 3, 3)), system)
+    assert (whole["visits"], whole["apart"], whole["begun"], whole["fills"]) == (1, 0, 4, 2)
 
 
 def test_a_sector_written_in_parts_is_read_unless_the_rest_is_written():

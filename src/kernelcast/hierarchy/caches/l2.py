@@ -168,17 +168,20 @@ def _touch(line, sectors, beyond, system):
 
 
 @inlined
-def _visit(line, sectors, is_write, waiting, count, beyond, system):
+def _visit(line, sectors, is_write, in_parts, count, beyond, system):
     """Sectors of a line move: the DRAM turns to their chunk, unless it is there.
 
-    It serves together what waits for it at the same time, so many sectors. Reads and writes wait
-    apart.
+    It serves together what waits for it at the same time. Reads and writes wait apart; so do
+    sectors that different requests write `in_parts`, if nobody completes them.
     """
     chunk = line >> system.chunk_shift << 1 | is_write
     at = np.uint64((chunk * _GOLDEN & _LOW_BITS) >> _CHUNK_BITS)
     last = np.int64(beyond.visited[at])
-    if last & _CHUNK_MASK != chunk or system.moved - (last >> _CHUNK_SHIFT) > waiting:
+    since = system.moved - (last >> _CHUNK_SHIFT)
+    if last & _CHUNK_MASK != chunk or since > system.waiting:
         count.visits += 1
+    elif in_parts and since > _OF_REQUEST:
+        count.apart += 1
     system.moved += popcount(sectors)
     beyond.visited[at] = system.moved << _CHUNK_SHIFT | chunk
 
@@ -194,7 +197,7 @@ def _fetch(at, line, missing, count, l2, beyond, system):
         _complete(at, partial, l2, beyond)
         state = np.int64(l2.states[np.uint64(at)])
     l2.states[np.uint64(at)] = state | missing
-    _visit(line, missing, np.int64(0), system.waiting, count, beyond, system)
+    _visit(line, missing, np.int64(0), False, count, beyond, system)
     first = popcount(_touch(line, missing, beyond, system))
     count.first_reads += first
     count.again_reads += popcount(missing) - first
@@ -245,8 +248,7 @@ def _soil(at, line, sectors, in_parts, rule, count, l2, beyond, system):
     dirtied = sectors & ~(state >> DIRTY_SHIFT)
     if dirtied and not rule & IS_LOCAL:
         count.dirtied += popcount(dirtied)
-        waiting = min(system.waiting, _OF_REQUEST) if in_parts else system.waiting
-        _visit(line, dirtied, np.int64(1), waiting, count, beyond, system)
+        _visit(line, dirtied, np.int64(1), in_parts, count, beyond, system)
     l2.states[np.uint64(at)] = state | sectors << DIRTY_SHIFT
 
 
@@ -266,6 +268,7 @@ def store_l2(line, sectors, partial, own, nearest, rule, row, l2, beyond, system
         _complete(at, ended, l2, beyond)
     if begun:
         count.fills += popcount(begun)
+        count.begun += popcount(begun)
         l2.rows[np.uint64(at)] = row
     state = np.int64(l2.states[np.uint64(at)])
     whole = sectors & ~begun

@@ -209,6 +209,8 @@ def _access_counts(
 ) -> AccessCounts:
     read = first_share * row["first_reads"] + row["again_reads"] + filled * row["fills"]
     seen = row["first_reads"] + row["again_reads"] + row["dirtied"]
+    left = row["fills"] / row["begun"] if row["begun"] else 0.0
+    visits = row["visits"] + left * row["apart"]
     return AccessCounts(
         instruction=access.instruction,
         op_class=access.op_class,
@@ -221,7 +223,7 @@ def _access_counts(
         l2=Lookups(row["l2_sectors"], row["l2_hits"]),
         dram_sectors=read,
         dirtied_sectors=row["dirtied"],
-        visits=row["visits"] * (read + row["dirtied"]) / seen if seen else 0.0,
+        visits=visits * (read + row["dirtied"]) / seen if seen else 0.0,
     )
 
 

@@ -134,5 +134,7 @@ COUNTS = np.dtype(
         ("dirtied", np.int64),  # sectors of global memory that are to be written to the DRAM
         ("spilled", np.int64),  # sectors of local memory that were
         ("visits", np.int64),  # of chunks of the DRAM, for sectors read or dirtied
+        ("begun", np.int64),  # sectors that were written in parts, whoever completed them
+        ("apart", np.int64),  # visits more for those, if nobody does
     ]
 )
