@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
 from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1, IS_LOCAL, LOCAL_BIT
-from kernelcast.profiling.layout import GLOBAL, LINE_SECTORS, LOCAL, SHARED
+from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
 from kernelcast.simulation.layout import ATOMIC, COPY, IN_FLIGHT, LOAD, MEMORY_QUEUE, STORE
 from kernelcast.simulation.streams import (
@@ -41,7 +41,6 @@ from kernelcast.simulation.streams import (
 _DRAM, _L1 = range(2)
 _SECTOR_BYTES = 32.0
 _LINE_SECTORS = float(LINE_SECTORS)
-_LINE_BYTES = 128
 _LINE_BITS = (1 << LOCAL_BIT) - 1
 _FLIGHT_SHIFT = 64 - IN_FLIGHT.bit_length() + 1
 _SETTLING = 4096.0
@@ -566,7 +565,7 @@ def _store(word, at, words, row_number, sm, local, begun, cycles, stored, stages
     first = max(begun, stages.leaving[sm])
     done, latest, sent = begun, first, first
     lines = word >> LINES_SHIFT & LINES_MASK
-    are_whole = stored >= lines * _LINE_BYTES
+    are_whole = stored >= lines * LINE_BYTES
     for i in range(lines):
         told = words[np.uint64(at + i)]
         line = _line_of(told, local)
