@@ -241,8 +241,9 @@ def _soil(at, line, sectors, in_parts, rule, count, l2, beyond, system):
     """Sectors of an entry are written. The DRAM gets them while they are new.
 
     What is written `in_parts`, and stays so, leaves as it came: of a line, sectors that different
-    stores begin do so apart. On an H100, threads that each store a word to sector after sector of 138 MB, by four
-    stores in a row to a line, do so at 13.3 G sectors a second, as if they lay anywhere.
+    stores begin do so apart. On an H100, threads that each store a word to sector after sector of
+    138 MB, by four stores in a row to a line, do so at 13.3 G sectors a second, as if they lay
+    anywhere.
     """
     state = np.int64(l2.states[np.uint64(at)])
     dirtied = sectors & ~(state >> DIRTY_SHIFT)
