@@ -20,7 +20,7 @@ from kernelcast.execution.memory import Memory, Region
 from kernelcast.forecasting.cases import cases_of_memory
 from kernelcast.ir import CacheState, Kernel, Launch
 from kernelcast.machines.machine import Machine
-from kernelcast.models.terms.base import Model, Prediction
+from kernelcast.models.terms.base import Model, Prediction, start_of_launch
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
 
@@ -150,7 +150,7 @@ class Forecasts:
         nearest = known.sampled[blocks]
 
         def scaled(time_s: float, machine: Machine) -> float:
-            overhead = min(machine.get("launch.overhead") or 0.0, time_s)
+            overhead = min(start_of_launch(machine, self.caches) or 0.0, time_s)
             return overhead + (time_s - overhead) * launch.blocks / blocks
 
         times = (scaled(t, m) for t, m in zip(nearest.times_s, self.machines, strict=True))

@@ -354,17 +354,23 @@ class Prediction:
         )
 
 
-def launch_overhead(case: Case) -> tuple[Part, tuple[str, ...]]:
-    """The part of the time that starting a kernel takes, and a warning where it is unknown.
+def start_of_launch(machine: Machine, caches: CacheState) -> float | None:
+    """Seconds that starting a kernel takes, None where nobody knows.
 
     What the L2 cache does not hold of a launch itself comes from the DRAM.
     """
-    seconds = case.machine.get("launch.overhead")
+    known = machine.get("launch.overhead")
+    if known is None or caches is CacheState.WARM:
+        return known
+    return machine.get("launch.cold_overhead") or known
+
+
+def launch_overhead(case: Case) -> tuple[Part, tuple[str, ...]]:
+    """The part of the time that starting a kernel takes, and a warning where it is unknown."""
+    seconds = start_of_launch(case.machine, case.caches)
     name = str(Bottleneck.LAUNCH_OVERHEAD)
     if seconds is None:
         return Part(name, 0.0), (f"{name}: left out, {case.machine.name} has no launch.overhead",)
-    if case.caches is not CacheState.WARM:
-        seconds = case.machine.get("launch.cold_overhead") or seconds
     return Part(name, seconds * case.machine.number("clock.sm", name)), ()
 
 
