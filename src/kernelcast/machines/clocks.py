@@ -13,7 +13,7 @@ The L2 cache and the network have the SM's clock where the machine has no `clock
 simulators run them so, and L2 takes 212 cycles on a V100 at 1.38 GHz, 211 on one at 1.2 GHz).
 Rates follow the clock of their domain: `l2.bandwidth` and `noc.bandwidth` r_l2, all of the DRAM's
 r_mem. Constants of models that are such latencies or rates follow as these do. The host's part of a
-launch (`launch.overhead`) follows none.
+launch (`launch.overhead`, `.cold_overhead`) follows none.
 """
 
 from __future__ import annotations
