@@ -156,6 +156,16 @@ def test_libraries_learn_what_they_ask_before_they_work(ended, built):
     ]
 
 
+def test_programs_older_than_cuda_13_are_compiled(ended, built):
+    """They wait with cudaThreadSynchronize, and print the clocks of a device."""
+    done = ended(*A100, built("older_names"))
+    assert done.printed.splitlines() == [
+        "A100 SXM4 80GB, 1410 MHz, 2.04 TB/s, 1",
+        "62, cudaSuccess",
+    ]
+    assert done.status == 0
+
+
 def test_a_graph_is_built_node_by_node_and_changed(ended, built):
     done = ended(*A100, built("graph_nodes"))
     assert done.printed.splitlines() == [

@@ -23,6 +23,10 @@ _HOST_ONLY = re.compile(
 _NESTED_LAUNCH = re.compile(r"kernel launch from __device__|device-side kernel launch")
 _NAME = re.compile(r"#pragma nv_mangled_name (.*)")
 _OTHER_TARGET = "not supported on .target"
+_OLDER_NAMES = re.compile(
+    r"\bcuda(?:Thread\w+|DeviceProp|MemPrefetchAsync|MemAdvise|MemLocation)\b"
+)
+"""Those of `older_names.h`."""
 
 
 def compile_error(log: str, name: str) -> CompileError:
@@ -42,6 +46,11 @@ def compile_error(log: str, name: str) -> CompileError:
 def asks_for_one_chip(log: str) -> bool:
     """Whether code was refused that is for one architecture alone, `sm_90a` beside `sm_90`."""
     return _OTHER_TARGET in log
+
+
+def asks_for_older_names(log: str) -> bool:
+    """Whether code was refused that calls the runtime as it was before CUDA 13."""
+    return any("error" in line and _OLDER_NAMES.search(line) for line in log.splitlines())
 
 
 def error_places(log: str) -> frozenset[tuple[str, int]]:

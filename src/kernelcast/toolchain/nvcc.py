@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once
+from functools import partial
 from pathlib import Path
 
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
-from kernelcast.toolchain.diagnostics import asks_for_one_chip
+from kernelcast.toolchain.diagnostics import asks_for_older_names, asks_for_one_chip
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 
@@ -28,6 +29,9 @@ _SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
 """What marks the line of a log that says what is wrong."""
 _FIRST_ALONE = 90
 """The first chip with instructions that no later one has, `sm_90a`."""
+_OLDER_NAMES = Path(__file__).with_name("older_names.h")
+_WITHOUT_OLDER_NAMES = 13
+"""The first runtime that lacks the names of that header."""
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -233,7 +237,13 @@ def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> by
     """What nvcc makes of a source; CompileError where it refuses it."""
     made = folder / "made"
     command = [str(nvcc), str(source), "-o", str(made), *arguments]
-    call_compiler(command, source, folder, signs=_SIGNS, hint=_INSTALL, made=made)
+    call = partial(call_compiler, source=source, folder=folder, signs=_SIGNS, hint=_INSTALL)
+    try:
+        call(command, made=made)
+    except CompileError as error:
+        if _runtime_version(nvcc) < _WITHOUT_OLDER_NAMES or not asks_for_older_names(error.log):
+            raise
+        call([*command, "-include", str(_OLDER_NAMES)], made=made)
     return made.read_bytes()
 
 
