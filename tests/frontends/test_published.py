@@ -318,3 +318,24 @@ def test_a_launch_that_depends_on_another_and_words_of_gcc(tmp_path: Path) -> No
     kernel = load(file, cache=CACHE).kernel("k")
     waits = [each.opcode for each in kernel.instructions if "griddepcontrol" in each.opcode]
     assert len(waits) == 2
+
+
+def test_lanes_exchange_as_they_did_before_volta(tmp_path: Path) -> None:
+    """Among the active lanes, and it is told; a source may have a function of that name itself."""
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "__global__ void k(double* x, unsigned* y) {\n"
+        "  x[threadIdx.x] = __shfl_down(x[threadIdx.x], 4);\n"
+        "  if (x[threadIdx.x] > 0) y[threadIdx.x] = __ballot(1);\n}\n"
+    )
+    module = load(file, cache=CACHE)
+    assert module.notes == (
+        "__shfl_down, which no chip since Volta has, is __shfl_down_sync of the active lanes",
+    )
+    opcodes = [each.opcode for each in module.kernel("k").instructions]
+    assert sum(opcode.startswith("shfl") for opcode in opcodes) == 2
+    own = (
+        "__device__ int __any(int x) { return x; }\n__global__ void k(int* x) { *x = __any(*x); }\n"
+    )
+    file.write_text(own)
+    assert load(file, cache=CACHE).notes == ()

@@ -27,7 +27,7 @@ from kernelcast.frontends.source.source_launches import SourceLaunch, source_lau
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
-from kernelcast.toolchain.diagnostics import error_places
+from kernelcast.toolchain.diagnostics import error_places, older_exchange
 from kernelcast.toolchain.header_shims import header_package
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_to_ptx
 from kernelcast.toolchain.nvrtc import (
@@ -43,6 +43,7 @@ from kernelcast.toolchain.prelude import (
     DEPENDENT_LAUNCH,
     DEPENDENT_LAUNCH_NAMES,
     FULL_PRELUDE,
+    OLDER_EXCHANGES,
     PRELUDE,
     PRELUDE_HEADER,
     STANDARD_PRELUDE,
@@ -102,7 +103,8 @@ def compile_published(
     notes = tuple(_found_nearby(tuple(dict.fromkeys(device.nearby))))
     types = SourceTypes(view.words, declarations)
     try:
-        compilation = _compiled(attempt)
+        compilation, compiled = _compiled(attempt)
+        notes = (*notes, *compiled.notes)
     except CompileError as error:
         if (whole := _with_host_code(source, attempt)) is None:
             raise
@@ -164,7 +166,14 @@ class _Attempt:
     refused: frozenset[int] = frozenset()
     has_library: bool = False
     has_long_long: bool = False
+    older_exchange: str | None = None
     is_relocatable: bool = False
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What is to be said of what the compiler is given."""
+        if name := self.older_exchange:
+            yield f"{name}, which no chip since Volta has, is {name}_sync of the active lanes"
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -207,6 +216,8 @@ class _Attempt:
         lines += [f"#define {each.replace('=', ' ')}\n" for each in kept]
         if DEPENDENT_LAUNCH_NAMES & self.device.code.names:
             lines.append(DEPENDENT_LAUNCH)
+        if self.older_exchange:
+            lines.append(OLDER_EXCHANGES.read_text())
         text = STANDARD_PRELUDE if "std" in self.device.code.names else PRELUDE
         return "".join([FULL_PRELUDE if self.has_library else text, *lines])
 
@@ -219,6 +230,8 @@ class _Attempt:
             return replace(self, is_relocatable=True)
         if _OTHER_INTEGER in error.log and not self.has_long_long:
             return replace(self, has_long_long=True)
+        if (exchange := older_exchange(error.log)) and not self.older_exchange:
+            return replace(self, older_exchange=exchange)
         version = cuda_version(self.architecture, self.options.nvrtc)
         if _NO_MEMBER in error.log and not self.has_library and has_cccl(version[0]):
             return replace(self, has_library=True)
@@ -232,11 +245,12 @@ class _Attempt:
         return replace(self, device=device, refused=refused)
 
 
-def _compiled(attempt: _Attempt) -> Compilation:
+def _compiled(attempt: _Attempt) -> tuple[Compilation, _Attempt]:
+    """What the compiler makes of a source, and of which attempt."""
     first: CompileError | None = None
     for _ in range(_ATTEMPTS):
         try:
-            return attempt.compile()
+            return attempt.compile(), attempt
         except CompileError as error:
             first = first or error
             following = attempt.after(error)

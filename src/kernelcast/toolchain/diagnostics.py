@@ -27,6 +27,10 @@ _OLDER_NAMES = re.compile(
     r"\bcuda(?:Thread\w+|DeviceProp|MemPrefetchAsync|MemAdvise|MemLocation)\b"
 )
 """Those of `older_names.h`."""
+_OLDER_EXCHANGE = re.compile(
+    r'identifier "(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))" is undefined'
+)
+"""Those of `older_exchanges.h`."""
 
 
 def compile_error(log: str, name: str) -> CompileError:
@@ -48,9 +52,18 @@ def asks_for_one_chip(log: str) -> bool:
     return _OTHER_TARGET in log
 
 
+def older_exchange(log: str) -> str | None:
+    """The first function that was refused as one of those that chips since Volta lack, by which
+    active lanes exchange values: `__shfl_down`."""
+    found = _OLDER_EXCHANGE.search(log)
+    return found[1] if found else None
+
+
 def asks_for_older_names(log: str) -> bool:
-    """Whether code was refused that calls the runtime as it was before CUDA 13."""
-    return any("error" in line and _OLDER_NAMES.search(line) for line in log.splitlines())
+    """Whether code was refused that calls what CUDA once had: its runtime before CUDA 13, or an
+    `older_exchange`."""
+    errors = (line for line in log.splitlines() if "error" in line)
+    return older_exchange(log) is not None or any(map(_OLDER_NAMES.search, errors))
 
 
 def error_places(log: str) -> frozenset[tuple[str, int]]:

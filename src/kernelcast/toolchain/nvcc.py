@@ -30,8 +30,6 @@ _SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
 _FIRST_ALONE = 90
 """The first chip with instructions that no later one has, `sm_90a`."""
 _OLDER_NAMES = Path(__file__).with_name("older_names.h")
-_WITHOUT_OLDER_NAMES = 13
-"""The first runtime that lacks the names of that header."""
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -241,7 +239,7 @@ def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> by
     try:
         call(command, made=made)
     except CompileError as error:
-        if _runtime_version(nvcc) < _WITHOUT_OLDER_NAMES or not asks_for_older_names(error.log):
+        if not asks_for_older_names(error.log):
             raise
         call([*command, "-include", str(_OLDER_NAMES)], made=made)
     return made.read_bytes()

@@ -1,8 +1,9 @@
-/* What CUDA 13 left out of its runtime, for programs that were written before it. */
+/* What CUDA has left out since a program was written: of its runtime, and of its device functions. */
 #ifndef KERNELCAST_OLDER_NAMES
 #define KERNELCAST_OLDER_NAMES
-#ifdef __cplusplus
+#include "older_exchanges.h"
 #include <cuda_runtime_api.h>
+#if defined(__cplusplus) && CUDART_VERSION >= 13000
 
 static inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 static inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }

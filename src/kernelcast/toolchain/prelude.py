@@ -5,6 +5,8 @@ Published sources use `uint`, `M_PI` or `std::min` in device code without a head
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from kernelcast.toolchain.header_shims import HEADER_SHIMS
 
 PRELUDE_HEADER = "kernelcast_prelude.h"
@@ -22,6 +24,9 @@ the device's runtime library would bring."""
 DEPENDENT_LAUNCH_NAMES = frozenset(
     {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
 )
+
+OLDER_EXCHANGES = Path(__file__).with_name("older_exchanges.h")
+"""What lanes call that exchange values in code from before compute capability 7.0."""
 
 _TYPES = """
 typedef unsigned short ushort;
