@@ -281,12 +281,18 @@ int main() { int* x; cudaMalloc(&x, 128); lesser<<<1, 32>>>(x); }
 """
 
 
-def test_what_the_device_compiler_refuses_is_compiled_with_its_host_code(tmp_path: Path) -> None:
+@pytest.fixture
+def nvcc() -> None:
+    """Skips a test where nvcc and a host compiler are not installed."""
     for tool in (find_nvcc, find_host_compiler):
         try:
             tool()
         except ToolError as error:
             pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_what_the_device_compiler_refuses_is_compiled_with_its_host_code(tmp_path: Path) -> None:
     file = tmp_path / "k.cu"
     file.write_text(SORTED)
     module = load(file, cache=CACHE)
@@ -339,3 +345,16 @@ def test_lanes_exchange_as_they_did_before_volta(tmp_path: Path) -> None:
     )
     file.write_text(own)
     assert load(file, cache=CACHE).notes == ()
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_what_to_do_about_a_texture_reference(tmp_path: Path) -> None:
+    """The device's compiler, which is heard, only misses a variable; nvcc says of what kind."""
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "texture<float> table;\n"
+        "__global__ void k(float* x) { *x = tex1Dfetch(table, 1); }\n"
+        "int main() { k<<<1, 1>>>(nullptr); }\n"
+    )
+    with pytest.raises(CompileError, match='"table" is undefined; write texture objects'):
+        load(file, cache=CACHE)

@@ -106,12 +106,10 @@ def compile_published(
         compilation, compiled = _compiled(attempt)
         notes = (*notes, *compiled.notes)
     except CompileError as error:
-        if (whole := _with_host_code(source, attempt)) is None:
-            raise
-        compilation = whole
+        compilation = _with_host_code(source, attempt, error)
         notes = (
             *notes,
-            f"compiled with its host code by {whole.compiler}, since NVRTC "
+            f"compiled with its host code by {compilation.compiler}, since NVRTC "
             f"refuses it: {error.what}",
         )
     return PublishedSource(compilation, declared, launches, types, notes)
@@ -125,21 +123,26 @@ def _found_nearby(paths: Sequence[str]) -> Iterator[str]:
         yield f"{paths[0]} and {more} were found near the source"
 
 
-def _with_host_code(source: str, attempt: _Attempt) -> Compilation | None:
-    """What nvcc makes of a source with host code; None where it is not installed, or refuses it."""
+def _with_host_code(source: str, attempt: _Attempt, refused: CompileError) -> Compilation:
+    """What nvcc makes of a source with host code; raises what was `refused` before where it is not
+    installed, or refuses it, too."""
     device, options = attempt.device, attempt.options
     path = Path(attempt.name)
     is_of_device_alone = device.text == source and not device.view.includes
     if is_of_device_alone or not path.is_file():
-        return None
+        raise refused
     folders = dict.fromkeys((*options.include_dirs, *_near_folders(device)))
     given = ProgramOptions(options.defines, tuple(folders), options.std)
     architecture, cache = attempt.architecture, attempt.cache
     try:
         ptx, version = compile_to_ptx(path, source, architecture, options=given, cache=cache)
         cubin = assemble(ptx, architecture, name=attempt.name, cache=cache)
-    except (CompileError, ToolError):
-        return None
+    except ToolError:
+        raise refused from None
+    except CompileError as error:
+        hint = refused.hint or error.hint
+        again = CompileError(refused.what, where=refused.where, hint=hint, log=refused.log)
+        raise again from None
     return Compilation(ptx, cubin, {}, "", architecture, f"nvcc {version}")
 
 

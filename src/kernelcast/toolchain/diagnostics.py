@@ -66,6 +66,12 @@ def asks_for_older_names(log: str) -> bool:
     return older_exchange(log) is not None or any(map(_OLDER_NAMES.search, errors))
 
 
+def texture_hint(log: str) -> str:
+    """What to do where code was refused that has a texture reference; nothing where it has none."""
+    is_refused = "texture is not a template" in log
+    return "write texture objects: CUDA 12 dropped texture references" if is_refused else ""
+
+
 def error_places(log: str) -> frozenset[tuple[str, int]]:
     """File and line of every error of a log."""
     return frozenset((m["file"].strip(), int(m["line"])) for m in _AT_LINE.finditer(log))

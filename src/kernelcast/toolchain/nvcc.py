@@ -15,7 +15,11 @@ from pathlib import Path
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
-from kernelcast.toolchain.diagnostics import asks_for_older_names, asks_for_one_chip
+from kernelcast.toolchain.diagnostics import (
+    asks_for_older_names,
+    asks_for_one_chip,
+    texture_hint,
+)
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 
@@ -272,7 +276,8 @@ def call_compiler(
     log = done.stdout + done.stderr
     lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in signs)]
     what = lines[0] if lines else f"{name} ended with status {done.returncode}"
-    raise CompileError(what, where="" if str(source) in what else str(source), log=log)
+    where = "" if str(source) in what else str(source)
+    raise CompileError(what, where=where, hint=texture_hint(log), log=log)
 
 
 def _output(command: list[str]) -> str:
