@@ -157,12 +157,13 @@ def test_libraries_learn_what_they_ask_before_they_work(ended, built):
 
 
 def test_programs_older_than_cuda_is_are_compiled(ended, built):
-    """They wait with cudaThreadSynchronize, print the clocks of a device, and shuffle without a
-    mask."""
+    """They wait with cudaThreadSynchronize, print the clocks of a device, shuffle without a mask,
+    and bind texture references: x + 1 + what lies 64 floats a row."""
     done = ended(*A100, built("older_names"))
     assert done.printed.splitlines() == [
         "A100 SXM4 80GB, 1410 MHz, 2.04 TB/s, 1",
         "61, cudaSuccess",
+        "1, 519, cudaSuccess",
     ]
     assert done.status == 0
 

@@ -356,5 +356,5 @@ def test_what_to_do_about_a_texture_reference(tmp_path: Path) -> None:
         "__global__ void k(float* x) { *x = tex1Dfetch(table, 1); }\n"
         "int main() { k<<<1, 1>>>(nullptr); }\n"
     )
-    with pytest.raises(CompileError, match='"table" is undefined; write texture objects'):
+    with pytest.raises(CompileError, match='"table" is undefined; run the program'):
         load(file, cache=CACHE)

@@ -66,10 +66,9 @@ def asks_for_older_names(log: str) -> bool:
     return older_exchange(log) is not None or any(map(_OLDER_NAMES.search, errors))
 
 
-def texture_hint(log: str) -> str:
-    """What to do where code was refused that has a texture reference; nothing where it has none."""
-    is_refused = "texture is not a template" in log
-    return "write texture objects: CUDA 12 dropped texture references" if is_refused else ""
+def has_texture_reference(log: str) -> bool:
+    """Whether code was refused for a texture reference, `texture<float>`: CUDA 12 dropped them."""
+    return "texture is not a template" in log or 'identifier "texture" is undefined' in log
 
 
 def error_places(log: str) -> frozenset[tuple[str, int]]:

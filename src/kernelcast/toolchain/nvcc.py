@@ -18,7 +18,7 @@ from kernelcast.toolchain.cache import Cache, content_key
 from kernelcast.toolchain.diagnostics import (
     asks_for_older_names,
     asks_for_one_chip,
-    texture_hint,
+    has_texture_reference,
 )
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
@@ -27,6 +27,7 @@ _NEWEST = "cu*/bin/nvcc"
 _OLDER = "cuda_nvcc/bin/nvcc"  # where the wheels of CUDA 12 put it
 _HEADERS = ("cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include")
 _INSTALL = "install it with: pip install 'kernelcast[run]'"
+_RUN_WITH_TEXTURES = "run the program, which binds its texture references: kernelcast run FILE.cu"
 _INSTALL_HOST = "install one, for example: apt install g++"
 _HOSTS = ("g++", "c++", "clang++")
 _SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
@@ -34,6 +35,7 @@ _SIGNS = ("error:", "fatal", "undefined reference", "cannot find", ": error")
 _FIRST_ALONE = 90
 """The first chip with instructions that no later one has, `sm_90a`."""
 _OLDER_NAMES = Path(__file__).with_name("older_names.h")
+_OLDER_TEXTURES = Path(__file__).with_name("older_textures.h")
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -147,7 +149,7 @@ def compile_to_ptx(
 
     def made() -> bytes:
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
-            return _run(nvcc, source, Path(folder), arguments)
+            return _run(nvcc, source, Path(folder), arguments, is_program=False)
 
     texts = {source: text.encode("utf-8", "surrogateescape")}
     ptx = kept_program(texts, options.include_dirs, arguments, cache, made)
@@ -235,18 +237,35 @@ def _linked(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) -
         return _run(nvcc, source, Path(folder), [f"-L{folder}", *arguments])
 
 
-def _run(nvcc: Path, source: Path, folder: Path, arguments: Sequence[str]) -> bytes:
-    """What nvcc makes of a source; CompileError where it refuses it."""
+def _run(
+    nvcc: Path, source: Path, folder: Path, arguments: Sequence[str], *, is_program: bool = True
+) -> bytes:
+    """What nvcc makes of a source; CompileError where it refuses it.
+
+    Texture references are bound by a program: where it `is_program`, they come back.
+    """
     made = folder / "made"
     command = [str(nvcc), str(source), "-o", str(made), *arguments]
     call = partial(call_compiler, source=source, folder=folder, signs=_SIGNS, hint=_INSTALL)
     try:
         call(command, made=made)
     except CompileError as error:
-        if not asks_for_older_names(error.log):
+        if has_texture_reference(error.log) and not is_program:
+            raise CompileError(
+                error.what, where=error.where, hint=_RUN_WITH_TEXTURES, log=error.log
+            ) from None
+        if not (headers := tuple(_older_headers(error.log))):
             raise
-        call([*command, "-include", str(_OLDER_NAMES)], made=made)
+        call([*command, *headers], made=made)
     return made.read_bytes()
+
+
+def _older_headers(log: str) -> Iterator[str]:
+    """Arguments that bring back what CUDA had when a source was written that is refused now."""
+    if asks_for_older_names(log):
+        yield from ("-include", str(_OLDER_NAMES))
+    if has_texture_reference(log):
+        yield from ("-include", str(_OLDER_TEXTURES))
 
 
 def call_compiler(
@@ -276,8 +295,7 @@ def call_compiler(
     log = done.stdout + done.stderr
     lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in signs)]
     what = lines[0] if lines else f"{name} ended with status {done.returncode}"
-    where = "" if str(source) in what else str(source)
-    raise CompileError(what, where=where, hint=texture_hint(log), log=log)
+    raise CompileError(what, where="" if str(source) in what else str(source), log=log)
 
 
 def _output(command: list[str]) -> str:
