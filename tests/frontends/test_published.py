@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from kernelcast.errors import CompileError, ToolError
 from kernelcast.frontends.loading import LoadedModule, load
 from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source
 from kernelcast.frontends.source.top_level import read_declarations
+from kernelcast.ir import Immediate
 from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
 
 PROGRAM = """\
@@ -358,3 +360,17 @@ def test_what_to_do_about_a_texture_reference(tmp_path: Path) -> None:
     )
     with pytest.raises(CompileError, match='"table" is undefined; run the program'):
         load(file, cache=CACHE)
+
+
+def test_constants_that_are_computed_from_others(tmp_path: Path) -> None:
+    """As host compilers do: nothing is left to compute when a program begins."""
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "const float step = 0.25f;\n"
+        "static const float inverse = 1.0f / step, weights[2] = {-step, 3 * step};\n"
+        'const char* const name = "k";\n'
+        "__global__ void k(float* x) { x[threadIdx.x] = inverse + weights[1]; }\n"
+    )
+    instructions = load(file, cache=CACHE).kernel("k").instructions
+    bits = int(np.float32(4.75).view(np.uint32))
+    assert any(Immediate(bits) in each.operands for each in instructions)

@@ -59,6 +59,7 @@ _OTHER_INTEGER = 'redeclaration of type name "int64_t"'
 _EXTERNAL = "Unresolved extern"
 """A function of another file, whose callers alone cannot be executed."""
 _RELOCATABLE = "--relocatable-device-code=true"
+_DYNAMIC = "dynamic initialization is not supported for a __device__ variable"
 _NO_MEMBER = 'namespace "std" has no member'
 
 
@@ -169,6 +170,7 @@ class _Attempt:
     refused: frozenset[int] = frozenset()
     has_library: bool = False
     has_long_long: bool = False
+    has_constants: bool = False
     older_exchange: str | None = None
     is_relocatable: bool = False
 
@@ -220,7 +222,7 @@ class _Attempt:
         if DEPENDENT_LAUNCH_NAMES & self.device.code.names:
             lines.append(DEPENDENT_LAUNCH)
         if self.older_exchange:
-            lines.append(OLDER_EXCHANGES.read_text())
+            lines.append(OLDER_EXCHANGES.read_text(encoding="utf-8"))
         text = STANDARD_PRELUDE if "std" in self.device.code.names else PRELUDE
         return "".join([FULL_PRELUDE if self.has_library else text, *lines])
 
@@ -233,6 +235,8 @@ class _Attempt:
             return replace(self, is_relocatable=True)
         if _OTHER_INTEGER in error.log and not self.has_long_long:
             return replace(self, has_long_long=True)
+        if _DYNAMIC in error.log and not self.has_constants:
+            return replace(self, has_constants=True)._made_again()
         if (exchange := older_exchange(error.log)) and not self.older_exchange:
             return replace(self, older_exchange=exchange)
         version = cuda_version(self.architecture, self.options.nvrtc)
@@ -241,11 +245,19 @@ class _Attempt:
         places = self.device.at_places(error_places(error.log)) - self.refused
         if not places:
             return None
-        refused = self.refused | places
-        view, declarations = self.device.view, self.device.declarations
-        named = _names_in(self.expressions)
-        device = device_source(view, declarations, self.folders, named, refused)
-        return replace(self, device=device, refused=refused)
+        return replace(self, refused=self.refused | places)._made_again()
+
+    def _made_again(self) -> _Attempt:
+        """With a source as it says now."""
+        device = device_source(
+            self.device.view,
+            self.device.declarations,
+            self.folders,
+            _names_in(self.expressions),
+            self.refused,
+            has_constants=self.has_constants,
+        )
+        return replace(self, device=device)
 
 
 def _compiled(attempt: _Attempt) -> tuple[Compilation, _Attempt]:

@@ -16,7 +16,7 @@ from kernelcast.frontends.source.blanking import (
     without_ranges,
 )
 from kernelcast.frontends.source.device_code import DeviceCode, device_code
-from kernelcast.frontends.source.dialect import compound_literals
+from kernelcast.frontends.source.dialect import compound_literals, constants
 from kernelcast.frontends.source.macros import Macro, defined_macro
 from kernelcast.frontends.source.preprocess import Include, SourceView, source_view
 from kernelcast.frontends.source.top_level import (
@@ -190,13 +190,20 @@ def device_source(
     folders: HeaderFolders,
     named: Iterable[str] = (),
     refused: Collection[int] = (),
+    *,
+    has_constants: bool = False,
 ) -> DeviceSource:
-    """Leave out what the device does not need; `named` and `refused` are as of `device_code`."""
+    """Leave out what the device does not need; `named` and `refused` are as of `device_code`.
+
+    Where it `has_constants`, numbers that are `const` become constant expressions.
+    """
     code = device_code(view.words, declarations, named, refused)
     ranges = host_ranges(view, code)
     outside = [each for each in view.includes if not _is_in(each, ranges)]
     gone = [each for each in outside if each.target is None and _is_left_out(each, code, folders)]
     literals = list(compound_literals(view))
+    if has_constants:
+        literals += constants(view.words, code.kept)
     text = view.files[0].text
     headers: dict[str, str] = {}
     near = [each for each in outside if not _is_found(view, each, folders)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from kernelcast.frontends.source.blanking import Range
 from kernelcast.frontends.source.preprocess import SourceView
 from kernelcast.frontends.source.tokens import TokenKind
+from kernelcast.frontends.source.top_level import DeclarationKind, SourceDeclaration
 from kernelcast.frontends.source.words import Directive, Lexeme
 
 _BEFORE_VALUE = frozenset({"return", "=", "(", ",", "{", "+", "-", "*", "/", "?", ":", ";", "}"})
+
+_NO_NUMBER = frozenset({"constexpr", "extern", "__device__", "__constant__", "__managed__"})
+_POINTERS = frozenset({"*", "&", "("})
+_NUMBERS = frozenset({"bool", "char", "short", "int", "long", "unsigned", "float", "double"})
 
 
 def compound_literals(view: SourceView) -> Iterator[Range]:
@@ -20,6 +26,24 @@ def compound_literals(view: SourceView) -> Iterator[Range]:
             if directive.name == "define":
                 for each in _literals(_replacement(directive)):
                     yield Range(number, each.begin, each.end, " ")
+
+
+def constants(
+    words: Sequence[Lexeme], declarations: Iterable[SourceDeclaration]
+) -> Iterator[Range]:
+    """The `const` of numbers, as `constexpr`.
+
+    Host compilers compute `const float inverse = 1 / step;` where it stands, a compiler of device
+    code only what is declared a constant expression.
+    """
+    for each in declarations:
+        if each.kind is not DeclarationKind.VARIABLE or not each.marks.isdisjoint(_NO_NUMBER):
+            continue
+        declared = takewhile(lambda word: word.text != "=", words[each.begin : each.end])
+        head = {word.text: word for word in declared}
+        if "const" in head and head.keys().isdisjoint(_POINTERS) and head.keys() & _NUMBERS:
+            word = head["const"]
+            yield Range(word.file, word.begin, word.end, "constexpr")
 
 
 def _replacement(directive: Directive) -> Sequence[Lexeme]:
