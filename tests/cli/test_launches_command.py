@@ -61,6 +61,39 @@ def test_a_missing_launch_is_answered_with_the_command(run, source: Path) -> Non
     assert "--arg 'x=f32[<n>]' --arg a=2.0 --arg 'n=<n>'" in said
 
 
+CLOSED = """\
+__global__ void scale(float* x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= a;
+}
+int main(int argc, char** argv) {
+  const int n = 1 << 16;
+  float* x;
+  cudaMalloc(&x, n * sizeof(float));
+  scale<<<(n + 127) / 128, 128>>>(x, 2.0f, n);
+  scale<<<argc, 128>>>(x, 3.0f, argc);
+}
+"""
+
+
+def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) -> None:
+    file = tmp_path / "app.cu"
+    file.write_text(CLOSED)
+    done = run("predict", file, "--isa", "ptx")
+    assert done.status == 0
+    assert done.out.startswith("scale<<<512, 128>>> on h100-sxm:")
+    assert "the launch of line 9 as in the host code (1 more have numbers open" in done.err
+    assert "arrays hold zeros" in done.err
+    assert "scale<<<512, 128>>>" in run("predict", file, "--isa", "ptx", "--arg", "a=1.5").out
+    # A launch of the user's own counts alone, and so do the macros that are given.
+    own = run("predict", file, "--isa", "ptx", "--grid", 1, "--block", 32, "--arg", "x=f32[32]")
+    assert own.status == 2
+    assert "scale" in own.err
+    file.write_text(CLOSED.replace("1 << 16", "SIZE"))
+    assert "says no launch" in refusal(run, "predict", file)
+    assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
+
+
 def test_kernels_that_nothing_instantiates_are_listed(run, tmp_path: Path) -> None:
     file = tmp_path / "t.cu"
     file.write_text("template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n")

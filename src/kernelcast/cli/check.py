@@ -113,13 +113,15 @@ def _workload(file: str, flags: LaunchFlags) -> Workload | None:
 
     if is_program(file):
         return None
+    # Macros are those of the program, too.
+    may_run = is_source(file) and _says_no_launch(flags)
     try:
-        return api.workload(file, flags)
+        work = api.workload(file, flags)
     except NoLaunchError:
-        # Macros are those of the program, too.
-        if is_source(file) and _says_no_launch(flags):
+        if may_run:
             return None
         raise
+    return None if may_run and work.is_read else work
 
 
 def _checked_file(

@@ -21,6 +21,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
-from kernelcast.frontends.source.skeleton import ready_command
-from kernelcast.frontends.source.source_launches import launches_of
+from kernelcast.frontends.source.device_source import HeaderFolders
+from kernelcast.frontends.source.skeleton import launch_tables, ready_command
+from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
 
 _LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args", "symbols")
@@ -78,7 +80,7 @@ class Workload:
     `caches` says what they find in the L2 cache, and `copies` what is copied between host and
     device around them, None where nothing is said. `exchanged` is what would be where copies are
     asked for. `remarks` are what a user should hear: loops that became no kernel, values that
-    nobody gave.
+    nobody gave. `is_read` where the launches are those that the host code makes.
     """
 
     source: Path | None
@@ -89,12 +91,14 @@ class Workload:
     copies: CopyPlan | None = None
     exchanged: CopyPlan | None = None
     remarks: tuple[str, ...] = ()
+    is_read: bool = False
 
 
 def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
     """The launches that a file asks for: a workload file, or a source with its comment block.
 
-    Where nothing is written in the file, the flags must say grid and block. Raises InputError.
+    Where nothing is written in the file and the flags say neither grid nor block, those of its host
+    code count that have no number open. Raises InputError.
     """
     path = Path(path)
     if is_container(path):
@@ -114,7 +118,7 @@ def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
         return parse_workload(text, file=str(path), base_dir=path.parent, flags=flags)
     block = _BLOCK.search(text)
     if block is None:
-        return _from_flags(path, {}, flags)
+        return _from_host_code(path, flags) or _from_flags(path, {}, flags)
     first_line = text.count("\n", 0, block.start(1)) + 1
     return parse_workload(
         block[1],
@@ -416,20 +420,64 @@ def _from_loops(path: Path, text: str, flags: LaunchFlags) -> Workload:
     return Workload(path, {}, launches, path.parent, exchanged=exchanged, remarks=remarks)
 
 
-def _no_launch(source: Path, flags: LaunchFlags) -> str:
-    """What to do where no launch is written: the command for one that the source makes itself."""
-    plain = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+def _own_launches(source: Path, flags: LaunchFlags) -> list[SourceLaunch]:
+    """The launches that the host code of a source makes, of the kernel that is asked for."""
     if is_container(source):
-        return plain
+        return []
     data = read_file(source)
     if recognise(data, name=str(source)) is not FileKind.CUDA:
-        return plain
-    wanted = flags.kernel.partition("<")[0].rpartition("::")[2]
-    for launch in launches_of(data.decode("utf-8", "surrogateescape"), str(source)):
-        base = launch.kernel.partition("<")[0].rpartition("::")[2]
-        if launch.is_known and wanted in ("", base):
-            return f"complete {ready_command(str(source), launch)}"
-    return plain
+        return []
+    text, folders = data.decode("utf-8", "surrogateescape"), HeaderFolders(flags.loops.include_dirs)
+    wanted = _base(flags.kernel)
+    found = launches_of(text, str(source), folders, flags.loops.defines)
+    return [each for each in found if each.is_known and wanted in ("", _base(each.kernel))]
+
+
+def _base(kernel: str) -> str:
+    """A kernel's name without scope and template arguments."""
+    return kernel.partition("<")[0].rpartition("::")[2]
+
+
+def _from_host_code(source: Path, flags: LaunchFlags) -> Workload | None:
+    """The launches of the host code that have no number open; None where there are none, or the
+    flags say a launch."""
+    if flags.grid is not None or flags.block is not None:
+        return None
+    own = _own_launches(source, flags)
+    closed = [each for each in own if not each.opened]
+    if not closed:
+        return None
+    if "<" not in flags.kernel:
+        flags = replace(flags, kernel="")
+    read = partial(
+        parse_workload,
+        launch_tables(closed),
+        file=str(source),
+        base_dir=source.parent,
+        source=source,
+    )
+    try:
+        read()
+    except InputError:
+        return None
+    remark = _as_read(source, closed, len(own) - len(closed))
+    return replace(read(flags=flags), is_read=True, remarks=(remark,))
+
+
+def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
+    """What to say of launches that nobody wrote down, beside `others` that have a number open."""
+    lines = ", ".join(dict.fromkeys(str(each.line) for each in closed))
+    those = f"the launches of lines {lines}" if "," in lines else f"the launch of line {lines}"
+    more = f" ({others} more have numbers open: kernelcast launches)" if others else ""
+    known = f"arrays hold zeros, and what the program puts there with kernelcast run {source}"
+    return f"{those} as in the host code{more}; {known}"
+
+
+def _no_launch(source: Path, flags: LaunchFlags) -> str:
+    """What to do where no launch is written: the command for one that the source makes itself."""
+    for launch in _own_launches(source, flags):
+        return f"complete {ready_command(str(source), launch)}"
+    return "give --grid and --block, or put a /* kernelcast ... */ block at its top"
 
 
 def _from_flags(

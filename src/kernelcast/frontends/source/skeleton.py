@@ -23,6 +23,11 @@ def workload_text(source: str, launches: Sequence[SourceLaunch]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def launch_tables(launches: Sequence[SourceLaunch]) -> str:
+    """Launches as the part of a workload that stands in a source; of none, a number is open."""
+    return "\n".join(line for launch in launches for line in _launch(launch))
+
+
 def ready_command(source: str, launch: SourceLaunch) -> str:
     """The command that forecasts one launch; what is open stands as `<name>`."""
     parts = ["kernelcast", "predict", source, "--kernel", launch.kernel]
