@@ -21,7 +21,7 @@ from kernelcast.cli.options import (
     sampling_options,
     source_options,
 )
-from kernelcast.errors import ExecutionError, NoLaunchError, UnsupportedError
+from kernelcast.errors import ExecutionError, LaunchError, NoLaunchError, UnsupportedError
 
 if TYPE_CHECKING:
     from kernelcast.profiling.profile import Profile
@@ -94,9 +94,11 @@ def _profiles(
         return []
     try:
         cases = study(file, gpus, replace(source, isa="sass"), launch, sampling, output)
-    except NoLaunchError:
+    except LaunchError as error:
         if launch != NO_LAUNCH:
             raise
+        if not isinstance(error, NoLaunchError):
+            output.remark(f"not executed: {error}")
         return []
     except (UnsupportedError, ExecutionError) as error:
         output.remark(f"not executed: {error}")
