@@ -82,7 +82,7 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     done = run("predict", file, "--isa", "ptx")
     assert done.status == 0
     assert done.out.startswith("scale<<<512, 128>>> on h100-sxm:")
-    assert "the launch of line 9 as in the host code (1 more have numbers open" in done.err
+    assert "the launch of line 9 as in the host code (1 more left out" in done.err
     assert "arrays hold zeros" in done.err
     assert "scale<<<512, 128>>>" in run("predict", file, "--isa", "ptx", "--arg", "a=1.5").out
     # A launch of the user's own counts alone, and so do the macros that are given.
@@ -92,6 +92,16 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     file.write_text(CLOSED.replace("1 << 16", "SIZE"))
     assert "says no launch" in refusal(run, "predict", file)
     assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
+
+
+def test_launches_with_other_arrays_of_the_same_name_are_left_out(run, tmp_path: Path) -> None:
+    file = tmp_path / "app.cu"
+    second = "  cudaMalloc(&x, 4096);\n  scale<<<8, 128>>>(x, 3.0f, 1024);\n"
+    file.write_text(CLOSED.replace("  scale<<<argc, 128>>>(x, 3.0f, argc);\n", second))
+    assert run("launches", file).out.count("[[launch]]") == 2
+    done = run("predict", file, "--isa", "ptx")
+    assert done.status == 0
+    assert "1 more left out" in done.err
 
 
 def test_kernels_that_nothing_instantiates_are_listed(run, tmp_path: Path) -> None:

@@ -444,7 +444,7 @@ def _from_host_code(source: Path, flags: LaunchFlags) -> Workload | None:
     if flags.grid is not None or flags.block is not None:
         return None
     own = _own_launches(source, flags)
-    closed = [each for each in own if not each.opened]
+    closed = _alike([each for each in own if not each.opened])
     if not closed:
         return None
     if "<" not in flags.kernel:
@@ -464,11 +464,24 @@ def _from_host_code(source: Path, flags: LaunchFlags) -> Workload | None:
     return replace(read(flags=flags), is_read=True, remarks=(remark,))
 
 
+def _alike(launches: Sequence[SourceLaunch]) -> list[SourceLaunch]:
+    """Those whose arrays are as earlier ones have them: an array of a workload has one shape."""
+    arrays: dict[str, str] = {}
+    chosen = []
+    for launch in launches:
+        own = {name: text for name, text in launch.arguments.items() if "[" in text}
+        if all(arrays.get(name, text) == text for name, text in own.items()):
+            arrays |= own
+            chosen.append(launch)
+    return chosen
+
+
 def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
-    """What to say of launches that nobody wrote down, beside `others` that have a number open."""
+    """What to say of launches that nobody wrote down, beside `others` that are left out: they have
+    a number open, or another array of the same name."""
     lines = ", ".join(dict.fromkeys(str(each.line) for each in closed))
     those = f"the launches of lines {lines}" if "," in lines else f"the launch of line {lines}"
-    more = f" ({others} more have numbers open: kernelcast launches)" if others else ""
+    more = f" ({others} more left out: kernelcast launches {source})" if others else ""
     known = f"arrays hold zeros, and what the program puts there with kernelcast run {source}"
     return f"{those} as in the host code{more}; {known}"
 
