@@ -106,6 +106,10 @@ class CompileError(InputError):
         super().__init__(what, where=where, hint=hint)
         self.log = log
 
+    def with_hint(self, hint: str) -> CompileError:
+        """The same, with another way out."""
+        return CompileError(self.what, where=self.where, hint=hint, log=self.log)
+
 
 class UnsupportedError(KernelcastError):
     """A valid construct that this version cannot execute."""

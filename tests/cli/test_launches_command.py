@@ -104,6 +104,15 @@ def test_launches_with_other_arrays_of_the_same_name_are_left_out(run, tmp_path:
     assert "1 more left out" in done.err
 
 
+def test_code_is_listed_whose_own_launch_cannot_be_made(run, tmp_path: Path) -> None:
+    file = tmp_path / "app.cu"
+    file.write_text(CLOSED.replace("128, 128>>>", "128, 128, 1 << 20>>>"))
+    done = run("disasm", file)
+    assert done.status == 0
+    assert "FMUL" in done.out
+    assert "not executed: 1048576 B of shared memory per block exceed" in done.err
+
+
 def test_kernels_that_nothing_instantiates_are_listed(run, tmp_path: Path) -> None:
     file = tmp_path / "t.cu"
     file.write_text("template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n")

@@ -11,7 +11,7 @@ from kernelcast.errors import CompileError, InputError, UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.declarations import DeclaredKernel, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.mangling import base_name, source_name
 from kernelcast.frontends.published import compile_published
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.ir import Kernel
@@ -46,7 +46,7 @@ class CompiledSource:
     @property
     def templates(self) -> tuple[str, ...]:
         """Kernels that nothing instantiates, with the names of their parameters."""
-        bases = {label.partition("<")[0].rpartition("::")[2] for label in self.labels.values()}
+        bases = {base_name(label) for label in self.labels.values()}
         unused = (k for k in self.declared if k.template and k.name not in bases)
         return tuple(dict.fromkeys(f"{k.name}<{', '.join(k.template)}>" for k in unused))
 

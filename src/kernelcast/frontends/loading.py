@@ -13,7 +13,7 @@ from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.cuda import compile_for_chip
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import source_name
+from kernelcast.frontends.mangling import base_name, source_name
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
@@ -277,7 +277,7 @@ def choose_kernel(name: str, labels: Mapping[str, str], *, where: str) -> str:
     tests: tuple[Callable[[str, str], bool], ...] = (
         lambda key, label: not wanted or key == wanted or _without_spaces(label) == wanted,
         lambda key, label: _without_spaces(label).partition("<")[0] == wanted,
-        lambda key, label: label.partition("<")[0].rpartition("::")[2] == wanted,
+        lambda key, label: base_name(label) == wanted,
     )
     for test in tests:
         found = [key for key, label in labels.items() if test(key, label)]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kernelcast.errors import CompileError, NotFoundError, ToolError
 from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
+from kernelcast.frontends.mangling import base_name
 from kernelcast.frontends.source.device_source import (
     DeviceSource,
     HeaderFolders,
@@ -141,9 +142,7 @@ def _with_host_code(source: str, attempt: _Attempt, refused: CompileError) -> Co
     except ToolError:
         raise refused from None
     except CompileError as error:
-        hint = refused.hint or error.hint
-        again = CompileError(refused.what, where=refused.where, hint=hint, log=refused.log)
-        raise again from None
+        raise refused.with_hint(refused.hint or error.hint) from None
     return Compilation(ptx, cubin, {}, "", architecture, f"nvcc {version}")
 
 
@@ -285,22 +284,17 @@ def _with_missing(error: CompileError, device: DeviceSource) -> CompileError:
     package = header_package(first.name)
     bring = f"install it with pip install {package}, and " if package else ""
     hint = f"{first.name} of {first.place}{more} is not there: {bring}give its directory with -I"
-    return CompileError(error.what, where=error.where, hint=hint, log=error.log)
+    return error.with_hint(hint)
 
 
 def _launched(launches: Sequence[SourceLaunch], kernels: Sequence[str]) -> tuple[str, ...]:
     """The templates that the source itself launches, of the kernels that are asked for by a bare
     name, or of all."""
-    bare = {_base(name) for name in kernels if name and "<" not in name}
+    bare = {base_name(name) for name in kernels if name and "<" not in name}
     if not bare and any(kernels):
         return ()
     found = (each.kernel for each in launches if each.is_known and "<" in each.kernel)
-    return tuple(dict.fromkeys(each for each in found if not bare or _base(each) in bare))
-
-
-def _base(name: str) -> str:
-    """A kernel's name without scope and template arguments."""
-    return name.partition("<")[0].strip().rpartition("::")[2]
+    return tuple(dict.fromkeys(each for each in found if not bare or base_name(each) in bare))
 
 
 def _names_in(expressions: Sequence[str]) -> frozenset[str]:
@@ -315,5 +309,5 @@ def _names_in(expressions: Sequence[str]) -> frozenset[str]:
 def _check_declared(expression: str, declared: tuple[DeclaredKernel, ...], name: str) -> None:
     """NotFoundError for a template that the source, where it shows any, does not define."""
     known = {kernel.name for kernel in declared}
-    if known and _base(expression) not in known:
-        raise NotFoundError("kernel", _base(expression), known, where=name)
+    if known and base_name(expression) not in known:
+        raise NotFoundError("kernel", base_name(expression), known, where=name)

@@ -36,6 +36,7 @@ from kernelcast.frontends.launches import (
     split_assignments,
 )
 from kernelcast.frontends.loading import read_file
+from kernelcast.frontends.mangling import base_name
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.skeleton import launch_tables, ready_command
@@ -118,7 +119,7 @@ def read_workload(path: str | Path, flags: LaunchFlags = NO_FLAGS) -> Workload:
         return parse_workload(text, file=str(path), base_dir=path.parent, flags=flags)
     block = _BLOCK.search(text)
     if block is None:
-        return _from_host_code(path, flags) or _from_flags(path, {}, flags)
+        return _of_bare_source(path, flags)
     first_line = text.count("\n", 0, block.start(1)) + 1
     return parse_workload(
         block[1],
@@ -428,22 +429,25 @@ def _own_launches(source: Path, flags: LaunchFlags) -> list[SourceLaunch]:
     if recognise(data, name=str(source)) is not FileKind.CUDA:
         return []
     text, folders = data.decode("utf-8", "surrogateescape"), HeaderFolders(flags.loops.include_dirs)
-    wanted = _base(flags.kernel)
+    wanted = base_name(flags.kernel)
     found = launches_of(text, str(source), folders, flags.loops.defines)
-    return [each for each in found if each.is_known and wanted in ("", _base(each.kernel))]
+    return [each for each in found if each.is_known and wanted in ("", base_name(each.kernel))]
 
 
-def _base(kernel: str) -> str:
-    """A kernel's name without scope and template arguments."""
-    return kernel.partition("<")[0].rpartition("::")[2]
-
-
-def _from_host_code(source: Path, flags: LaunchFlags) -> Workload | None:
-    """The launches of the host code that have no number open; None where there are none, or the
-    flags say a launch."""
+def _of_bare_source(source: Path, flags: LaunchFlags) -> Workload:
+    """The launch of the flags, or where they say none of its shape, those of the host code."""
     if flags.grid is not None or flags.block is not None:
-        return None
+        return _from_flags(source, {}, flags)
     own = _own_launches(source, flags)
+    if (found := _from_host_code(source, own, flags)) is None:
+        raise _no_launch(source, own)
+    return found
+
+
+def _from_host_code(
+    source: Path, own: Sequence[SourceLaunch], flags: LaunchFlags
+) -> Workload | None:
+    """The launches of the host code, `own`, that have no number open; None where there are none."""
     closed = _alike([each for each in own if not each.opened])
     if not closed:
         return None
@@ -486,11 +490,12 @@ def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
     return f"{those} as in the host code{more}; {known}"
 
 
-def _no_launch(source: Path, flags: LaunchFlags) -> str:
-    """What to do where no launch is written: the command for one that the source makes itself."""
-    for launch in _own_launches(source, flags):
-        return f"complete {ready_command(str(source), launch)}"
-    return "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+def _no_launch(source: Path, own: Sequence[SourceLaunch]) -> NoLaunchError:
+    """That no launch is written, and the command for one of those that the source makes itself."""
+    hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+    if own:
+        hint = f"complete {ready_command(str(source), own[0])}"
+    return NoLaunchError("the file says no launch", where=str(source), hint=hint)
 
 
 def _from_flags(
@@ -500,9 +505,7 @@ def _from_flags(
     base_dir: Path | None = None,
 ) -> Workload:
     if flags.grid is None or flags.block is None:
-        raise NoLaunchError(
-            "the file says no launch", where=str(source), hint=_no_launch(source, flags)
-        )
+        raise _no_launch(source, _own_launches(source, flags))
     launch = launch_from_flags(
         flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel, flags.symbols
     )

@@ -251,9 +251,7 @@ def _run(
         call(command, made=made)
     except CompileError as error:
         if has_texture_reference(error.log) and not is_program:
-            raise CompileError(
-                error.what, where=error.where, hint=_RUN_WITH_TEXTURES, log=error.log
-            ) from None
+            raise error.with_hint(_RUN_WITH_TEXTURES) from None
         if not (headers := tuple(_older_headers(error.log))):
             raise
         call([*command, *headers], made=made)

@@ -32,16 +32,16 @@ KERNELCAST_NORMALIZED_ALL(4)
 #undef KERNELCAST_NORMALIZED_ALL
 #undef KERNELCAST_NORMALIZED
 
-#define KERNELCAST_READ(function, dimensions, parameters, arguments) \
+#define KERNELCAST_READ(function, parameters, arguments) \
     template <class T, cudaTextureReadMode mode> \
     static __device__ __forceinline__ typename kernelcast_texel<T, mode>::type function parameters { \
         return function<typename kernelcast_texel<T, mode>::type> arguments; \
     }
 #define KERNELCAST_FROM(dimensions) const kernelcast_texture<T, dimensions, mode> &from
-KERNELCAST_READ(tex1Dfetch, 1, (KERNELCAST_FROM(1), int x), (from.object, x))
-KERNELCAST_READ(tex1D, 1, (KERNELCAST_FROM(1), float x), (from.object, x))
-KERNELCAST_READ(tex2D, 2, (KERNELCAST_FROM(2), float x, float y), (from.object, x, y))
-KERNELCAST_READ(tex3D, 3, (KERNELCAST_FROM(3), float x, float y, float z), (from.object, x, y, z))
+KERNELCAST_READ(tex1Dfetch, (KERNELCAST_FROM(1), int x), (from.object, x))
+KERNELCAST_READ(tex1D, (KERNELCAST_FROM(1), float x), (from.object, x))
+KERNELCAST_READ(tex2D, (KERNELCAST_FROM(2), float x, float y), (from.object, x, y))
+KERNELCAST_READ(tex3D, (KERNELCAST_FROM(3), float x, float y, float z), (from.object, x, y, z))
 #undef KERNELCAST_FROM
 #undef KERNELCAST_READ
 

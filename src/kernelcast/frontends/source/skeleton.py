@@ -24,7 +24,7 @@ def workload_text(source: str, launches: Sequence[SourceLaunch]) -> str:
 
 
 def launch_tables(launches: Sequence[SourceLaunch]) -> str:
-    """Launches as the part of a workload that stands in a source; of none, a number is open."""
+    """Launches, of which no number is open, as the comment block of a source has them."""
     return "\n".join(line for launch in launches for line in _launch(launch))
 
 
