@@ -64,6 +64,22 @@ def test_misuses_of_a_program_are_found_with_their_lines(checked, built, tmp_pat
     assert root.get("failures") == "2"
 
 
+@pytest.mark.usefixtures("built")
+def test_a_source_with_host_code_is_run_though_its_launch_is_known(checked, tmp_path):
+    """Its kernel finds what the host has put into memory, not zeros."""
+    source = tmp_path / "app.cu"
+    source.write_text(
+        "#include <cstdio>\n"
+        "__global__ void k(int *x) { x[threadIdx.x] += 1; }\n"
+        "int main() {\n  int *x;\n  cudaMallocManaged(&x, 128);\n"
+        "  for (int i = 0; i < 32; i++) x[i] = i;\n  k<<<1, 32>>>(x);\n"
+        '  cudaDeviceSynchronize();\n  printf("%d\\n", x[31]);\n}\n'
+    )
+    status, document, printed = checked(source)
+    assert (status, document["exit_status"], document["misuses"]) == (0, 0, [])
+    assert "32\n" in printed
+
+
 def test_an_access_out_of_bounds_of_a_program_is_found(checked, built):
     status, document, printed = checked(built("faults"), 0)
     (misuse,) = document["misuses"]
