@@ -55,6 +55,7 @@ def expected(truth) -> dict[str, float]:
         "latency.dram_spread": truth.dram_spread,
         "dram.write_wait": truth.write_wait_s,
         "latency.constant": truth.constant,
+        "latency.constant_far": truth.constant_next,
         "latency.transaction": truth.transaction,
         "throughput.convert": truth.rate["convert"],
         "throughput.convert64": truth.rate["convert_f64"],

@@ -149,6 +149,7 @@ STANDS_FOR: Mapping[str, set[Bottleneck]] = {
     "lg throttle": {Bottleneck.LSU},
     "mio throttle": {Bottleneck.LSU},
     "no instruction": {Bottleneck.INSTRUCTION_FETCH},
+    "imc miss": {Bottleneck.CONSTANTS},
     "dispatch stall": {Bottleneck.ISSUE},
     "drain": {Bottleneck.TAIL},
 }

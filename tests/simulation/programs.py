@@ -52,6 +52,14 @@ from kernelcast.simulation.streams import (
 )
 
 MOST_EVENTS = 1 << 14
+_PLAIN = {
+    "l0_lines": 0,
+    "read_cycles": 0.0,
+    "jump_holds": 0,
+    "constant_lines": 0,
+    "constant_sets": 0,
+    "constant_word_cycles": 0.0,
+}
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,7 @@ class Setting:
     is one of the `system` where there is one.
 
     Where it `is_plain`, pipes and register files are as wide as anybody asks, nothing holds up a
-    scheduler, all instructions are there, and latencies are whole cycles.
+    scheduler, all instructions and constants are there, and latencies are whole cycles.
     """
 
     machine: Machine
@@ -195,7 +203,7 @@ class Setting:
             registers=code.registers,
             has_l1=self.system is not None,
         )
-        plain = {"l0_lines": 0, "read_cycles": 0.0, "jump_holds": 0} if self.is_plain else {}
+        plain = _PLAIN if self.is_plain else {}
         for name, value in {**plain, **self.changed}.items():
             made[name] = value
         return made

@@ -136,13 +136,17 @@ def expected(of: Kernel, trace: np.ndarray, rules: AccessRules) -> Stream:
 
 
 def request(one: Instruction, space: Space, lanes: dict[int, int], rules: AccessRules) -> Request:
-    """One request, by the definitions of `AccessProfile`."""
+    """One request, by the definitions of `AccessProfile`; of constants, its different words."""
     passes, ideal, tags = passes_of(one, space, lanes, rules)
     touched: defaultdict[int, int] = defaultdict(int)
     if space in (Space.GLOBAL, Space.LOCAL):
         for lane, address in lanes.items():
             for line, byte in pieces(space, lane, address, one.access_bytes):
                 touched[line] |= 1 << byte // 32
+    if one.space in (Space.CONST, Space.PARAM):
+        passes = len(set(lanes.values()))
+        for at in lanes.values():
+            touched[at // 128] |= 1 << at % 128 // 32
     lines = frozenset(touched.items())
     return Request(one.index, SPACE_CODES[space], len(lanes), passes, ideal, tags, lines)
 

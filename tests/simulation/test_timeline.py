@@ -67,6 +67,7 @@ def test_a_timeline_has_all_that_was_issued_and_all_the_time_it_took(last):
         spent[i.instruction, i.reason] += i.waited
         spent[i.instruction, i.throttle] += i.throttled
         spent[i.instruction, layout.DISPATCH] += i.held
+        spent[i.instruction, layout.IMC_MISS] += i.missed
         spent[i.instruction, layout.NOT_SELECTED] += i.not_selected
         spent[i.instruction, layout.SELECTED] += 1
     assert (spent == found.stalls).all()

@@ -93,14 +93,14 @@ def needed_for_trace(
 ) -> Needed:
     """Find the instructions that must be executed to know the trace of a kernel.
 
-    Parameters are not traced. A state space counts as a whole, but for the barriers in shared
-    memory, the words of a stack frame (see `stack_frame`), and the arrays in global memory that
-    `pointers` tells apart: it names the array of every pointer to one, by its offset in the block
-    of parameters. Where a value loaded from such a place is needed, so is every value stored to it;
-    generic addresses may lead to all spaces, and addresses of unknown origin to all arrays. Loads
-    that promise to read what nobody writes need no store. With `keeps_global`, what the kernel
-    leaves in global memory is needed as well, as by a later launch. Accesses to `untraced` spaces
-    are needed only where other things depend on them.
+    Parameters are not traced, nor constants that the code names. A state space counts as a whole,
+    but for the barriers in shared memory, the words of a stack frame (see `stack_frame`), and the
+    arrays in global memory that `pointers` tells apart: it names the array of every pointer to one,
+    by its offset in the block of parameters. Where a value loaded from such a place is needed, so
+    is every value stored to it; generic addresses may lead to all spaces, and addresses of unknown
+    origin to all arrays. Loads that promise to read what nobody writes need no store. With
+    `keeps_global`, what the kernel leaves in global memory is needed as well, as by a later launch.
+    Accesses to `untraced` spaces are needed only where other things depend on them.
 
     A value that one lane takes from another counts as read where it is taken. What a lane holds
     that does not take part there is undefined, as it is for `shfl.sync`, and is not kept.
@@ -340,6 +340,8 @@ def _is_access(instruction: Instruction) -> bool:
 
 
 def _is_traced(instruction: Instruction) -> bool:
+    if instruction.op_class.is_memory:
+        return instruction.is_traced
     return _is_access(instruction) and instruction.space is not Space.PARAM
 
 

@@ -80,7 +80,7 @@ def _is_bulk(step: Instruction) -> bool:
 
 
 def _accesses(step: Instruction) -> bool:
-    return (step.op_class.is_memory and step.space is not Space.PARAM) or _is_bulk(step)
+    return step.is_traced or _is_bulk(step)
 
 
 def _loads_before_exchanges(kernel: Kernel) -> frozenset[int]:

@@ -232,6 +232,8 @@ class Traits:
         reads what was there before.
     mbarrier:
         What it does to a barrier that lies in shared memory.
+    indexes_constants:
+        It loads constants whose place a register tells.
     is_copy:
         It loads what goes to no register of the machine but on to shared memory, while its warp
         goes on.
@@ -258,6 +260,7 @@ class Traits:
     adds_floats: bool = False
     counts_lanes: bool = False
     mbarrier: MbarrierUse | None = None
+    indexes_constants: bool = False
     is_copy: bool = False
 
 
@@ -324,6 +327,13 @@ class Instruction:
     issue_cycles: int = 0
     control: IssueControl | None = None
     traits: Traits = _PLAIN
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether a trace has the addresses of its lanes: it accesses memory other than the
+        parameters, or constants beside them whose place a register tells."""
+        is_named = self.space is Space.PARAM and not self.traits.indexes_constants
+        return self.op_class.is_memory and not is_named
 
     @property
     def name(self) -> str:

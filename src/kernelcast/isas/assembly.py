@@ -12,6 +12,20 @@ def is_machine_code(kernel: Kernel) -> bool:
     return kernel.isa == MACHINE_CODE
 
 
+def loads_constant(instruction: Instruction) -> bool:
+    """Whether an instruction loads constants on its own, and its result comes when it comes.
+
+    What names one as an operand, or reads it to a uniform register, does not issue before it is
+    there.
+    """
+    is_load = instruction.op_class is OpClass.LOAD
+    if not is_load or instruction.space not in (Space.CONST, Space.PARAM):
+        return False
+    if instruction.control is None:
+        return bool(instruction.address_reads)
+    return instruction.control.result_counter is not None
+
+
 def assembled_class(instruction: Instruction, kernel: Kernel) -> OpClass | None:
     """What an instruction becomes in machine code, None where it vanishes there.
 

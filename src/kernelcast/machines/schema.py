@@ -116,6 +116,13 @@ _SM = {
     "fetch.dram_interval": _real(_CYCLES, "the same, of lines that the L2 cache lacks", 0.1, 1e4),
     "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
+    "constant.near_size": _count("byte", "constants that code names and a scheduler keeps"),
+    "constant.size": _count("byte", "constants that are loaded and an SM keeps"),
+    "constant.ways": _count("1", "ways of a set of that cache", 1, 64),
+    "constant.word_cycles": _real(_CYCLES, "in which an SM loads one word of constants", 0.1, 64),
+    "constant.interval": _real(
+        _CYCLES, "from line to line that an SM gets while all SMs ask for one", 0.1, 1e4
+    ),
     "sm.memory_group": _count("1", "SMs that share one way to memory", 1, 64),
     "sm.loads_per_warp": _count("1", "most loads of one warp in flight at once", 1, 64),
     "sm.store_lines": _count("1", "lines stored last of which a sector is sent once", 0, 4096),
@@ -226,6 +233,8 @@ _LATENCY = {
 } | {
     "latency.tensor": _latency("from one half-precision MMA of a warp to the next that adds to it"),
     "latency.constant": _latency("load that hits the constant cache next to the SM's pipes"),
+    "latency.constant_far": _latency("load of a constant that this cache lacks"),
+    "latency.constant_near": _latency("to a constant that code names and its scheduler lacks"),
     "latency.shared": _latency("load from shared memory without conflicts"),
     "latency.shared_operand": _latency("arithmetic with an operand in shared memory, no conflict"),
     "latency.shared_operand_conflict": _latency("each further lane that wants such a bank"),

@@ -98,6 +98,7 @@ _WAITS = {
     "lg throttle": Bottleneck.LSU,
     "mio throttle": Bottleneck.LSU,
     "no instruction": Bottleneck.INSTRUCTION_FETCH,
+    "imc miss": Bottleneck.CONSTANTS,
     "dispatch stall": Bottleneck.ISSUE,
     "drain": Bottleneck.TAIL,
 }

@@ -31,6 +31,7 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.SLOWER_WARPS: "blocks stay as long as the slowest of their warps",
     Bottleneck.UNEQUAL_WORK: "some schedulers get more warps than others, which wait for them",
     Bottleneck.INSTRUCTION_FETCH: "instructions cannot be fetched any faster",
+    Bottleneck.CONSTANTS: "constants cannot be fetched any faster",
     Bottleneck.BLOCK_LAUNCHES: "blocks end sooner than the chip begins new ones",
     Bottleneck.LAUNCH_OVERHEAD: "starting the kernel takes longer than running it",
     Bottleneck.TAIL: "the last wave of blocks leaves most of the chip idle",
@@ -49,6 +50,7 @@ STALL: Mapping[str, str] = {
     "mio throttle": "waiting for the full queue of shared memory and special functions",
     "dispatch stall": "waiting for registers that are being read",
     "no instruction": "waiting for the next instruction to be fetched",
+    "imc miss": "waiting for a constant that the code names",
     "drain": "waiting for stores on their way when a warp ends",
 }
 """What schedulers and warps do or wait for, by the words of NVIDIA's profiler."""

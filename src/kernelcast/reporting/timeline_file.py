@@ -71,6 +71,7 @@ def _slices(kernel: Kernel, issue: IssuedInstruction) -> Iterator[_Event]:
         (STALLS[issue.reason], issue.waited),
         (STALLS[issue.throttle], issue.throttled),
         (STALLS[layout.DISPATCH], issue.held),
+        (STALLS[layout.IMC_MISS], issue.missed),
         (STALLS[layout.NOT_SELECTED], issue.not_selected),
     ):
         if cycles:

@@ -16,6 +16,7 @@ from kernelcast.hierarchy.l2_cache import l2_times
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
 from kernelcast.ir import Instruction, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
+from kernelcast.isas.assembly import loads_constant
 from kernelcast.machines.classes import (
     class_number,
     multiplies_in_half,
@@ -27,6 +28,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
+from kernelcast.simulation.constants import LINE_BYTES
 from kernelcast.simulation.layout import HARDWARE
 
 _NEEDED_BY = "the timing simulation"
@@ -69,7 +71,7 @@ class SmTimings:
         return ClassTiming(
             pipe,
             self._interval(op_class, pipe, instruction),
-            self._latency(op_class),
+            self._latency(op_class, instruction),
             self._computing(instruction),
             self._slots(instruction),
             self._holds(instruction),
@@ -106,7 +108,7 @@ class SmTimings:
             return 0.0
         known = self.machine.get("latency.shared_operand")
         if known is None:
-            return self._latency(computes)
+            return self._latency(computes, instruction)
         return max(0.0, known - self.machine.number("latency.shared", _NEEDED_BY))
 
     def _pipe(self, op_class: OpClass) -> int:
@@ -154,8 +156,10 @@ class SmTimings:
         cycles = None if product is None else product_cycles(self.machine, product)
         return 1.0 if cycles is None else cycles * self.schedulers
 
-    def _latency(self, op_class: OpClass) -> float:
+    def _latency(self, op_class: OpClass, instruction: Instruction) -> float:
         known = class_number(self.machine, "latency", op_class)
+        if loads_constant(instruction):
+            known = self.machine.get("latency.constant")
         if known is not None:
             return known
         if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE, OpClass.STORE):
@@ -221,6 +225,7 @@ def hardware_record(
     _set_banks(one, machine)
     _set_latencies(one, machine)
     _set_fetch(one, timings)
+    _set_constants(one, machine, share)
     _set_l2(one, machine, clock_hz * share.busy / share.sms)
     one["store_first"] = get("sm.store_cycles") or 0.0
     one["store_further"] = get("sm.store_further_cycles") or 0.0
@@ -234,6 +239,21 @@ def hardware_record(
     _set_channels(one, timings, share)
     _set_tlb(one, machine)
     return records
+
+
+def _set_constants(one: np.void, machine: Machine, share: ChipShare) -> None:
+    """The caches of constants; where the machine has none, every constant is there."""
+    get = machine.get
+    near, near_latency = get("constant.near_size"), get("latency.constant_near")
+    if near and near_latency:
+        one["constant_lines"], one["constant_near_latency"] = near // LINE_BYTES, near_latency
+    size, ways, far = (get(n) for n in ("constant.size", "constant.ways", "latency.constant_far"))
+    if size and ways and far:
+        one["constant_sets"], one["constant_ways"] = size // (LINE_BYTES * ways), ways
+        one["constant_far_latency"] = far
+    one["constant_word_cycles"] = get("constant.word_cycles") or 0.0
+    part = share.busy / machine.number("sm.count", _NEEDED_BY)
+    one["constant_interval"] = (get("constant.interval") or 0.0) * part
 
 
 def _set_l2(one: np.void, machine: Machine, cycles_per_s: float) -> None:

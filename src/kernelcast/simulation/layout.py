@@ -80,8 +80,9 @@ FP32_PIPES = (FP32_PIPE, MULTIPLIERS, BOTH_HALVES)
     DISPATCH,
     NO_INSTRUCTION,
     DRAIN,
-) = range(12)
-REASONS = 12
+    IMC_MISS,
+) = range(13)
+REASONS = 13
 
 # An instruction. Cycles are the SM's.
 CODE = np.dtype(
@@ -115,6 +116,8 @@ CODE = np.dtype(
         ("row", np.int64),  # of `ROW`: the first of one for each space, where it is generic
         ("is_generic", np.int64),
         ("address", np.int64),  # in the code, bytes; -1 where it has none
+        ("constant", np.int64),  # the line of constants that it reads, as in `constants`
+        ("names_constant", np.int64),  # whether it does not issue before that is there
         ("based_on", np.int64),  # alike where the same registers make up what it accesses
         ("reads", np.float64, BANKS),  # registers of each bank, behind its warp's instruction
         ("reads_after_others", np.float64, BANKS),  # behind another warp's
@@ -209,6 +212,13 @@ HARDWARE = np.dtype(
         ("keeps_code", np.int64),  # whether it has, from before, the code that it can hold
         ("fetch_latency", np.float64),  # to a line that the SM keeps
         ("fetch_l2_latency", np.float64),  # to one that it does not
+        ("constant_lines", np.int64),  # of those named that a scheduler keeps; 0 for all
+        ("constant_near_latency", np.float64),  # to one that it does not
+        ("constant_sets", np.int64),  # of those loaded that the SM keeps; 0 for all
+        ("constant_ways", np.int64),
+        ("constant_far_latency", np.float64),  # of the load of one that it does not
+        ("constant_word_cycles", np.float64),  # in which the SM loads a word
+        ("constant_interval", np.float64),  # from line to line that it gets
         ("memory_group", np.int64),  # SMs that share one way to memory
         ("memory_apart", np.int64),  # whether what goes to memory leaves the banks alone
         ("in_flight", np.int64),  # sectors that such SMs may wait for, 0 where lines are counted
@@ -240,6 +250,10 @@ WARP = np.dtype(
         ("last", np.int64),  # when it issued last
         ("line", np.int64),  # of its instructions, -1 where it has asked for none
         ("fetched", np.float64),  # when that is there
+        ("constant", np.int64),  # the line of constants that it waits for, -1 for none
+        ("missed", np.int64),  # cycles that it waits for that
+        ("could_issue", np.int64),  # when all else was there, for the last of which
+        ("waited_for", np.int64),  # it had waited
         ("reason", np.int64),  # why it is not ready
         ("waits_at", np.int64),  # the instruction it issued last: the barrier, if it waits at one
         ("held", np.int64),  # cycles for which its stall count stood still
@@ -316,5 +330,6 @@ EVENT = np.dtype(
         ("waited", np.int64),  # cycles since the warp's last one, for `reason`
         ("throttled", np.int64),  # and after these, for its pipe
         ("held", np.int64),  # and then for its scheduler, whose registers are being read
+        ("missed", np.int64),  # and for a constant that it names
     ]
 )

@@ -17,6 +17,15 @@ from kernelcast.hierarchy.caches.l1 import L1
 from kernelcast.hierarchy.caches.layout import ENTRY, SYSTEM
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.loops import array, inlined, inner
+from kernelcast.simulation.constants import (
+    IN_STREAM,
+    NOT_NAMED,
+    Constants,
+    line_told,
+    load_constant,
+    load_constants,
+    name_constant,
+)
 from kernelcast.simulation.fetch import Fetched, fetch
 from kernelcast.simulation.layout import (
     ARITHMETIC,
@@ -44,6 +53,7 @@ from kernelcast.simulation.layout import (
     FP64_PIPE,
     GROUP_COPIES,
     HARDWARE,
+    IMC_MISS,
     INDIRECT,
     LG_THROTTLE,
     LOAD,
@@ -314,6 +324,29 @@ def _fetch_first(warp, place, sm, scheduler, now, program, schedulers, stages, c
     return False
 
 
+@inlined
+def _names_what_is_there(warp, place, sm, scheduler, now, program, schedulers, stages, hardware):
+    """Whether the constant that a warp's next instruction names is there, if it names one."""
+    code = program.code[np.uint64(warp.pc)]
+    if not code.names_constant or hardware.constant_lines == 0:
+        return True
+    line = code.constant
+    if line == IN_STREAM:
+        line = line_told(warp.at, warp.end, warp.pc, program.words)
+    if line < 0 or line == warp.constant:
+        warp.constant = NOT_NAMED
+        return True
+    there = name_constant(line, sm, scheduler, np.float64(now), stages.constants, hardware)
+    if there <= now:
+        return True
+    warp.constant = line
+    warp.could_issue = max(warp.last + 1, schedulers.ready[np.uint64(place)])
+    warp.waited_for, warp.reason = warp.reason, IMC_MISS
+    schedulers.ready[np.uint64(place)] = np.int64(np.ceil(there))
+    warp.missed = schedulers.ready[np.uint64(place)] - now
+    return False
+
+
 @inner
 def _begin_block(sm, slot, cycle, program, schedulers, residents, clock, hardware):
     """Give the place of a block to the next one of the SM that does anything, if there is one."""
@@ -349,6 +382,7 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
         warp.mbarrier = -1
         warp.last = cycle - 1
         warp.line = -1 if hardware.l0_lines else 0
+        warp.constant = NOT_NAMED
         warp.fetched = 0.0
         warp.stores_done = warp.copies_done = warp.next_store = 0.0
         for place_of_load in range(hardware.loads_per_warp):
@@ -568,7 +602,13 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
         if not hardware.memory_apart:
             pass_by(code, sm, scheduler, now, stages, hardware)
     elif code.kind == CONSTANT:
-        warp.at = _behind(warp, program)
+        end = _behind(warp, program)
+        if end > warp.at and not code.names_constant:
+            constants = stages.constants
+            done = load_constants(code, warp.at, program.words, sm, now, constants, hardware)
+        elif not code.names_constant:
+            done = load_constant(code, sm, now, stages.constants, hardware)
+        warp.at = end
     elif code.kind == GROUP_COPIES:
         done = max(done, warp.copies_done)
     elif code.kind == SHUFFLE:
@@ -622,14 +662,19 @@ def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, resid
     free = ready
     if pipe != NO_PIPE:
         free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
-    stood = min(warp.held, ready - first)
+    # Before a constant that it named was missing, it waited for something else, and for its turn.
+    reason, could, missed = warp.reason, ready, np.int64(0)
+    if reason == IMC_MISS:
+        reason, could, missed = warp.waited_for, warp.could_issue, warp.missed
+    stood = min(warp.held, could - first)
     warp.held = 0
-    stalls[warp.reason] += ready - first - stood
+    stalls[reason] += could - first - stood
+    stalls[IMC_MISS] += missed
     stalls[code.throttle] += free - ready
     held = schedulers.held[sm, scheduler]
     waited = max(np.int64(0), min(now, held[1]) - max(free, held[0]))
     stalls[DISPATCH] += waited + stood
-    stalls[NOT_SELECTED] += now - free - waited
+    stalls[NOT_SELECTED] += now - free - waited + ready - could - missed
     stalls[SELECTED] += 1
     told.issued[code_at] += 1
     clock.issued += 1
@@ -640,7 +685,7 @@ def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, resid
         event.cycle, event.sm, event.scheduler = now, sm, scheduler
         event.block = residents.blocks[sm, warp.block].number
         event.warp, event.instruction = warp.number, warp.pc
-        event.reason, event.waited = warp.reason, ready - first - stood
+        event.reason, event.waited, event.missed = reason, could - first - stood, missed
         event.throttle, event.throttled = code.throttle, free - ready
         event.held = waited + stood
 
@@ -841,6 +886,11 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
             ):
                 wake[sm, scheduler] = now
                 continue
+            if not _names_what_is_there(
+                warp, place, sm, scheduler, now, program, schedulers, stages, hardware
+            ):
+                wake[sm, scheduler] = now
+                continue
             is_same = last[sm, scheduler] == place - first
             last[sm, scheduler] = place - first
             wake[sm, scheduler] = FAR_OFF
@@ -933,6 +983,9 @@ def _broken(schedulers, clock):
     array(np.int64, 2),
     array(np.float64, 2),
     array(np.int64),
+    array(np.int64, 3),
+    array(np.float64, 3),
+    array(np.float64, 2),
     array(ENTRY),
     array(np.int16),
     array(np.int16, 2),
@@ -992,6 +1045,9 @@ def run_sms(
     ahead,
     given,
     asked,
+    constants,
+    constants_there,
+    constants_free,
     entries,
     buckets,
     ends,
@@ -1030,6 +1086,7 @@ def run_sms(
         owed,
         rows,
         Fetched(lines, kept, next_kept, ahead, given, asked),
+        Constants(constants, constants_there, constants_free),
         L1(entries, buckets, ends),
         systems[0],
     )

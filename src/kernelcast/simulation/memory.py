@@ -80,6 +80,7 @@ class MemoryStages(NamedTuple):
     owed: Any  # by row: sectors that the DRAM and the L2 cache are yet to be asked for
     rows: Any
     fetched: Any  # instructions
+    constants: Any
     l1: Any
     system: Any
 

@@ -10,12 +10,14 @@ from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.layout import (
+    CONST,
     GENERIC,
     GENERIC_SPACES,
     GLOBAL,
     IDEAL_PASSES,
     LANES,
     LOCAL,
+    PARAM,
     PASSES,
     PASSES_HALF_WARP,
     READS,
@@ -64,6 +66,7 @@ _ADDRESSES_WORDS = RECORD_WORDS[RecordKind.ADDRESSES]
 _HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
 _ALL_LANES = (1 << WARP_LANES) - 1
 _LINE_BITS_SHIFT = layout.LINE_SHIFT
+_SECTOR_SHIFT = 5
 
 MBARRIERS = 1 << 12
 _BLOCK_SPREAD = 37
@@ -167,6 +170,35 @@ def _add_plain_row(instruction, ident, space, base, out, state, recording):
 
 
 @inner
+def _add_constants(ident, space, mask, lanes, out, recording):
+    """Add a load of constants: its lines, and as passes how many words lanes want of them."""
+    header = recording.words
+    lines, wanted = np.int64(0), np.int64(0)
+    rest = mask
+    while rest:
+        address = lanes[np.uint64(lowest_bit(rest))]
+        wanted += 1
+        named = address >> _LINE_BITS_SHIFT
+        sectors = np.int64(1) << (address >> _SECTOR_SHIFT & 3)
+        place = np.int64(0)
+        while place < lines and out[np.uint64(header + 1 + place)] >> LINE_SHIFT != named:
+            place += 1
+        if place == lines:
+            lines += 1
+            out[np.uint64(header + lines)] = LINE | named << LINE_SHIFT
+        out[np.uint64(header + 1 + place)] |= sectors << SECTORS_SHIFT
+        among = rest
+        while among:
+            lane = lowest_bit(among)
+            among &= among - 1
+            if lanes[np.uint64(lane)] == address:
+                rest &= ~(np.int64(1) << lane)
+    zero = np.int64(0)
+    _add_header(ident, space, popcount(mask), wanted, zero, zero, lines, out, recording)
+    recording.words += lines
+
+
+@inner
 def _add_mbarrier(instruction, ident, mask, address, out, recording):
     """Add an access to a barrier in shared memory: which, and how many arrivals came before."""
     one = np.int64(1)
@@ -225,6 +257,8 @@ def _add_access(instruction, ident, kind, mask, words, at, scratch, out, state, 
     if instruction.mbarrier:
         address = lanes[np.uint64(lowest_bit(mask))]
         _add_mbarrier(instruction, ident, mask, address, out, recording)
+    elif instruction.space in (CONST, PARAM):
+        _add_constants(ident, instruction.space, mask, lanes, out, recording)
     elif instruction.space == GENERIC:
         _add_generic(instruction, ident, mask, lanes, scratch[WARP_LANES:], out, state, recording)
     else:

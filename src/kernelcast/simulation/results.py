@@ -25,6 +25,7 @@ STALLS: Mapping[int, str] = {
     layout.DISPATCH: "dispatch stall",
     layout.NO_INSTRUCTION: "no instruction",
     layout.DRAIN: "drain",
+    layout.IMC_MISS: "imc miss",
 }
 """Why warps do not issue, in the words of NVIDIA's profiler."""
 

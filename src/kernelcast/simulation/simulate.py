@@ -100,6 +100,7 @@ def simulate(
         events,
         *_stages(one, rows),
         *_fetched(one, code, streams, asked),
+        *_constants(one),
         *_l1(code, system, sms),
         given.hardware,
         clocks,
@@ -207,6 +208,14 @@ def _fetched(
         np.zeros((sms, 2 + own)),
         asked,
     )
+
+
+def _constants(one: np.void) -> tuple[NDArray[np.generic], ...]:
+    """Caches of constants, as in `constants.Constants`, which a launch finds empty."""
+    sms, own = int(one["sms"]), int(one["schedulers"])
+    lines = max(1, int(one["constant_lines"]), int(one["constant_sets"] * one["constant_ways"]))
+    kept = np.full((sms, own + 1, lines), -1, np.int64)
+    return kept, np.zeros(kept.shape), np.zeros((sms, 2))
 
 
 def _executed_lines(code: IssueTables, streams: WarpStreams, shift: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from kernelcast.simulation.simulated import Simulated
 class IssuedInstruction:
     """An instruction that a warp issued: in which cycle, what it had waited for since the warp's
     one before (`results.STALLS`), for how long, and then for its pipe, for a scheduler that reads
-    registers, and for its turn, in cycles."""
+    registers, for a constant that it names, and for its turn, in cycles."""
 
     cycle: int
     instruction: int
@@ -25,15 +25,18 @@ class IssuedInstruction:
     throttle: int
     throttled: int
     held: int
+    missed: int
     not_selected: int
 
     @property
     def cycles(self) -> int:
         """From the warp's instruction before to this one."""
-        return self.waited + self.throttled + self.held + self.not_selected + 1
+        told = self.waited + self.throttled + self.held + self.missed
+        return told + self.not_selected + 1
 
 
-_FIELDS = ("cycle", "instruction", "reason", "waited", "throttle", "throttled", "held")
+_SPENT = ("waited", "throttled", "held", "missed")
+_FIELDS = ("cycle", "instruction", "reason", "throttle", *_SPENT)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ def _timeline(found: Simulated, events: NDArray[np.void]) -> WarpTimeline:
     issues = []
     for event in events:
         told = {name: int(event[name]) for name in _FIELDS}
-        turn = told["cycle"] - before - told["waited"] - told["throttled"] - told["held"] - 1
+        spent = sum(told[name] for name in _SPENT)
+        turn = told["cycle"] - before - spent - 1
         issues.append(IssuedInstruction(**told, not_selected=turn))
         before = told["cycle"]
     sm, scheduler, block, warp = (int(first[n]) for n in ("sm", "scheduler", "block", "warp"))

@@ -22,6 +22,7 @@ from kernelcast.validation.public import SetAccuracy
 
 MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "instruction fetch": ("fetch.l0_size",),
+    "caches of constants": ("latency.constant", "constant.near_size", "constant.size"),
     "simulated caches": ("l1.ways", "l2.ways"),
     "contention for the DRAM": ("latency.dram_contention", "volkov.latency_slope"),
     "spread of latencies": ("latency.l2_spread", "latency.dram_spread"),

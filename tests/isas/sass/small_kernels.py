@@ -127,6 +127,14 @@ SMALL = {
         {"LDC": ALL},
         before="__constant__ unsigned table[8] = {3, 14, 159, 2653, 58979, 323, 84, 62};",
     ),
+    "wide constants by index": Small(
+        "const uint4* wide = (const uint4*)table; uint4 v = wide[a[t] & 1], w = wide[m & 1];"
+        "o[t] = v.x + 3 * v.y + 5 * v.z + 7 * v.w; o[t + 64] = w.x ^ w.y ^ w.z ^ w.w ^ a[t];",
+        {"LDC": ALL},
+        {"m": 3},
+        before="__constant__ __align__(16) unsigned table[8] ="
+        " {3, 14, 159, 2653, 58979, 323, 84, 62};",
+    ),
     "constants by a pointer": Small(
         "const unsigned* from = m & 1 ? a : table + 1; o[t] = from[a[t] & 3] + from[t & 1];",
         {"LD": ALL},

@@ -31,6 +31,8 @@ from kernelcast.measuring.samples import (
 
 _CONSTANT_BYTES = 1024
 """A footprint that every constant cache holds: 2 KiB is the least known (Jia et al. 2018)."""
+_FAR_CONSTANT_BYTES = 4096
+"""One that the nearest cache does not, of any GPU that is known."""
 CACHE_SHARE, _TLB_SHARE = 0.1, 0.5
 """Part of its rise at which the latency has left a cache, and the TLB."""
 _MAX_SPREAD = 0.15
@@ -57,7 +59,9 @@ def rules() -> Iterator[Rule]:
     dram = "chase of at least twice L2, in order, past L1, nothing of it in L2"
     yield Rule("latency.dram", "chase", dram, _dram)
     small = f"chase of up to {_CONSTANT_BYTES} bytes of constant memory"
-    yield Rule("latency.constant", "constants", small, _constant)
+    yield Rule("latency.constant", "constants", small, partial(_constant, is_far=False))
+    large = f"chase of {_FAR_CONSTANT_BYTES} bytes of constant memory and more"
+    yield Rule("latency.constant_far", "constants", large, partial(_constant, is_far=True))
     lanes = "slope over the lanes that want lines of their own, hits in L2"
     yield Rule("latency.transaction", "transactions", lanes, _transaction)
     for level in ("l1", "l2"):
@@ -132,16 +136,24 @@ def _spread_of_dram(samples: Sequence[InFlight], _: Device) -> Fitted:
     return straight(points, "slowest of as many, in standard deviations", _CYCLES).slope
 
 
-def _constant(samples: Sequence[ConstantChase], _: Device) -> Fitted:
+def _constant(samples: Sequence[ConstantChase], _: Device, *, is_far: bool) -> Fitted:
     curves = measured(
         samples,
         lambda s: f"stride {s.stride_bytes} bytes",
         lambda s: s.footprint_bytes,
         lambda s: warp_cycles(s, lambda s: s.hops),
     )
-    chosen = [s for s in samples if s.footprint_bytes <= _CONSTANT_BYTES]
+    chosen = [
+        s
+        for s in samples
+        if (
+            s.footprint_bytes >= _FAR_CONSTANT_BYTES
+            if is_far
+            else s.footprint_bytes <= _CONSTANT_BYTES
+        )
+    ]
     found = fits.level(cycles_per(chosen, lambda s: s.hops))
-    fitted = level_curve("in the nearest cache", found.level, curves)
+    fitted = level_curve("beyond" if is_far else "in the nearest cache", found.level, curves)
     picture = Picture("footprint in bytes", _CYCLES, (*curves, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)
 

@@ -51,6 +51,7 @@ def access(
     writes: bool,
     lanes: Value,
     body: Callable[[Access], None],
+    logs: bool = True,
 ) -> None:
     """Check and log an access of `size_bytes` per lane, then emit `body` for it.
 
@@ -60,7 +61,8 @@ def access(
     with _where_some(lw, lanes) as mask:
         affine = _affine(lw, address, mask)
         hosts, fast = _hosts(lw, address, space, size_bytes, writes, mask)
-        _log(lw, address, space, mask, affine)
+        if logs:
+            _log(lw, address, mask, affine)
         steps_by_size = b.scalar(f"icmp eq i64 {affine.stride}, {size_bytes}")
         contiguous = b.scalar(f"and i1 {affine.holds}, {steps_by_size}")
         contiguous = b.scalar(f"and i1 {contiguous}, {fast}")
@@ -80,7 +82,7 @@ def locate(
             fine = _search_where_unexpected(lw, address, space, size_bytes, writes, mask)
             lw.b.line(f"br label %{fine}")
             lw.b.label(fine)
-        _log(lw, address, space, mask, affine)
+        _log(lw, address, mask, affine)
 
 
 @contextmanager
@@ -114,9 +116,9 @@ def _affine(lw: Lowering, address: Value, mask: str) -> _Affine:
     return _Affine(base, stride, holds)
 
 
-def _log(lw: Lowering, address: Value, space: Space, mask: str, affine: _Affine) -> None:
+def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
     """Write the shortest record that the active lanes allow, where anybody follows."""
-    if not lw.logs or space is Space.PARAM:
+    if not lw.logs:
         return
     b = lw.b
     position = lw.log_position()

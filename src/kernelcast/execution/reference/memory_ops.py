@@ -23,6 +23,7 @@ from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import Address, Immediate, Instruction, OpClass, Register, Space, Symbol
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx import mbarriers
+from kernelcast.isas.ptx.traits import INDEXED
 
 StepFunction = Callable[[Warp, int, Lanes], None]
 """Executes one instruction of a warp, given its active lanes as a mask and as booleans."""
@@ -41,6 +42,7 @@ _HINTS = (
     *("L1::no_allocate", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"),
     *("L2::evict_normal", "L2::evict_first", "L2::evict_last"),
     mbarriers.MARK,
+    INDEXED,
 )
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
@@ -191,7 +193,6 @@ def _locator(
     read_base = base_reader(operand, run)
     space = instruction.space or Space.GENERIC
     size = instruction.access_bytes
-    traced = space is not Space.PARAM
     writes = instruction.op_class is not OpClass.LOAD
     is_narrow = isinstance(operand.base, Register) and WIDTHS[operand.base.type] == 32
     width = 32 if is_narrow else 64
@@ -199,7 +200,7 @@ def _locator(
     def locate(warp: Warp, mask: int) -> list[_BufferLocation]:
         bases = read_base(warp).tolist()
         addresses = [(int(b) + operand.offset) % (1 << width) for b in bases]
-        if traced:
+        if instruction.is_traced:
             _record(run, instruction.index, mask, addresses)
         places: list[_BufferLocation] = []
         for lane in range(WARP_LANES):

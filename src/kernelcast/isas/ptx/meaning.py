@@ -9,7 +9,7 @@ from kernelcast.ir import Guard, Instruction, Location, Operand, Register
 from kernelcast.isas.ptx import clusters, copies, eight_bit_floats, matrices, mbarriers, textures
 from kernelcast.isas.ptx.lift import PtxLift, PtxMeaning, UnknownFormError
 from kernelcast.isas.ptx.opcodes import Form
-from kernelcast.isas.ptx.parts import address_reads, is_traced, outer, parts
+from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.ptx.steps import instruction
 from kernelcast.isas.ptx.traits import is_copy, mbarrier_use
 
@@ -58,7 +58,7 @@ def lifted(
 
 def _part(whole: Instruction, steps: tuple[Instruction, ...]) -> Instruction:
     """An instruction with these steps: its class, space and width are those of its access."""
-    access = next(filter(is_traced, steps), None)
+    access = next((s for s in steps if s.is_traced), None)
     op_class = access.op_class if access else whole.op_class
     traits = replace(
         whole.traits,

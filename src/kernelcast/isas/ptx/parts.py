@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from kernelcast.ir import Instruction, Register, Space
+from kernelcast.ir import Instruction, Register
 from kernelcast.isas.ptx.steps import is_temporary
 
 
@@ -16,15 +16,10 @@ def parts(steps: tuple[Instruction, ...]) -> list[tuple[Instruction, ...]]:
     memory is a load and a store.
     """
     accesses = [
-        (at, (step.space, step.access_bytes)) for at, step in enumerate(steps) if is_traced(step)
+        (at, (step.space, step.access_bytes)) for at, step in enumerate(steps) if step.is_traced
     ]
     cuts = [0, *(at + 1 for (at, kind), (_, after) in pairwise(accesses) if kind != after)]
     return [steps[a:b] for a, b in pairwise([*cuts, len(steps)])]
-
-
-def is_traced(step: Instruction) -> bool:
-    """Whether a step accesses memory other than the parameters."""
-    return step.op_class.is_memory and step.space is not Space.PARAM
 
 
 def outer(registers: Iterable[Register]) -> tuple[Register, ...]:

@@ -18,6 +18,8 @@ from kernelcast.ir import (
 )
 from kernelcast.isas.masks import ALL_LANES
 
+INDEXED = "indexed"
+"""What marks the steps that load constants whose place a register tells."""
 _VOLATILE = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _OF_BLOCK = "cta"
 _HINTS = {
@@ -79,6 +81,7 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         product=_product(opcode, modifiers) if op_class is OpClass.TENSOR else None,
         widens=op_class is OpClass.INT_MUL and not words.isdisjoint(_WIDER),
         mbarrier=mbarrier_use(opcode, modifiers, op_class),
+        indexes_constants=INDEXED in words,
         is_copy=is_copy(opcode, op_class),
     )
 

@@ -220,7 +220,7 @@ def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction |
     """The step that accesses memory; a constant counts only where it is loaded for its own sake."""
     accesses = [s for s in steps if s.op_class.is_memory]
     is_load = row is not None and row.op_class.is_memory
-    traced = [s for s in accesses if s.space is not Space.PARAM]
+    traced = [s for s in accesses if s.is_traced]
     return next(iter(traced or (accesses if is_load else ())), None)
 
 

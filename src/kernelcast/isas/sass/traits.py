@@ -96,6 +96,7 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         adds_floats=i.op_class is OpClass.ATOMIC and not _FLOATS.isdisjoint(i.modifiers),
         counts_lanes=i.opcode == "ATOMS" and "POPC" in i.modifiers,
         mbarrier=_mbarrier(i),
+        indexes_constants=i.space is Space.PARAM and bool(i.address_reads),
         is_copy=i.op_class is OpClass.LOAD and i.opcode.startswith(_COPIES),
     )
 

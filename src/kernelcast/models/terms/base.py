@@ -69,6 +69,7 @@ class Bottleneck(StrEnum):
     SLOWER_WARPS = "slower warps"
     UNEQUAL_WORK = "unequal work"
     INSTRUCTION_FETCH = "instruction fetch"
+    CONSTANTS = "constants"
     BLOCK_LAUNCHES = "block launches"
     LAUNCH_OVERHEAD = "launch overhead"
     TAIL = "tail"

@@ -23,7 +23,7 @@ from kernelcast.hierarchy.rules import (
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, Kernel, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
-from kernelcast.isas.assembly import assembled_class
+from kernelcast.isas.assembly import assembled_class, loads_constant
 from kernelcast.machines.classes import class_number
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import is_of_cuda_cores
@@ -474,14 +474,20 @@ class _InstructionCosts:
             case Space.LOCAL:
                 return _or_memory(machine.get("latency.l1"))
             case Space.CONST | Space.PARAM:
-                self.notes.add("constants are cached and take latency.fp32")
-                return machine.number("latency.fp32", self.needed_by), 0.0
+                return self._constant_latency(instruction), 0.0
         if instruction.op_class is OpClass.ATOMIC:
             return _or_memory(machine.get("latency.l2"))
         extra = _divergence_cycles(self.case, access)
         if extra is None:
             self.notes.add("a load of many transactions takes no longer: no latency.transaction")
         return extra or 0.0, 1.0
+
+    def _constant_latency(self, instruction: Instruction) -> float:
+        known = self.case.machine.get("latency.constant")
+        if known is not None and loads_constant(instruction):
+            return known
+        self.notes.add("constants are cached and take latency.fp32")
+        return self.case.machine.number("latency.fp32", self.needed_by)
 
     def _shared_latency(self, instruction: Instruction) -> float:
         if instruction.op_class is OpClass.ATOMIC:

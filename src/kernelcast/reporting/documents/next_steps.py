@@ -65,6 +65,7 @@ USUAL: Mapping[str, str] = {
     "slower warps": "give the warps of a block equal work, or use smaller blocks",
     "unequal work": "a number of warps per block that is a multiple of the schedulers of an SM",
     "instruction fetch": "a smaller loop body: unroll less",
+    "constants": "read the constants of a loop from shared memory, or fewer of them in each turn",
     "block launches": "fewer blocks with more work each",
     "launch overhead": "more work in a launch: merge kernels, or launch them as a graph",
     "tail": "a grid that is a multiple of what all SMs hold at once, or smaller blocks",

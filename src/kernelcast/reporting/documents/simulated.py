@@ -28,8 +28,8 @@ class IssuePart(Struct, frozen=True):
     """An instruction that the warp issued, `cycle` from the start of the iteration.
 
     Since the one before, it had waited `waited` cycles for `reason`, then `throttled` for its pipe,
-    which the profiler calls `throttle`, `held` for a scheduler that reads registers, and
-    `not_selected` for its turn.
+    which the profiler calls `throttle`, `held` for a scheduler that reads registers, `not_selected`
+    for its turn, and `missed` for a constant that it names.
     """
 
     index: Natural
@@ -42,6 +42,7 @@ class IssuePart(Struct, frozen=True):
     throttled: Natural
     held: Natural
     not_selected: Natural
+    missed: Natural = 0
 
 
 class LoopTimelinePart(Struct, frozen=True):
@@ -114,6 +115,7 @@ def _loop(kernel: Kernel, one: WarpTimeline) -> LoopTimelinePart:
                 throttled=issue.throttled,
                 held=issue.held,
                 not_selected=issue.not_selected,
+                missed=issue.missed,
             )
             for issue in one.issues
         ],

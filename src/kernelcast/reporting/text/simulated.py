@@ -25,6 +25,7 @@ _MARKS = {
     "barrier": "b",
     "dispatch stall": "d",
     "no instruction": "n",
+    "imc miss": "c",
     "drain": "e",
     "math pipe throttle": "m",
     "lg throttle": "g",
@@ -99,6 +100,7 @@ def render_loop(loop: LoopTimelinePart) -> RenderableType:
     found = {i.throttle for i in loop.issues if i.throttled}
     found |= {i.reason for i in loop.issues if i.waited}
     found |= {"dispatch stall" for i in loop.issues if i.held}
+    found |= {"imc miss" for i in loop.issues if i.missed}
     legend = "".join(f", {mark} {name}" for name, mark in _MARKS.items() if name in found)
     words = f"{width}; I issued, - not selected{legend}"
     further = f"; {left} instructions more" if left > 0 else ""
@@ -111,6 +113,7 @@ def _marks(issue: IssuePart, each: int) -> str:
         (issue.waited, _MARKS.get(issue.reason, "w")),
         (issue.throttled, _MARKS[issue.throttle]),
         (issue.held, _MARKS["dispatch stall"]),
+        (issue.missed, _MARKS["imc miss"]),
         (issue.not_selected, "-"),
     )
     begins = issue.cycle - sum(cycles for cycles, _ in steps)

@@ -65,32 +65,35 @@ def _ld(lw: Lowering, i: Instruction) -> None:
             value = load(lw, at, element, number * size, whole=len(targets) == 1)
             slots.append(value.text)
 
-    if lw.is_address_only and space is not Space.PARAM:
+    if lw.is_address_only and i.is_traced:
         locate(lw, address, space, size * len(targets), writes=False, lanes=lanes)
         return
     if i.guard is None:
-        access(lw, address, space, size * len(targets), writes=False, lanes=lanes, body=body)
+        access(
+            lw,
+            address,
+            space,
+            size * len(targets),
+            writes=False,
+            lanes=lanes,
+            body=body,
+            logs=i.is_traced,
+        )
         values = [Value(text, element) for text in slots]
     else:
-        values = _guarded_values(lw, address, space, size, targets, element, lanes)
+        values = _guarded_values(lw, i, address, size, element, lanes)
     for target, value in zip(targets, values, strict=True):
         typed = b.cast("bitcast", value, kind.llvm)
         write(lw, i, target, typed, signed=kind.signed)
 
 
 def _guarded_values(
-    lw: Lowering,
-    address: Value,
-    space: Space,
-    size: int,
-    targets: tuple[Operand, ...],
-    element: str,
-    lanes: Value,
+    lw: Lowering, i: Instruction, address: Value, size: int, element: str, lanes: Value
 ) -> list[Value]:
     """Loads that may not happen at all pass their values through stack slots."""
     b = lw.b
     kind = vector(element)
-    slots = [b.slot(kind) for _ in targets]
+    slots = [b.slot(kind) for _ in _elements(i.operands[0])]
     for slot in slots:
         b.line(f"store {kind} zeroinitializer, ptr {slot}")
 
@@ -99,7 +102,16 @@ def _guarded_values(
             value = load(lw, at, element, number * size, whole=len(slots) == 1)
             b.line(f"store {kind} {value.text}, ptr {slot}")
 
-    access(lw, address, space, size * len(slots), writes=False, lanes=lanes, body=body)
+    access(
+        lw,
+        address,
+        _space(lw, i),
+        size * len(slots),
+        writes=False,
+        lanes=lanes,
+        body=body,
+        logs=i.is_traced,
+    )
     return [b.value(element, f"load {kind}, ptr {slot}") for slot in slots]
 
 

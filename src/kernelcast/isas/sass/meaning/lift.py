@@ -16,6 +16,7 @@ from kernelcast.ir import Address, Guard, Immediate, Operand, Register, Vector
 from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.ptx.opcodes import TYPE_BYTES
 from kernelcast.isas.ptx.steps import Steps
+from kernelcast.isas.ptx.traits import INDEXED
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.instruction import SassFunction, SassInstruction
 
@@ -200,10 +201,19 @@ class SassLift(Steps):
     def constant(self, operand: sass.ConstantOperand, type: str) -> Register:
         """What stands in a constant bank, as a `type` of PTX."""
         target = self.temporary(f"b{8 * TYPE_BYTES[type]}")
-        # Lanes that take no part may hold any index.
-        guard = self.guard if operand.register else None
-        self.do(f"ld.param.{type}", target, self.constant_address(operand), guard=guard)
+        self.load_constant(operand, type, target)
         return target
+
+    def load_constant(
+        self, operand: sass.ConstantOperand, type: str, target: Register | Vector
+    ) -> None:
+        """Load a word, or a vector, of a constant bank."""
+        address = self.constant_address(operand)
+        if address.base is None:
+            self.do(f"ld.param.{type}", target, address)
+        else:
+            # Lanes that take no part may hold any index.
+            self.do(f"ld.param.{INDEXED}.{type}", target, address, guard=self.guard)
 
     def constant_address(self, operand: sass.ConstantOperand) -> Address:
         """Where in the parameter block a constant lies."""

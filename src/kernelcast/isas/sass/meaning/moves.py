@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from kernelcast.ir import Immediate, Operand, Register, SpecialRegister
+from kernelcast.ir import Immediate, Operand, Register, SpecialRegister, Vector
 from kernelcast.isas.masks import ALL_LANES
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import SassLift
 
-_WORD_BYTES, _WORDS_OF_128 = 4, 4
+_WORDS_OF_128 = 4
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _SPECIAL = {
     **{f"SR_TID.{a}": f"tid.{b}" for a, b in _AXES.items()},
@@ -101,9 +99,10 @@ def _load_constant(x: SassLift) -> None:
             target, x.let(f"cvt.u32.{narrow[0].lower()}", x.constant(source, narrow[0].lower()))
         )
     elif x.has("128"):
-        for at, register in enumerate(x.words(target, _WORDS_OF_128) or ()):
-            word = replace(source, offset=(source.offset or 0) + _WORD_BYTES * at)
-            x.do("mov.b32", register, x.constant(word, "b32"), guard=x.guard)
+        words = tuple(x.temporary("b32") for _ in range(_WORDS_OF_128))
+        x.load_constant(source, "v4.b32", Vector(words))
+        for register, word in zip(x.words(target, _WORDS_OF_128) or (), words, strict=False):
+            x.do("mov.b32", register, word, guard=x.guard)
     else:
         x.write(target, x.constant(source, "b32"))
 
