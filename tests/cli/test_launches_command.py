@@ -94,6 +94,20 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
 
 
+@pytest.mark.parametrize(
+    ("blocks", "threads", "reason"),
+    [("n / (1 << 17)", "128", "grid: 0 is less than 1"), ("8", "2048", "block: x is 2048")],
+)
+def test_a_launch_that_cannot_be_is_refused_with_its_reason(
+    run, tmp_path: Path, blocks: str, threads: str, reason: str
+) -> None:
+    file = tmp_path / "app.cu"
+    file.write_text(CLOSED.replace("(n + 127) / 128, 128", f"{blocks}, {threads}"))
+    said = refusal(run, "predict", file)
+    assert f"its host code makes a launch that cannot be: {reason}" in said
+    assert "--kernel scale --grid" in said
+
+
 def test_launches_with_other_arrays_of_the_same_name_are_left_out(run, tmp_path: Path) -> None:
     file = tmp_path / "app.cu"
     second = "  cudaMalloc(&x, 4096);\n  scale<<<8, 128>>>(x, 3.0f, 1024);\n"

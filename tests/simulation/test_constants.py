@@ -49,7 +49,7 @@ def played(
     """Warps of a block that do all of `ops`, of which each reads the line of constants given; -1
     reads none. What does not load it names it."""
     kernel = program([*ops, EXIT])
-    setting = PLAIN.with_numbers(**(CACHES | (changed or {})))
+    setting = PLAIN.with_numbers(**{**CACHES, **(changed or {})})
     code = setting.code(kernel)
     code.table["constant"][: len(lines)] = lines
     loads = code.table["kind"] == layout.CONSTANT

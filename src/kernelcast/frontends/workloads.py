@@ -439,18 +439,16 @@ def _of_bare_source(source: Path, flags: LaunchFlags) -> Workload:
     if flags.grid is not None or flags.block is not None:
         return _from_flags(source, {}, flags)
     own = _own_launches(source, flags)
-    if (found := _from_host_code(source, own, flags)) is None:
+    closed = _alike([each for each in own if not each.opened])
+    if not closed:
         raise _no_launch(source, own)
-    return found
+    return _from_host_code(source, closed, len(own) - len(closed), flags)
 
 
 def _from_host_code(
-    source: Path, own: Sequence[SourceLaunch], flags: LaunchFlags
-) -> Workload | None:
-    """The launches of the host code, `own`, that have no number open; None where there are none."""
-    closed = _alike([each for each in own if not each.opened])
-    if not closed:
-        return None
+    source: Path, closed: Sequence[SourceLaunch], others: int, flags: LaunchFlags
+) -> Workload:
+    """The launches of the host code that have no number open, beside `others` that have."""
     if "<" not in flags.kernel:
         flags = replace(flags, kernel="")
     read = partial(
@@ -462,9 +460,12 @@ def _from_host_code(
     )
     try:
         read()
-    except InputError:
-        return None
-    remark = _as_read(source, closed, len(own) - len(closed))
+    except InputError as refused:
+        # The line is one of what was read off the source, which nobody has seen.
+        of = refused.where.rpartition(": ")[2]
+        message = f"its host code makes a launch that cannot be: {of}: {refused.what}"
+        raise _no_launch(source, closed, message) from None
+    remark = _as_read(source, closed, others)
     return replace(read(flags=flags), is_read=True, remarks=(remark,))
 
 
@@ -490,12 +491,14 @@ def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
     return f"{those} as in the host code{more}; {known}"
 
 
-def _no_launch(source: Path, own: Sequence[SourceLaunch]) -> NoLaunchError:
+def _no_launch(
+    source: Path, own: Sequence[SourceLaunch], message: str = "the file says no launch"
+) -> NoLaunchError:
     """That no launch is written, and the command for one of those that the source makes itself."""
     hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
     if own:
         hint = f"complete {ready_command(str(source), own[0])}"
-    return NoLaunchError("the file says no launch", where=str(source), hint=hint)
+    return NoLaunchError(message, where=str(source), hint=hint)
 
 
 def _from_flags(
