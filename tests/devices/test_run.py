@@ -144,6 +144,17 @@ def test_a_program_learns_of_the_device_from_its_machine_file(ended, built):
     assert second == "16384 shared, 1024 threads, 8 blocks, 216 by 1024"
 
 
+def test_what_a_kernel_prefers_of_l1_cache_and_shared_memory_counts(ended, built):
+    """A block takes 7 KiB with what is reserved: with as little as can be, an SM holds one, with a
+    tenth of its 164 KiB, or of 32 KiB, four."""
+    done = ended(*A100, built("preferences"))
+    assert (done.status, done.printed) == (0, "8 8 1 8 1 4 10 2 cudaErrorInvalidValue\n")
+    (kernel,) = done.profile["kernels"]
+    assert (kernel["launches"], kernel["sampled"]) == (6, 5)
+    (time,) = kernel["times"]
+    assert time["most_s"] > 1.5 * time["least_s"]
+
+
 def test_libraries_learn_what_they_ask_before_they_work(ended, built):
     machine = load_machine("a100-sxm-80gb")
     half = machine.number("occupancy.shared_per_sm") // 2

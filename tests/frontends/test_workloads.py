@@ -19,6 +19,7 @@ grid = ["cdiv(n, 256)", 2]
 block = [32, "min(8, n)"]
 smem = "4 * half"
 repeat = 3
+carveout = 25
 args = { n = "n", a = 2.0, x = "f32[n] random(1)" }
 """
 SECOND = """
@@ -61,6 +62,7 @@ def test_a_comment_block_is_a_workload(source) -> None:
         smem_bytes=2048,
         kernel="first",
         repeat=3,
+        carveout=25,
     )
     assert list(first.args) == ["n", "a", "x"]
     assert second.kernel == "second"
@@ -198,6 +200,8 @@ LAUNCH = "[[launch]]\ngrid = 1\nblock = 1\n"
         (LAUNCH + "kernel = 3\n", 3, "not a name"),
         (LAUNCH + "repeat = 0\n", 3, "0 is less than 1"),
         (LAUNCH + "smem = -4\n", 3, "-4 is less than 0"),
+        (LAUNCH + "carveout = 101\n", 3, "101 is more than 100"),
+        (LAUNCH + "carveout = -1\n", 3, "-1 is less than 0"),
         (LAUNCH + "args = { x = 'f32[k]' }\n", 3, "unknown name 'k'"),
     ],
 )

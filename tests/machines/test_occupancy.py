@@ -279,6 +279,14 @@ def test_a_launch_adds_static_and_dynamic_shared_memory() -> None:
     assert answer.waves == 264 / (132 * 8)
 
 
+@pytest.mark.parametrize(("carveout", "held"), [(None, 8), (0, 1), (10, 4), (100, 8)])
+def test_a_launch_may_prefer_l1_cache(carveout: int | None, held: int) -> None:
+    """A profiler counts one block of 7 KiB on an SM of an H100 that prefers L1 cache."""
+    resources = Resources(registers=32, static_shared_bytes=6144)
+    launch = Launch((255, 1, 1), (256, 1, 1), carveout=carveout)
+    assert occupancy_of_launch(machine("h100-sxm"), resources, launch).blocks_per_sm == held
+
+
 # ---------------------------------------------------------------------------- laws
 
 requests = st.tuples(

@@ -49,10 +49,12 @@ _Say = Callable[[str], None]
 
 _DONE: Reply = Code.SUCCESS, b""
 _DEVICE_MEMORY, _HOST_MEMORY, _RESERVED = 0, 1, 4
-_LAUNCH = struct.Struct("<II3I3IQQI3I")
+_LAUNCH = struct.Struct("<Ii3I3IQQI3I")
 _TRANSFERS = tuple(CopyKind)
 
 _WORKSPACE_BYTES = 4096
+_NO_CARVEOUT = -1
+"""A kernel that prefers no size of shared memory, as CUDA has it."""
 
 _FIRST_TEXTURE = 1 << 20
 """The place of the first descriptor among the parameters: behind those of any kernel."""
@@ -193,8 +195,9 @@ class VirtualGpu:
             needs.max_threads_per_block or attributes[1],
             int(shell.target.removeprefix("sm_").rstrip("af")),
             most_shared,
+            _NO_CARVEOUT,
         )
-        head = struct.pack("<I7iI", len(process.functions) - 1, *numbers, len(shell.parameters))
+        head = struct.pack("<I8iI", len(process.functions) - 1, *numbers, len(shell.parameters))
         places = (struct.pack("<II", p.offset_bytes, p.size_bytes) for p in shell.parameters)
         return Code.SUCCESS, head + b"".join(places)
 
@@ -214,7 +217,9 @@ class VirtualGpu:
         process.textures[handle] = descriptor
         return Code.SUCCESS, struct.pack("<Q", handle)
 
-    def occupancy(self, process: Process, function: int, threads: int, shared: int) -> Reply:
+    def occupancy(
+        self, process: Process, function: int, threads: int, shared: int, carveout: int
+    ) -> Reply:
         """How many blocks of a kernel an SM holds; 0 where none fits."""
         chosen = process.functions[function]
         needs = chosen.module.shell(chosen.name, self.machine.compute_capability).resources
@@ -224,6 +229,7 @@ class VirtualGpu:
                 threads=threads,
                 registers=needs.registers,
                 shared_bytes=needs.static_shared_bytes + shared,
+                shared_preference_percent=None if carveout < 0 else carveout,
                 named_barriers=needs.named_barriers,
             ).blocks_per_sm
         except LaunchError:
@@ -252,7 +258,7 @@ class VirtualGpu:
         The answer holds the code of what went wrong while the kernel ran, and what it printed; a
         launch that cannot be made is an error of its own.
         """
-        number, _, *rest = _LAUNCH.unpack_from(request)
+        number, carveout, *rest = _LAUNCH.unpack_from(request)
         grid, block, cluster = rest[:3], rest[3:6], rest[9:]
         shared, stream, is_cooperative = rest[6:9]
         function = process.functions[number]
@@ -262,6 +268,7 @@ class VirtualGpu:
             smem_bytes=shared,
             kernel=source_name(function.name),
             cluster=tuple(cluster) if all(cluster) else None,
+            carveout=None if carveout < 0 else carveout,
         )
         try:
             self._check(function, launch, cooperative=bool(is_cooperative))

@@ -82,7 +82,7 @@ class Forecasts:
         where a launch cannot be forecast, the answer says why.
         """
         known = self._kernels.setdefault(kernel, _KnownKernel())
-        shape = launch.grid, launch.block, launch.smem_bytes
+        shape = launch.grid, launch.block, launch.smem_bytes, launch.carveout
         key = shape, arguments
         if not known.depends_on_data and key in known.known:
             return known.known[key]

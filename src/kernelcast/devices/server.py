@@ -181,7 +181,7 @@ class _Connection:
             case Request.LAUNCH:
                 return device.launch(process, data)
             case Request.OCCUPANCY:
-                return device.occupancy(process, *struct.unpack("<IiQ", data))
+                return device.occupancy(process, *struct.unpack("<IiQi4x", data))
             case Request.ELAPSED:
                 seconds = process.clock.between(*struct.unpack("<QQ", data))
                 if seconds is None:

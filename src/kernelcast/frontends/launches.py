@@ -23,6 +23,7 @@ from kernelcast.ir import (
 
 _MAX_GRID: Dim3 = ((1 << 31) - 1, 65535, 65535)
 _MAX_BLOCK: Dim3 = (1024, 1024, 64)
+_ALL_PERCENT = 100
 _SYMBOL = "--symbol"
 _EXAMPLES = {"--arg": "n=1 << 20", _SYMBOL: "table=f32[256] arange"}
 
@@ -39,6 +40,7 @@ def make_launch(
     names: Mapping[str, Number],
     smem: object = 0,
     repeat: object = 1,
+    carveout: object = None,
     kernel: str = "",
     where: str = "",
     symbols: Mapping[str, object] | None = None,
@@ -56,6 +58,7 @@ def make_launch(
         kernel=kernel,
         repeat=_integer(repeat, names, 1, where=f"{at}repeat"),
         symbols=parse_arguments(symbols or {}, names, where=f"{at}symbols"),
+        carveout=_percent(carveout, names, where=f"{at}carveout"),
     )
     if launch.threads_per_block > _MAX_THREADS_PER_BLOCK:
         raise LaunchError(
@@ -64,6 +67,15 @@ def make_launch(
             hint="make the block smaller and the grid larger",
         )
     return launch
+
+
+def _percent(given: object, names: Mapping[str, Number], *, where: str) -> int | None:
+    if given is None:
+        return None
+    percent = _integer(given, names, 0, where=where)
+    if percent > _ALL_PERCENT:
+        raise LaunchError(f"{percent} is more than 100", where=where, hint="give 0 to 100 percent")
+    return percent
 
 
 def launch_from_flags(

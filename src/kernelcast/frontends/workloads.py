@@ -43,7 +43,7 @@ from kernelcast.frontends.source.skeleton import launch_tables, ready_command
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
 
-_LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "repeat", "args", "symbols")
+_LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "carveout", "repeat", "args", "symbols")
 
 _KEYS = ("launch", "source", "caches", "symbols", "transfers")
 _TRANSFER_KEYS = ("memory", "to_device", "to_host", "parts")
@@ -395,6 +395,7 @@ def _launch(
         block=values["block"],
         smem=values.get("smem", 0),
         repeat=values.get("repeat", 1),
+        carveout=values.get("carveout"),
         args=_arguments(table, where),
         names=names,
         kernel=kernel,

@@ -303,7 +303,8 @@ class Launch:
     a list for values one behind the other. `kernel` may be empty where the file holds one kernel
     only; template kernels are named by expression (`tiled<16>`). `symbols` are values of the
     module's variables, `cluster` the blocks of a cluster where not the kernel says how many, as
-    programs may (`kernelcast run`).
+    programs may (`kernelcast run`). `carveout` is how much of the largest shared memory of an SM
+    the kernel prefers, in percent; what is left is L1 cache. Without, the driver decides.
     """
 
     grid: Dim3
@@ -314,6 +315,7 @@ class Launch:
     repeat: int = 1
     symbols: Mapping[str, Argument] = field(default_factory=dict)
     cluster: Dim3 | None = None
+    carveout: int | None = None
 
     if TYPE_CHECKING:
         # What is given is not what is kept, which the fields cannot say.
@@ -327,6 +329,7 @@ class Launch:
             repeat: int = 1,
             symbols: Mapping[str, GivenArgument] = ...,
             cluster: int | tuple[int, ...] | None = None,
+            carveout: int | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:

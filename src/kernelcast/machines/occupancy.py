@@ -216,6 +216,7 @@ def occupancy_of_launch(machine: Machine, resources: Resources, launch: Launch) 
         threads=launch.threads_per_block,
         registers=resources.registers,
         shared_bytes=shared,
+        shared_preference_percent=launch.carveout,
         named_barriers=resources.named_barriers,
         blocks=launch.blocks,
     )

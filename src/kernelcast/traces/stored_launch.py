@@ -55,6 +55,7 @@ class StoredLaunch(Struct):
     repeat: int
     symbols: Mapping[str, int | float | StoredArray] = {}
     cluster: Dim3 | None = None
+    carveout: int | None = None
 
     @classmethod
     def of(cls, launch: Launch) -> Self:
@@ -68,6 +69,7 @@ class StoredLaunch(Struct):
             repeat=launch.repeat,
             symbols={label: _stored(value) for label, value in launch.symbols.items()},
             cluster=launch.cluster,
+            carveout=launch.carveout,
         )
 
     def launch(self) -> Launch:
@@ -83,6 +85,7 @@ class StoredLaunch(Struct):
             self.repeat,
             symbols,
             self.cluster,
+            self.carveout,
         )
 
 

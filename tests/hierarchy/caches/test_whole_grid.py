@@ -103,6 +103,17 @@ def test_the_l1_cache_is_what_shared_memory_leaves(name, shared_bytes, size_kib)
     assert system.l1.lines * 128 / 1024 == pytest.approx(size_kib, rel=0.07)
 
 
+def test_more_shared_memory_than_blocks_need_may_be_preferred():
+    chip = api.machine("h100-sxm")
+    sizes = []
+    for carveout in (None, 0, 50, 100):
+        l1 = memory_system(chip, 0, 1, carveout).l1
+        assert l1 is not None
+        sizes.append(l1.lines * 128 / 1024)
+    assert sizes[0] == sizes[1]
+    assert sizes[2:] == pytest.approx([116, 27], rel=0.1)
+
+
 @pytest.mark.parametrize("name", machine_names())
 def test_a_larger_l1_cache_holds_more_on_every_chip(name):
     chip = api.machine(name)

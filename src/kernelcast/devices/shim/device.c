@@ -650,11 +650,28 @@ void *kc_pack(const kc_function *function, void **arguments, uint64_t *bytes) {
   return block;
 }
 
+static const int32_t carveouts[] = {-1, 100, 0, 50};  // none, shared memory, L1 cache, both alike
+static int preference_of_others = 0;
+
+static int32_t carveout_of(const kc_function *function) {
+  return function->carveout >= 0 ? function->carveout : carveouts[preference_of_others];
+}
+
+int kc_prefer(kc_function *function, int preference) {
+  if (preference < 0 || preference > 3) return KC_INVALID_VALUE;
+  if (function) function->carveout = carveouts[preference];
+  else preference_of_others = preference;
+  return KC_SUCCESS;
+}
+
+int kc_preference(void) { return preference_of_others; }
+
 int kc_launch(kc_function *function, const kc_launch_shape *shape, void **arguments,
               const void *packed, uint64_t packed_bytes) {
   if (sticky) return sticky;
   uint64_t bytes = parameter_bytes(function);
-  struct { uint32_t function, reserved; kc_launch_shape shape; } head = {function->id, 0, *shape};
+  struct { uint32_t function; int32_t carveout; kc_launch_shape shape; } head =
+      {function->id, carveout_of(function), *shape};
   char *block = arguments ? kc_pack(function, arguments, &bytes) : calloc(1, bytes + 1);
   if (!block) return KC_OUT_OF_MEMORY;
   if (!arguments && packed) memcpy(block, packed, packed_bytes < bytes ? packed_bytes : bytes);
@@ -683,8 +700,8 @@ void kc_call_host(void (*function)(void *), void *data) {
 }
 
 int kc_occupancy(kc_function *function, int threads, uint64_t shared_bytes, int *blocks) {
-  struct { uint32_t function; int32_t threads; uint64_t shared_bytes; } request =
-      {function->id, threads, shared_bytes};
+  struct { uint32_t function; int32_t threads; uint64_t shared_bytes; int32_t carveout; } request =
+      {function->id, threads, shared_bytes, carveout_of(function)};
   return ask(OCCUPANCY, &request, sizeof request, blocks, sizeof *blocks);
 }
 

@@ -111,6 +111,7 @@ typedef struct {
   uint32_t id;
   int32_t registers, shared_bytes, local_bytes, constant_bytes, max_threads, architecture;
   int32_t most_shared_bytes;  // dynamic shared memory that a launch may ask for
+  int32_t carveout;  // percent of the largest shared memory that it prefers, -1 for none
   uint32_t parameter_count;
   struct { uint32_t offset, size; } parameters[];
 } kc_function;
@@ -174,6 +175,9 @@ KC_API int kc_launch(kc_function *function, const kc_launch_shape *shape, void *
                      const void *packed, uint64_t packed_bytes);
 // Call a function of the host when all before it is done.
 KC_API void kc_call_host(void (*function)(void *), void *data);
+// A preference of L1 cache or shared memory, of a kernel or, where that is NULL, of all without one.
+KC_API int kc_prefer(kc_function *function, int preference);
+KC_API int kc_preference(void);
 KC_API int kc_occupancy(kc_function *function, int threads, uint64_t shared_bytes, int *blocks);
 
 KC_API uint64_t kc_new_stream(int is_blocking);

@@ -181,8 +181,10 @@ KC_API error cuCtxGetApiVersion(context c, unsigned *version) {
 
 KC_API error cuCtxGetFlags(unsigned *flags) { return *flags = 0, KC_SUCCESS; }
 KC_API error cuCtxSynchronize(void) { return kc_synchronize(KC_ALL_STREAMS); }
-KC_API error cuCtxSetCacheConfig(int preference) { return (void)preference, KC_SUCCESS; }
-KC_API error cuCtxGetCacheConfig(int *preference) { return *preference = 0, KC_SUCCESS; }
+KC_API error cuCtxSetCacheConfig(int preference) { return kc_prefer(NULL, preference); }
+KC_API error cuCtxGetCacheConfig(int *preference) {
+  return *preference = kc_preference(), KC_SUCCESS;
+}
 KC_API error cuCtxSetSharedMemConfig(int preference) { return (void)preference, KC_SUCCESS; }
 KC_API error cuCtxGetSharedMemConfig(int *preference) { return *preference = 1, KC_SUCCESS; }
 
@@ -502,17 +504,21 @@ KC_API error cuLinkDestroy(link *l) {
   return KC_SUCCESS;
 }
 
-enum { FUNCTION_DYNAMIC_SHARED = 8 };
+enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT = 9 };
 
 KC_API error cuFuncGetAttribute(int *value, int attribute, const kc_function *f) {
   const int known[] = {f->max_threads, f->shared_bytes, f->constant_bytes, f->local_bytes,
                        f->registers, f->architecture, f->architecture, 0,
-                       f->most_shared_bytes, -1};
+                       f->most_shared_bytes, f->carveout};
   *value = attribute >= 0 && attribute < 10 ? known[attribute] : 0;
   return KC_SUCCESS;
 }
 
 KC_API error cuFuncSetAttribute(kc_function *f, int attribute, int value) {
+  if (attribute == FUNCTION_CARVEOUT) {
+    if (value < -1 || value > 100) return KC_INVALID_VALUE;
+    return f->carveout = value, KC_SUCCESS;
+  }
   if (attribute != FUNCTION_DYNAMIC_SHARED) return KC_SUCCESS;
   int most = kc_device_attribute(KC_SHARED_PER_BLOCK_OPTIN) - f->shared_bytes;
   if (value < 0 || value > most) return KC_INVALID_VALUE;
@@ -529,7 +535,11 @@ KC_API error cuKernelSetAttribute(int attribute, int value, kc_function *f, int 
 }
 
 KC_API error cuFuncSetCacheConfig(kc_function *f, int preference) {
-  return (void)f, (void)preference, KC_SUCCESS;
+  return kc_prefer(f, preference);
+}
+
+KC_API error cuKernelSetCacheConfig(kc_function *f, int preference, int device) {
+  return (void)device, kc_prefer(f, preference);
 }
 
 KC_API error cuFuncSetSharedMemConfig(kc_function *f, int preference) {

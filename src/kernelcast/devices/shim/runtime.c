@@ -447,9 +447,8 @@ KC_API error cudaDeviceGetLimit(size_t *value, unsigned limit) {
 }
 
 static error ignored(void) { return started(); }
-KC_API error cudaDeviceSetCacheConfig(int preference) { return (void)preference, ignored(); }
+KC_API error cudaDeviceSetCacheConfig(int preference) { return answered(kc_prefer(NULL, preference)); }
 KC_API error cudaDeviceSetSharedMemConfig(int preference) { return (void)preference, ignored(); }
-KC_API error cudaFuncSetCacheConfig(const void *f, int p) { return (void)f, (void)p, ignored(); }
 KC_API error cudaFuncSetSharedMemConfig(const void *f, int p) { return (void)f, (void)p, ignored(); }
 KC_API error cudaMemAdvise(void) { return ignored(); }
 KC_API error cudaMemAdvise_v2(void) { return ignored(); }
@@ -460,7 +459,9 @@ KC_API error cudaProfilerStart(void) { return ignored(); }
 KC_API error cudaProfilerStop(void) { return ignored(); }
 KC_API error cudaCtxResetPersistingL2Cache(void) { return ignored(); }
 
-KC_API error cudaDeviceGetCacheConfig(int *preference) { return *preference = 0, ignored(); }
+KC_API error cudaDeviceGetCacheConfig(int *preference) {
+  return *preference = kc_preference(), ignored();
+}
 KC_API error cudaDeviceGetSharedMemConfig(int *preference) { return *preference = 1, ignored(); }
 
 // ---- memory ----
@@ -801,7 +802,7 @@ typedef struct {
   int carveout, cluster[7], reserved[16];
 } function_attributes;
 
-enum { FUNCTION_DYNAMIC_SHARED = 8 };
+enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT = 9 };
 
 KC_API error cudaFuncGetAttributes(function_attributes *found, const void *host) {
   kc_function *f;
@@ -815,7 +816,7 @@ KC_API error cudaFuncGetAttributes(function_attributes *found, const void *host)
   found->registers = f->registers;
   found->ptx_version = found->binary_version = f->architecture;
   found->most_dynamic_shared = f->most_shared_bytes;
-  found->carveout = -1;
+  found->carveout = f->carveout;
   return KC_SUCCESS;
 }
 
@@ -827,7 +828,17 @@ KC_API error cudaFuncSetAttribute(const void *host, int attribute, int value) {
     if (value < 0 || value > most) return answered(KC_INVALID_VALUE);
     f->most_shared_bytes = value;
   }
+  if (!status && attribute == FUNCTION_CARVEOUT) {
+    if (value < -1 || value > 100) return answered(KC_INVALID_VALUE);
+    f->carveout = value;
+  }
   return answered(status);
+}
+
+KC_API error cudaFuncSetCacheConfig(const void *host, int preference) {
+  kc_function *f;
+  error status = function_of(host, &f);
+  return answered(status ? status : kc_prefer(f, preference));
 }
 
 KC_API error cudaFuncGetName(const char **name, const void *host) {

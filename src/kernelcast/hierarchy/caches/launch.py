@@ -43,7 +43,7 @@ def system_of(machine: Machine, kernel: Kernel, launch: Launch) -> MemorySystem:
     resources = kernel.resources
     resident = occupancy_of_launch(machine, resources, launch).blocks_per_sm
     shared_bytes = resources.static_shared_bytes + launch.smem_bytes
-    system = memory_system(machine, shared_bytes, resident)
+    system = memory_system(machine, shared_bytes, resident, launch.carveout)
     return replace(system, blocks_per_sm=min(resident, -(-launch.blocks // system.sms)))
 
 

@@ -124,17 +124,22 @@ def with_capacities(machine: Machine, other: Machine) -> Machine:
     return replace(machine, quantities=ChainMap(own, others), overrides=other.overrides)
 
 
-def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> MemorySystem:
+def memory_system(
+    machine: Machine, shared_bytes: int, blocks_per_sm: int, carveout: int | None = None
+) -> MemorySystem:
     """The caches of a machine for a launch; it must lack none of `missing_numbers`.
 
     Raises InputError where an L1 cache is larger than can be simulated.
 
     The L1 cache is what the SM's shared memory leaves, which is set to the smallest size that holds
-    that of `blocks_per_sm` blocks with `shared_bytes` each; of that, the share that a chase through
-    memory found (`l1.reach`) of the least that holds so much. A carve-out takes ways, not sets.
+    that of `blocks_per_sm` blocks with `shared_bytes` each, and `carveout` percent of the largest;
+    of that, the share that a chase through memory found (`l1.reach`) of the least that holds so
+    much. A carve-out takes ways, not sets.
     """
     with_l1 = _caches_anything(machine)
     reserved = machine.get("occupancy.shared_reserved") or 0.0
+    held = blocks_per_sm * (shared_bytes + reserved)
+    preferred = (carveout or 0) / 100 * (machine.get("occupancy.shared_per_sm") or 0.0)
     partitions = min(2, int(machine.number("l2.partitions")))
     lines = machine.number("l2.size") / _LINE_BYTES / partitions
     ways = int(machine.number("l2.ways"))
@@ -142,7 +147,7 @@ def memory_system(machine: Machine, shared_bytes: int, blocks_per_sm: int) -> Me
     return MemorySystem(
         sms=int(machine.number("sm.count")),
         blocks_per_sm=blocks_per_sm,
-        l1=_l1(machine, blocks_per_sm * (shared_bytes + reserved)) if with_l1 else None,
+        l1=_l1(machine, max(held, preferred)) if with_l1 else None,
         l2=shape,
         partitions=partitions,
         fetched_sectors=2 if (machine.get("dram.access") or 0) > SECTOR_BYTES else 1,
