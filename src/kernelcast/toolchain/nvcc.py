@@ -26,6 +26,8 @@ from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 _NEWEST = "cu*/bin/nvcc"
 _OLDER = "cuda_nvcc/bin/nvcc"  # where the wheels of CUDA 12 put it
 _HEADERS = ("cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include")
+_CHOSEN = "KERNELCAST_NVCC"
+_UNSET = f"let {_CHOSEN} name one, or unset it"
 _INSTALL = "install it with: pip install 'kernelcast[run]'"
 _RUN_WITH_TEXTURES = "run the program, which binds its texture references: kernelcast run FILE.cu"
 _INSTALL_HOST = "install one, for example: apt install g++"
@@ -56,7 +58,12 @@ class ProgramOptions:
 
 
 def find_nvcc() -> Path:
-    """The installed nvcc, the newest where there are several; ToolError where there is none."""
+    """The nvcc that `$KERNELCAST_NVCC` names, else the one installed, the newest where there are
+    several; ToolError where there is none."""
+    if chosen := os.environ.get(_CHOSEN):
+        if found_at := shutil.which(chosen):
+            return Path(found_at)
+        raise ToolError("there is no nvcc to execute", where=f"{_CHOSEN}={chosen}", hint=_UNSET)
     found = (*reversed(find_in_wheels(_NEWEST)), *find_in_wheels(_OLDER))
     if found and find_in_wheels(*_WANTED_BY_NVCC):
         return found[0]
@@ -125,7 +132,7 @@ def compile_program(
             alone = _for_targets(targets, alone=True)
             return _linked(nvcc, source, [*arguments, *alone], runtime)
 
-    made_by = [*arguments, *map(str, targets)]
+    made_by = [str(nvcc), _version(nvcc), *arguments, *map(str, targets)]
     return kept_program(texts, options.include_dirs, made_by, cache, made)
 
 
@@ -152,7 +159,8 @@ def compile_to_ptx(
             return _run(nvcc, source, Path(folder), arguments, is_program=False)
 
     texts = {source: text.encode("utf-8", "surrogateescape")}
-    ptx = kept_program(texts, options.include_dirs, arguments, cache, made)
+    made_by = [str(nvcc), _version(nvcc), *arguments]
+    ptx = kept_program(texts, options.include_dirs, made_by, cache, made)
     return ptx.decode("utf-8", "replace"), _version(nvcc)
 
 
