@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernelcast as kc
+from kernelcast.cli.main import main
 from kernelcast.errors import InputError
 from kernelcast.forecasting.runs import head_of, run_of_last
 from kernelcast.forecasting.traced import cases_of_traces
@@ -46,6 +47,21 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
     direct = replace(direct, run=None)
     for model in kc.model_names():
         assert kc.predict(traced, model).time_s == kc.predict(direct, model).time_s
+
+
+def test_a_trace_of_a_launch_that_gave_variables_values_is_forecast(tmp_path: Path) -> None:
+    """What variables held is in what the trace says, and nobody has to give it again."""
+    source = tmp_path / "scale.cu"
+    source.write_text(
+        "__constant__ float table[64];\n"
+        "__global__ void scale(float* a) { a[threadIdx.x] *= table[threadIdx.x % 64]; }\n"
+    )
+    shape = ["--grid", "40", "--block", "64", "--arg", "a=f32[64]", "--isa", "ptx"]
+    given = [*shape, "--symbol", "table=f32[64] arange", "--gpu", "h100-sxm"]
+    assert main(["trace", str(source), *given, "--out", str(tmp_path / "launch.kct")]) == 0
+    (case,) = kc.traced_cases(tmp_path / "launch.kct", [kc.machine("h100-sxm")])
+    assert kc.predict(case).time_s > 0
+    assert not any("holds zeros" in warning for warning in case.kernel.warnings)
 
 
 def test_a_trace_warns_on_a_gpu_that_its_code_was_not_made_for(tmp_path: Path) -> None:

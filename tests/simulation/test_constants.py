@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.simulation.programs import EXIT, Op, Setting, entering, program, request, streams
 
+import kernelcast as kc
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.profiling.layout import PARAM
@@ -22,6 +24,7 @@ from kernelcast.simulation.removing import without
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 MISS, FAR, HIT = 50, 100, 30
 CACHES = {
     "constant_lines": 8,
@@ -190,6 +193,22 @@ def test_without_their_latency_constants_are_there_at_once():
     found = played(ops, lines, [loading(0, [*range(32)])], removed=removed)
     assert found.stalls[:, layout.IMC_MISS].sum() == 0
     assert found.events["cycle"].tolist() == [0, 1, 2, 3]
+
+
+def test_words_of_constants_have_nothing_to_do_with_the_l1_cache():
+    ops, lines, words = [LOAD, WAIT], [IN_STREAM, -1], [loading(0, [*range(32)])]
+    removed = frozenset({Removal.L1_BANDWIDTH, Removal.UNCOALESCED_ACCESS})
+    with_it = played(ops, lines, words)
+    assert with_it.cycles == played(ops, lines, words, removed=removed).cycles
+
+
+def test_machine_code_says_which_constants_it_reads():
+    """What stands in a trace file says so, too."""
+    work = kc.workload(EXAMPLES / "saxpy.cu")
+    kernel = kc.load(EXAMPLES / "saxpy.cu", gpu="h100-sxm", kernel=work.launches[0].kernel)
+    named = [i for i in kernel.instructions if i.constant is not None]
+    assert {str(i.operands[1]) for i in named if i.opcode == "ULDC"} >= {"c[0x0][0x208]"}
+    assert {i.constant for i in named if "c[0x0][0x208]" in map(str, i.operands)} == {0x208}
 
 
 def test_a_machine_without_their_caches_has_them_all():

@@ -12,11 +12,12 @@ from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 
 
-def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
+def fitted(kernel: Kernel, launch: Launch, chip: Machine, *, was_traced: bool = False) -> Kernel:
     """The kernel, with what to warn of when it is launched so on a chip.
 
-    A launch that does not fit an SM is a LaunchError. One that the chip would refuse for the extent
-    of its grid is predicted all the same, with a warning: old chips take only small grids.
+    Where it `was_traced` before, its variables had the values that counted. A launch that does not
+    fit an SM is a LaunchError. One that the chip would refuse for the extent of its grid is
+    predicted all the same, with a warning: old chips take only small grids.
     """
     if launch.cluster not in (None, kernel.cluster):
         raise LaunchError(
@@ -27,7 +28,7 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine) -> Kernel:
     occupancy_of_launch(chip, kernel.resources, launch)
     if warning := _over_capacity(launch, chip):
         kernel = warned(kernel, warning)
-    for name in unset_variables(kernel, launch):
+    for name in () if was_traced else unset_variables(kernel, launch):
         kernel = warned(
             kernel, f"{name} is read and holds zeros: give its value with --symbol '{name}=...'"
         )

@@ -86,7 +86,7 @@ def _streams(trace: StoredTrace) -> tuple[AccessStreams | None, str]:
 
 def _fitted(trace: StoredTrace, chip: Machine) -> Kernel:
     """The kernel with what to warn of, code of another GPU too."""
-    kernel = fitted(trace.head.kernel, trace.head.launch, chip)
+    kernel = fitted(trace.head.kernel, trace.head.launch, chip, was_traced=True)
     major, minor = chip.compute_capability
     if is_machine_code(kernel) and kernel.target.rstrip("af") != f"sm_{major}{minor}":
         return warned(

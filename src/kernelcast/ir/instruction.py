@@ -300,12 +300,13 @@ class IssueControl:
 class Instruction:
     """One static instruction of a kernel.
 
-    `index` is its place in `Kernel.instructions` and its name in every trace and profile.
-    `reads` and `writes` list the registers (guard included in `reads`) in operand order, so that
-    an analysis needs no knowledge of the ISA. `access_bytes` is what one lane moves, vector
-    elements included; 0 for instructions without an address. `address_reads` are the registers,
-    among `reads`, that make up the address. `code_offset` is where it stands in
-    the machine code, in bytes; None where the ISA has no such place. `issue_cycles` are those after
+    `index` is its place in `Kernel.instructions` and its name in every trace and profile. `reads`
+    and `writes` list the registers (guard included in `reads`) in operand order, so that an
+    analysis needs no knowledge of the ISA. `access_bytes` is what one lane moves, vector elements
+    included; 0 for instructions without an address. `address_reads` are the registers, among
+    `reads`, that make up the address. `constant` is where in the block of parameters a constant
+    lies that it names, in bytes; None where it names none. `code_offset` is where it stands in the
+    machine code, in bytes; None where the ISA has no such place. `issue_cycles` are those after
     which the code itself lets the warp issue again at the earliest, and `control` what else it says
     of when to issue; None where the chip finds out itself. `traits` follow from the rest.
     """
@@ -323,6 +324,7 @@ class Instruction:
     location: Location | None = None
     line: int = 0  # in the ISA's own text
     address_reads: tuple[Register, ...] = ()
+    constant: int | None = None
     code_offset: int | None = None
     issue_cycles: int = 0
     control: IssueControl | None = None

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.ir import (
-    Address,
     Immediate,
     Instruction,
     Kernel,
@@ -20,7 +19,7 @@ from kernelcast.ir import (
     Space,
 )
 from kernelcast.ir.sizes import WARP_LANES
-from kernelcast.isas.assembly import assembled_class, is_machine_code, loads_constant
+from kernelcast.isas.assembly import assembled_class, loads_constant
 from kernelcast.profiling.tables import access_rows
 from kernelcast.simulation import layout
 from kernelcast.simulation.constants import IN_STREAM, LINE_BYTES, NOT_NAMED
@@ -140,7 +139,7 @@ def issue_tables(
         row["is_generic"] = instruction.space is Space.GENERIC
         row["after_copies"] = instruction.traits.mbarrier is MbarrierUse.COMPLETES
         row["address"] = -1 if instruction.code_offset is None else instruction.code_offset
-        row["constant"] = _constant_line(instruction, kernel)
+        row["constant"] = _constant_line(instruction)
         row["names_constant"] = row["constant"] != NOT_NAMED and not loads_constant(instruction)
         row["based_on"] = bases.setdefault(instruction.address_reads, len(bases))
         _set_barrier(row, instruction, kernel)
@@ -162,24 +161,11 @@ def issue_tables(
     )
 
 
-def _constant_line(instruction: Instruction, kernel: Kernel) -> int:
-    """The line of constants that an instruction reads, as `constants` has it.
-
-    Of code that a file holds with its trace nobody knows what it names.
-    """
-    if not is_machine_code(kernel):
-        return NOT_NAMED
-    if instruction.is_traced and instruction.space is Space.PARAM:
+def _constant_line(instruction: Instruction) -> int:
+    """The line of constants that an instruction reads, as `constants` has it."""
+    if instruction.traits.indexes_constants:
         return IN_STREAM
-    named = (
-        operand.offset
-        for step in kernel.steps(instruction.index)
-        if step.op_class is OpClass.LOAD and step.space is Space.PARAM
-        for operand in step.operands
-        if isinstance(operand, Address)
-    )
-    offset = next(named, None)
-    return NOT_NAMED if offset is None else offset // LINE_BYTES
+    return NOT_NAMED if instruction.constant is None else instruction.constant // LINE_BYTES
 
 
 def _register_numbers(instructions: Sequence[Instruction]) -> dict[Register, int]:

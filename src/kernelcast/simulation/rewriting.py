@@ -179,12 +179,12 @@ def without_atomic_conflicts(streams: WarpStreams, table: NDArray[np.void]) -> W
 
 
 def without_passes(streams: WarpStreams, table: NDArray[np.void], *, shared: bool) -> WarpStreams:
-    """Requests to shared memory, or all others, take the banks no time.
+    """Requests to shared memory, or to global and local memory, take the banks no time.
 
     Of atomics on global memory the passes are turns of the L2 cache, which stay.
     """
     asked = Requests.of(streams)
-    chosen = (asked.spaces == SHARED) == shared
+    chosen = np.isin(asked.spaces, (SHARED,) if shared else (GLOBAL, LOCAL))
     chosen &= (asked.spaces == SHARED) | ~asked.are_atomic(table)
     return _with_passes(streams, asked, chosen, np.zeros_like(asked.words))
 

@@ -63,6 +63,7 @@ class StoredInstruction(Struct, omit_defaults=True):
     file: int = -1
     line: int = 0
     text_line: int = 0
+    constant: int | None = None
     code_offset: int | None = None
     issue_cycles: int = 0
     control: IssueControl | None = None
@@ -196,6 +197,7 @@ def _stored_instruction(i: Instruction, files: Mapping[str, int]) -> StoredInstr
         file=files[i.location.file] if i.location else -1,
         line=i.location.line if i.location else 0,
         text_line=i.line,
+        constant=i.constant,
         code_offset=i.code_offset,
         issue_cycles=i.issue_cycles,
         control=i.control,
@@ -243,6 +245,7 @@ def _instruction(
         location=None if stored.file < 0 else Location(files[stored.file], stored.line),
         line=stored.text_line,
         address_reads=tuple(map(_register, stored.address_reads)),
+        constant=stored.constant,
         code_offset=stored.code_offset,
         issue_cycles=stored.issue_cycles,
         control=stored.control,

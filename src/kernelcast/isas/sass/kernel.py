@@ -14,7 +14,17 @@ from dataclasses import replace
 
 from kernelcast.analysis.cfg import layout_order
 from kernelcast.analysis.spin_loops import cut_at_reconvergence
-from kernelcast.ir import BasicBlock, Guard, Instruction, Kernel, OpClass, Register, Space, Text
+from kernelcast.ir import (
+    Address,
+    BasicBlock,
+    Guard,
+    Instruction,
+    Kernel,
+    OpClass,
+    Register,
+    Space,
+    Text,
+)
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
@@ -209,6 +219,7 @@ def _instruction(
         location=native.location,
         line=native.line,
         address_reads=address_reads(steps),
+        constant=_constant(steps),
         code_offset=native.address,
         issue_cycles=native.control.issue_cycles,
         control=issue_control(native, reads),
@@ -222,6 +233,14 @@ def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction |
     is_load = row is not None and row.op_class.is_memory
     traced = [s for s in accesses if s.is_traced]
     return next(iter(traced or (accesses if is_load else ())), None)
+
+
+def _constant(steps: tuple[Instruction, ...]) -> int | None:
+    """Where the constant lies that the steps read and the code names."""
+    for step in steps:
+        if step.op_class.is_memory and not step.is_traced:
+            return next((o.offset for o in step.operands if isinstance(o, Address)), None)
+    return None
 
 
 def _op_class(row: Opcode | None, access: Instruction | None) -> OpClass:
