@@ -237,10 +237,14 @@ def _access(row: Opcode | None, steps: tuple[Instruction, ...]) -> Instruction |
 
 def _constant(steps: tuple[Instruction, ...]) -> int | None:
     """Where the constant lies that the steps read and the code names."""
-    for step in steps:
-        if step.op_class.is_memory and not step.is_traced:
-            return next((o.offset for o in step.operands if isinstance(o, Address)), None)
-    return None
+    named = (
+        operand.offset
+        for step in steps
+        if step.op_class.is_memory and not step.is_traced
+        for operand in step.operands
+        if isinstance(operand, Address) and operand.base is None
+    )
+    return next(named, None)
 
 
 def _op_class(row: Opcode | None, access: Instruction | None) -> OpClass:
