@@ -104,7 +104,7 @@ def test_a_calibration_is_a_table_and_a_machine_that_predicts(run, raw_file, tmp
     done = run("calibrate", raw_file, "--out", machine)
     assert done.status == 0, done.err
     assert "latency.dram" in done.out
-    assert "94 numbers" in done.err
+    assert "95 numbers" in done.err
     shown = run("gpus", machine)
     assert "Synthetic GPU" in shown.out
 

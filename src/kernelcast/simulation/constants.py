@@ -1,5 +1,5 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""Constants on their way to a warp, line by line, compiled.
+"""ConstantCaches on their way to a warp, line by line, compiled.
 
 A scheduler has a small cache of the constants that code names (`c[0x0][0x210]`), or whose place a
 uniform register tells; a warp does not issue before they are there. The SM has another one, of what
@@ -41,7 +41,7 @@ _WIDE_BYTES = 8
 """What is wider takes the turns of two words."""
 
 
-class Constants(NamedTuple):
+class ConstantCaches(NamedTuple):
     """The caches of constants: those of an SM's schedulers, and then its own."""
 
     kept: Any  # by SM, cache and place, set by set, what was used last first: the line, or -1
@@ -50,7 +50,7 @@ class Constants(NamedTuple):
 
 
 @inlined
-def line_in(word):
+def _line_in(word):
     """The line of constants that a LINE word is about."""
     is_second = word >> SECTORS_SHIFT & _FIRST_HALF == 0
     return 2 * (word >> LINE_SHIFT) + is_second
@@ -63,7 +63,7 @@ def line_told(at, end, pc, words):
         word = words[np.uint64(at)]
         is_own = word & KIND_MASK == ACCESS and word >> INSTRUCTION_SHIFT & INSTRUCTION_MASK == pc
         if is_own and word >> LINES_SHIFT & LINES_MASK:
-            return line_in(words[np.uint64(at + 1)])
+            return _line_in(words[np.uint64(at + 1)])
     return np.int64(NOT_NAMED)
 
 

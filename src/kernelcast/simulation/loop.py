@@ -20,7 +20,7 @@ from kernelcast.profiling.loops import array, inlined, inner
 from kernelcast.simulation.constants import (
     IN_STREAM,
     NOT_NAMED,
-    Constants,
+    ConstantCaches,
     line_told,
     load_constant,
     load_constants,
@@ -1086,7 +1086,7 @@ def run_sms(
         owed,
         rows,
         Fetched(lines, kept, next_kept, ahead, given, asked),
-        Constants(constants, constants_there, constants_free),
+        ConstantCaches(constants, constants_there, constants_free),
         L1(entries, buckets, ends),
         systems[0],
     )

@@ -211,7 +211,7 @@ def _fetched(
 
 
 def _constants(one: np.void) -> tuple[NDArray[np.generic], ...]:
-    """Caches of constants, as in `constants.Constants`, which a launch finds empty."""
+    """Caches of constants, as in `constants.ConstantCaches`, which a launch finds empty."""
     sms, own = int(one["sms"]), int(one["schedulers"])
     lines = max(1, int(one["constant_lines"]), int(one["constant_sets"] * one["constant_ways"]))
     kept = np.full((sms, own + 1, lines), -1, np.int64)
