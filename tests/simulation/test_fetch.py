@@ -173,13 +173,10 @@ def test_a_schedulers_cache_gets_lines_no_faster_than_its_interval():
     assert 20 <= each <= 20 + (10 + 8) / 40
 
 
-JUMPS = [programs.Op(OpClass.FP32, offset=1280 * at) for at in range(4)]
-"""Each in a line ten behind the one before."""
-
-
-def jumping(rounds, **changed):
+def jumping(rounds, lines=(0, 10, 20, 30), **changed):
     """How long a warp that jumps from line to line waits for each; the SM's cache has all."""
-    kernel = programs.program([*JUMPS, replace(programs.EXIT, offset=16)], [4, 1])
+    jumps = [programs.Op(OpClass.FP32, offset=128 * line) for line in lines]
+    kernel = programs.program([*jumps, replace(programs.EXIT, offset=16)], [4, 1])
     words = [*programs.entering(0) * rounds, *programs.entering(1)]
     options = {"fetch_ahead": 8, "fetch_latency": 50.0, "fetch_l0_interval": 20.0, "l0_lines": 4}
     setting = programs.Setting(load_machine("h100-sxm")).with_numbers(**(options | changed))
@@ -192,6 +189,12 @@ def test_what_is_fetched_ahead_takes_no_room_before_it_is_wanted():
     """The scheduler's cache has room for the four lines of the loop, and for none behind them."""
     assert jumping(2)[3:] == [0, 0, 0, 0]
     assert min(jumping(2, l0_lines=3)[3:]) > 0
+
+
+def test_what_a_stream_left_behind_is_not_there_any_more():
+    """Line 3 is fetched behind line 0, passed by, and wanted when another stream has begun."""
+    assert jumping(1, (0, 3, 4, 5), l0_lines=64)[1:] == [0, 0]
+    assert jumping(1, (0, 5, 20, 3), l0_lines=64)[2] >= 49
 
 
 def test_who_misses_does_not_wait_for_what_another_stream_has_not_sent_yet():

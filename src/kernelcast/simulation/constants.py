@@ -97,7 +97,7 @@ def name_constant(line, sm, scheduler, cycle, constants, hardware):
 
 @inlined
 def _begin_load(code, words, sm, now, constants, hardware):
-    """The SM gives a warp so many words, one after the other; returns from when on."""
+    """The SM gives a warp so many words, one after the other; returns when it comes to the last."""
     turns = words * (1 + (code.bytes > _WIDE_BYTES))
     start = max(np.float64(now), constants.free[sm, 1])
     constants.free[sm, 1] = start + turns * hardware.constant_word_cycles
@@ -121,11 +121,9 @@ def load_constant(code, sm, now, constants, hardware):
     """A warp loads the constant that its instruction names, if any; returns when it is there."""
     start = _begin_load(code, np.int64(1), sm, now, constants, hardware)
     done = start + code.latency
-    return (
-        done
-        if code.constant < 0
-        else max(done, _load(code.constant, sm, start, constants, hardware))
-    )
+    if code.constant >= 0:
+        done = max(done, _load(code.constant, sm, start, constants, hardware))
+    return done
 
 
 @inner

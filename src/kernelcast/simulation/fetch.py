@@ -77,12 +77,18 @@ def _ask(line, sm, scheduler, cycle, fetched, clock, hardware):
     return max(at, there) + hardware.fetch_latency
 
 
+@inlined
+def _leave(sm, scheduler, first, fetched, hardware):
+    """The buffer has no more of the stream than what begins with a line."""
+    end = fetched.ahead[sm, scheduler]
+    for line in range(max(end - hardware.fetch_ahead, np.int64(0)), min(first, end + 1)):
+        fetched.streamed[sm, scheduler, line] = NOT_KEPT
+
+
 @inner
 def _begin_stream(sm, scheduler, cycle, fetched, hardware):
-    """What is left of a scheduler's stream is not wanted, nor what of it has not been sent yet."""
-    end = fetched.ahead[sm, scheduler]
-    for line in range(max(end - hardware.fetch_ahead, np.int64(0)), end + 1):
-        fetched.streamed[sm, scheduler, line] = NOT_KEPT
+    """What is left of a scheduler's stream is not wanted, nor what has not been sent yet."""
+    _leave(sm, scheduler, fetched.ahead[sm, scheduler] + 1, fetched, hardware)
     own = _SCHEDULERS + scheduler
     fetched.free[sm, own] = min(fetched.free[sm, own], cycle + hardware.fetch_l0_interval)
 
@@ -102,6 +108,7 @@ def fetch(line, sm, scheduler, cycle, fetched, clock, hardware):
             end, follows = line, True
         _keep(sm, scheduler, hardware.l0_lines, line, there, fetched)
     if follows:
+        _leave(sm, scheduler, line, fetched, hardware)
         last = min(line + hardware.fetch_ahead, fetched.arrives.shape[2] - 1)
         for following in range(end + 1, last + 1):
             if arrives[following] < 0.0 and streamed[following] < 0.0:
