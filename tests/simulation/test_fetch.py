@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.simulation import programs
 from tests.simulation.straight_code import ALL_THERE, played, straight_code
 
-from kernelcast.ir import OpClass
-from kernelcast.machines.loader import load_machine
 from kernelcast.simulation import layout
 
 PER_LINE = 8
@@ -171,31 +166,3 @@ def test_a_schedulers_cache_gets_lines_no_faster_than_its_interval():
     short, long = (played(of_lines(40), ONE_BY_ONE | fast, rounds=n) for n in (2, 4))
     each = (long.cycles - short.cycles) / 2 / 40
     assert 20 <= each <= 20 + (10 + 8) / 40
-
-
-def jumping(rounds, lines=(0, 10, 20, 30), **changed):
-    """How long a warp that jumps from line to line waits for each; the SM's cache has all."""
-    jumps = [programs.Op(OpClass.FP32, offset=128 * line) for line in lines]
-    kernel = programs.program([*jumps, replace(programs.EXIT, offset=16)], [4, 1])
-    words = [*programs.entering(0) * rounds, *programs.entering(1)]
-    options = {"fetch_ahead": 8, "fetch_latency": 50.0, "fetch_l0_interval": 20.0, "l0_lines": 4}
-    setting = programs.Setting(load_machine("h100-sxm")).with_numbers(**(options | changed))
-    found = programs.played(kernel, programs.streams([[words]]), setting)
-    waited = found.events["waited"] * (found.events["reason"] == layout.NO_INSTRUCTION)
-    return waited[1 : 4 * rounds].tolist()  # the first line of all comes anew with every launch
-
-
-def test_what_is_fetched_ahead_takes_no_room_before_it_is_wanted():
-    """The scheduler's cache has room for the four lines of the loop, and for none behind them."""
-    assert jumping(2)[3:] == [0, 0, 0, 0]
-    assert min(jumping(2, l0_lines=3)[3:]) > 0
-
-
-def test_what_a_stream_left_behind_is_not_there_any_more():
-    """Line 3 is fetched behind line 0, passed by, and wanted when another stream has begun."""
-    assert jumping(1, (0, 3, 4, 5), l0_lines=64)[1:] == [0, 0]
-    assert jumping(1, (0, 5, 20, 3), l0_lines=64)[2] >= 49
-
-
-def test_who_misses_does_not_wait_for_what_another_stream_has_not_sent_yet():
-    assert max(jumping(1)) <= 50 + 20

@@ -2,11 +2,9 @@
 """Instructions on their way to a scheduler, line by line, compiled.
 
 Every scheduler has a small cache of instructions (L0), and the SM a larger one (L1), which asks the
-L2 cache. Lines are known by the place of their code, from 0 on. Behind what a scheduler misses, the
-next lines come to a buffer of its own, from which its cache takes those that are wanted: whoever
-reads on in it has the stream go on, and who misses another line begins a new one, which comes
-before what is left of the old. In a full cache, a new line takes the place of the one that came
-first. Code that the SM's own cache holds is in it from the
+L2 cache. Lines are known by the place of their code, from 0 on. What a scheduler misses, and the
+lines behind it, come as a stream: whoever reads on in it has it go on. In a full cache, a new line
+takes the place of the one that came first. Code that the SM's own cache holds is in it from the
 launch before; of longer code, nothing is, and where the L2 cache is cold, it comes from the DRAM.
 
 R. Huerta et al.: Analyzing Modern NVIDIA GPU cores. MICRO 2025, section 5.2.
@@ -35,7 +33,6 @@ class Fetched(NamedTuple):
     kept: Any  # by SM, cache and place: its line, or -1
     place: Any  # by SM and cache: which one the next line takes
     ahead: Any  # by SM and scheduler: the end of its stream
-    streamed: Any  # by SM, scheduler and line: when it is in the buffer, or `NOT_KEPT`
     free: Any  # by SM: when its cache can give and get a line, and each scheduler's get one
     asked: Any  # lines that schedulers, and SMs, had to ask for
 
@@ -54,14 +51,10 @@ def _keep(sm, cache, size, line, at, fetched):
 
 @inner
 def _ask(line, sm, scheduler, cycle, fetched, clock, hardware):
-    """A scheduler asks the SM for a line, and the SM the L2 cache for what it lacks.
-
-    Returns when it is there.
-    """
+    """A scheduler asks the SM for a line, and the SM the L2 cache for what it lacks."""
     own = _SCHEDULERS + scheduler
-    given = max(cycle, fetched.free[sm, 0])
-    fetched.free[sm, 0] = given + hardware.fetch_interval
-    at = max(given, fetched.free[sm, own])
+    at = max(cycle, max(fetched.free[sm, 0], fetched.free[sm, own]))
+    fetched.free[sm, 0] = at + hardware.fetch_interval
     fetched.free[sm, own] = at + hardware.fetch_l0_interval
     fetched.asked[0] += 1
     there = fetched.arrives[sm, hardware.schedulers, line]
@@ -74,46 +67,23 @@ def _ask(line, sm, scheduler, cycle, fetched, clock, hardware):
         begins = cross(begins, np.float64(hardware.fetch_bytes) / _SECTOR_BYTES, clock, hardware)
         there = begins + hardware.fetch_l2_latency - hardware.fetch_latency
         _keep(sm, hardware.schedulers, hardware.instruction_lines, line, there, fetched)
-    return max(at, there) + hardware.fetch_latency
-
-
-@inlined
-def _leave(sm, scheduler, first, fetched, hardware):
-    """The buffer has no more of the stream than what begins with a line."""
-    end = fetched.ahead[sm, scheduler]
-    for line in range(max(end - hardware.fetch_ahead, np.int64(0)), min(first, end + 1)):
-        fetched.streamed[sm, scheduler, line] = NOT_KEPT
-
-
-@inner
-def _begin_stream(sm, scheduler, cycle, fetched, hardware):
-    """What is left of a scheduler's stream is not wanted, nor what has not been sent yet."""
-    _leave(sm, scheduler, fetched.ahead[sm, scheduler] + 1, fetched, hardware)
-    own = _SCHEDULERS + scheduler
-    fetched.free[sm, own] = min(fetched.free[sm, own], cycle + hardware.fetch_l0_interval)
+    there = max(at, there) + hardware.fetch_latency
+    _keep(sm, scheduler, hardware.l0_lines, line, there, fetched)
 
 
 @inner
 def fetch(line, sm, scheduler, cycle, fetched, clock, hardware):
     """A warp goes on to another line; returns when its instructions are there."""
-    arrives, streamed = fetched.arrives[sm, scheduler], fetched.streamed[sm, scheduler]
     end = fetched.ahead[sm, scheduler]
     follows = end - hardware.fetch_ahead <= line <= end
-    if arrives[line] < 0.0:
-        if streamed[line] >= 0.0:
-            there, streamed[line] = streamed[line], NOT_KEPT
-        else:
-            _begin_stream(sm, scheduler, cycle, fetched, hardware)
-            there = _ask(line, sm, scheduler, cycle, fetched, clock, hardware)
+    if fetched.arrives[sm, scheduler, line] < 0.0:
+        _ask(line, sm, scheduler, cycle, fetched, clock, hardware)
+        if not follows:
             end, follows = line, True
-        _keep(sm, scheduler, hardware.l0_lines, line, there, fetched)
     if follows:
-        _leave(sm, scheduler, line, fetched, hardware)
         last = min(line + hardware.fetch_ahead, fetched.arrives.shape[2] - 1)
         for following in range(end + 1, last + 1):
-            if arrives[following] < 0.0 and streamed[following] < 0.0:
-                streamed[following] = _ask(
-                    following, sm, scheduler, cycle, fetched, clock, hardware
-                )
+            if fetched.arrives[sm, scheduler, following] < 0.0:
+                _ask(following, sm, scheduler, cycle, fetched, clock, hardware)
         fetched.ahead[sm, scheduler] = last
-    return arrives[line]
+    return fetched.arrives[sm, scheduler, line]

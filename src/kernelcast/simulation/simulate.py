@@ -205,7 +205,6 @@ def _fetched(
         kept,
         place,
         np.full((sms, own + 1), -1, np.int64),
-        np.full((sms, own, arrives.shape[2]), NOT_KEPT),
         np.zeros((sms, 2 + own)),
         asked,
     )
