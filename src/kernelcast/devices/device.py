@@ -229,7 +229,7 @@ class VirtualGpu:
                 threads=threads,
                 registers=needs.registers,
                 shared_bytes=needs.static_shared_bytes + shared,
-                shared_preference_percent=None if carveout < 0 else carveout,
+                shared_preference_percent=_preferred(carveout),
                 named_barriers=needs.named_barriers,
             ).blocks_per_sm
         except LaunchError:
@@ -268,7 +268,7 @@ class VirtualGpu:
             smem_bytes=shared,
             kernel=source_name(function.name),
             cluster=tuple(cluster) if all(cluster) else None,
-            carveout=None if carveout < 0 else carveout,
+            carveout=_preferred(carveout),
         )
         try:
             self._check(function, launch, cooperative=bool(is_cooperative))
@@ -498,6 +498,11 @@ def _ended(memory: Memory, code: Code = Code.SUCCESS) -> Reply:
     """The answer to a launch: what went wrong while the kernel ran, and what it printed."""
     assert isinstance(memory.system, LaunchSystem)
     return Code.SUCCESS, struct.pack("<i", code) + bytes(memory.system.text)
+
+
+def _preferred(carveout: int) -> int | None:
+    """The shared memory that a kernel prefers, in percent, as `ir.Launch` has it."""
+    return None if carveout == _NO_CARVEOUT else carveout
 
 
 def _set_constants(kernel: Kernel, memory: Memory, variables: Mapping[str, Region]) -> None:

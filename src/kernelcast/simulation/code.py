@@ -9,15 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import (
-    Immediate,
-    Instruction,
-    Kernel,
-    MbarrierUse,
-    OpClass,
-    Register,
-    Space,
-)
+from kernelcast.ir import Immediate, Instruction, Kernel, MbarrierUse, OpClass, Register, Space
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import assembled_class, loads_constant
 from kernelcast.profiling.tables import access_rows

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-decorators, allow-untyped-defs, allow-untyped-calls
-"""ConstantCaches on their way to a warp, line by line, compiled.
+"""Constants on their way to a warp, line by line, compiled.
 
 A scheduler has a small cache of the constants that code names (`c[0x0][0x210]`), or whose place a
 uniform register tells; a warp does not issue before they are there. The SM has another one, of what

@@ -143,16 +143,9 @@ def _constant(samples: Sequence[ConstantChase], _: Device, *, is_far: bool) -> F
         lambda s: s.footprint_bytes,
         lambda s: warp_cycles(s, lambda s: s.hops),
     )
-    chosen = [
-        s
-        for s in samples
-        if (
-            s.footprint_bytes >= _FAR_CONSTANT_BYTES
-            if is_far
-            else s.footprint_bytes <= _CONSTANT_BYTES
-        )
-    ]
-    found = fits.level(cycles_per(chosen, lambda s: s.hops))
+    near = [s for s in samples if s.footprint_bytes <= _CONSTANT_BYTES]
+    far = [s for s in samples if s.footprint_bytes >= _FAR_CONSTANT_BYTES]
+    found = fits.level(cycles_per(far if is_far else near, lambda s: s.hops))
     fitted = level_curve("beyond" if is_far else "in the nearest cache", found.level, curves)
     picture = Picture("footprint in bytes", _CYCLES, (*curves, fitted), is_logarithmic=True)
     return Fitted(found.level, found.residual, picture)

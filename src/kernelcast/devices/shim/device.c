@@ -657,6 +657,19 @@ static int32_t carveout_of(const kc_function *function) {
   return function->carveout >= 0 ? function->carveout : carveouts[preference_of_others];
 }
 
+int kc_set_attribute(kc_function *function, int attribute, int value) {
+  if (attribute == KC_DYNAMIC_SHARED) {
+    int most = kc_device_attribute(KC_SHARED_PER_BLOCK_OPTIN) - function->shared_bytes;
+    if (value < 0 || value > most) return KC_INVALID_VALUE;
+    function->most_shared_bytes = value;
+  }
+  if (attribute == KC_CARVEOUT) {
+    if (value < -1 || value > 100) return KC_INVALID_VALUE;
+    function->carveout = value;
+  }
+  return KC_SUCCESS;
+}
+
 int kc_prefer(kc_function *function, int preference) {
   if (preference < 0 || preference > 3) return KC_INVALID_VALUE;
   if (function) function->carveout = carveouts[preference];

@@ -175,6 +175,9 @@ KC_API int kc_launch(kc_function *function, const kc_launch_shape *shape, void *
                      const void *packed, uint64_t packed_bytes);
 // Call a function of the host when all before it is done.
 KC_API void kc_call_host(void (*function)(void *), void *data);
+// Attributes that a program may set, by their numbers in CUDA.
+enum { KC_DYNAMIC_SHARED = 8, KC_CARVEOUT = 9 };
+KC_API int kc_set_attribute(kc_function *function, int attribute, int value);
 // A preference of L1 cache or shared memory, of a kernel or, where that is NULL, of all without one.
 KC_API int kc_prefer(kc_function *function, int preference);
 KC_API int kc_preference(void);

@@ -504,8 +504,6 @@ KC_API error cuLinkDestroy(link *l) {
   return KC_SUCCESS;
 }
 
-enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT = 9 };
-
 KC_API error cuFuncGetAttribute(int *value, int attribute, const kc_function *f) {
   const int known[] = {f->max_threads, f->shared_bytes, f->constant_bytes, f->local_bytes,
                        f->registers, f->architecture, f->architecture, 0,
@@ -515,15 +513,7 @@ KC_API error cuFuncGetAttribute(int *value, int attribute, const kc_function *f)
 }
 
 KC_API error cuFuncSetAttribute(kc_function *f, int attribute, int value) {
-  if (attribute == FUNCTION_CARVEOUT) {
-    if (value < -1 || value > 100) return KC_INVALID_VALUE;
-    return f->carveout = value, KC_SUCCESS;
-  }
-  if (attribute != FUNCTION_DYNAMIC_SHARED) return KC_SUCCESS;
-  int most = kc_device_attribute(KC_SHARED_PER_BLOCK_OPTIN) - f->shared_bytes;
-  if (value < 0 || value > most) return KC_INVALID_VALUE;
-  f->most_shared_bytes = value;
-  return KC_SUCCESS;
+  return kc_set_attribute(f, attribute, value);
 }
 
 KC_API error cuKernelGetAttribute(int *value, int attribute, const kc_function *f, int device) {

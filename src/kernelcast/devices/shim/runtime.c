@@ -802,8 +802,6 @@ typedef struct {
   int carveout, cluster[7], reserved[16];
 } function_attributes;
 
-enum { FUNCTION_DYNAMIC_SHARED = 8, FUNCTION_CARVEOUT = 9 };
-
 KC_API error cudaFuncGetAttributes(function_attributes *found, const void *host) {
   kc_function *f;
   error status = function_of(host, &f);
@@ -823,16 +821,7 @@ KC_API error cudaFuncGetAttributes(function_attributes *found, const void *host)
 KC_API error cudaFuncSetAttribute(const void *host, int attribute, int value) {
   kc_function *f;
   error status = function_of(host, &f);
-  if (!status && attribute == FUNCTION_DYNAMIC_SHARED) {
-    int most = kc_device_attribute(KC_SHARED_PER_BLOCK_OPTIN) - f->shared_bytes;
-    if (value < 0 || value > most) return answered(KC_INVALID_VALUE);
-    f->most_shared_bytes = value;
-  }
-  if (!status && attribute == FUNCTION_CARVEOUT) {
-    if (value < -1 || value > 100) return answered(KC_INVALID_VALUE);
-    f->carveout = value;
-  }
-  return answered(status);
+  return answered(status ? status : kc_set_attribute(f, attribute, value));
 }
 
 KC_API error cudaFuncSetCacheConfig(const void *host, int preference) {

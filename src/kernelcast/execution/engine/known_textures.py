@@ -112,8 +112,7 @@ def _needed(steps: list[Instruction]) -> tuple[Instruction, ...]:
     read: set[Register] = set()
     found: list[Instruction] = []
     for each in reversed(steps):
-        is_access = each.op_class.is_memory and each.space is not Space.PARAM
-        is_wanted = is_access or not each.writes or not all(map(is_temporary, each.writes))
+        is_wanted = each.is_traced or not each.writes or not all(map(is_temporary, each.writes))
         if is_wanted or not read.isdisjoint(each.writes):
             read.update(each.reads)
             found.append(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.lowering import Lowering
@@ -68,32 +69,27 @@ def _ld(lw: Lowering, i: Instruction) -> None:
     if lw.is_address_only and i.is_traced:
         locate(lw, address, space, size * len(targets), writes=False, lanes=lanes)
         return
+    whole = size * len(targets)
+    reading = partial(
+        access, lw, address, space, whole, writes=False, lanes=lanes, logs=i.is_traced
+    )
     if i.guard is None:
-        access(
-            lw,
-            address,
-            space,
-            size * len(targets),
-            writes=False,
-            lanes=lanes,
-            body=body,
-            logs=i.is_traced,
-        )
+        reading(body=body)
         values = [Value(text, element) for text in slots]
     else:
-        values = _guarded_values(lw, i, address, size, element, lanes)
+        values = _guarded_values(lw, len(targets), size, element, reading)
     for target, value in zip(targets, values, strict=True):
         typed = b.cast("bitcast", value, kind.llvm)
         write(lw, i, target, typed, signed=kind.signed)
 
 
 def _guarded_values(
-    lw: Lowering, i: Instruction, address: Value, size: int, element: str, lanes: Value
+    lw: Lowering, count: int, size: int, element: str, reading: Callable[..., None]
 ) -> list[Value]:
     """Loads that may not happen at all pass their values through stack slots."""
     b = lw.b
     kind = vector(element)
-    slots = [b.slot(kind) for _ in _elements(i.operands[0])]
+    slots = [b.slot(kind) for _ in range(count)]
     for slot in slots:
         b.line(f"store {kind} zeroinitializer, ptr {slot}")
 
@@ -102,16 +98,7 @@ def _guarded_values(
             value = load(lw, at, element, number * size, whole=len(slots) == 1)
             b.line(f"store {kind} {value.text}, ptr {slot}")
 
-    access(
-        lw,
-        address,
-        _space(lw, i),
-        size * len(slots),
-        writes=False,
-        lanes=lanes,
-        body=body,
-        logs=i.is_traced,
-    )
+    reading(body=body)
     return [b.value(element, f"load {kind}, ptr {slot}") for slot in slots]
 
 
