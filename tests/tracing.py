@@ -46,6 +46,7 @@ def traced(
     blocks: Iterable[int] | None = None,
     executor: str = "auto",
     budget: int | None = None,
+    resident: int = 1,
     needed: Needed | None = None,
 ) -> Trace:
     """Execute blocks of a launch as `execute` does, and keep their trace."""
@@ -58,6 +59,7 @@ def traced(
         consumers=[keep],
         executor=executor,
         budget=budget,
+        resident=resident,
         needed=needed,
     )
     return Trace(

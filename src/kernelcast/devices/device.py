@@ -271,7 +271,7 @@ class VirtualGpu:
             carveout=_preferred(carveout),
         )
         try:
-            self._check(function, launch, cooperative=bool(is_cooperative))
+            resident = self._resident(function, launch, cooperative=bool(is_cooperative))
             workspace = self._workspace(process) if is_cooperative else 0
             kernel, memory = self._prepared(
                 process,
@@ -305,8 +305,8 @@ class VirtualGpu:
                     kernel,
                     launch,
                     memory,
-                    # Blocks that wait for each other all run at once.
-                    threads=launch.blocks if is_cooperative else self.threads,
+                    threads=self.threads,
+                    resident=resident,
                     budget=self.budget,
                     cache=self.cache,
                     progress=watch,
@@ -385,16 +385,19 @@ class VirtualGpu:
         process.functions.clear()
         process.watch = lambda: None
 
-    def _check(self, function: _Function, launch: Launch, *, cooperative: bool) -> None:
-        """LaunchError where the device takes no such launch."""
+    def _resident(self, function: _Function, launch: Launch, *, cooperative: bool) -> int:
+        """How many blocks of a launch the device holds at once; LaunchError where it takes no such
+        launch."""
         check_launch(self.machine, launch)
         shell = function.module.shell(function.name, self.machine.compute_capability)
         most = shell.resources.max_threads_per_block
         if most is not None and launch.threads_per_block > most:
             raise LaunchError(f"a block of {launch.threads_per_block} threads; it takes {most}")
         held = occupancy_of_launch(self.machine, shell.resources, launch)
-        if cooperative and held.blocks_per_sm * self.machine.number("sm.count") < launch.blocks:
+        resident = held.blocks_per_sm * int(self.machine.number("sm.count"))
+        if cooperative and resident < launch.blocks:
             raise LaunchError("the device does not hold all blocks of a cooperative launch at once")
+        return resident
 
     def _refusal(self, launch: Launch) -> Code:
         """The code of a launch that does not fit: of its shape, or of what a block needs."""

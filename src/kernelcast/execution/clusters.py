@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -43,6 +43,12 @@ def in_clusters(blocks: Iterable[int], grid: Dim3, cluster: Dim3) -> tuple[int, 
     firsts = np.unique(_linear(corners, grid))
     z, y, x = np.indices(cluster[::-1]).reshape(3, -1)
     return tuple((firsts[:, None] + _linear([x, y, z], grid)).ravel().tolist())
+
+
+def with_those_before(blocks: Sequence[int], of: int, resident: int) -> Sequence[int]:
+    """Blocks of a grid of `of`, given in ascending order, with all that begin before the last of
+    them ends, where so many are `resident` at a time and all take as long."""
+    return range(min(of, blocks[-1] + resident)) if blocks else ()
 
 
 def _linear(axes: list[NDArray[np.int64]], grid: Dim3) -> NDArray[np.int64]:

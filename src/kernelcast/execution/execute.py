@@ -41,7 +41,9 @@ def execute(
     consumers: Sequence[Consumer] = (),
     executor: str = "auto",
     threads: int | None = None,
+    resident: int = 1,
     budget: int | None = None,
+    most: int | None = None,
     needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -63,8 +65,15 @@ def execute(
         Most threads of the CPU that execute blocks; by default as many as there are cores for this
         process. One does where a consumer cannot be split, and where what the consumers see
         depends on the order of blocks.
+    resident:
+        How many blocks run at a time where they may see each other's work (`analysis/meetings.py`):
+        a round each in turn, and where one has ended the next begins. Those that run before
+        `blocks` and beside them are executed, too, unseen. Others run one after another.
     budget:
         Most warp instructions that a block may execute; `_DEFAULT_BUDGET` by default.
+    most:
+        Most warp instructions that all blocks together may execute by one thread of the engine; any
+        number by default.
     needed:
         Where only the trace counts: what the engine has to compute for it. `memory` then holds no
         results, and instructions that nobody can execute do no harm where they are not needed.
@@ -85,7 +94,7 @@ def execute(
         If the kernel goes wrong: a bad access, a deadlock, or a block runs past the budget.
     """
     chosen = tuple(sorted(range(launch.blocks) if blocks is None else blocks))
-    most = _DEFAULT_BUDGET if budget is None else budget
+    most_of_block = _DEFAULT_BUDGET if budget is None else budget
     if executor not in ("auto", "engine", "reference"):
         raise InputError(f"unknown executor {executor!r}", hint="use auto, engine or reference")
     count = _cores() if threads is None else threads
@@ -96,13 +105,24 @@ def execute(
             count = 1
         try:
             return _with_engine(
-                kernel, launch, memory, chosen, most, consumers, count, needed, cache, progress
+                kernel,
+                launch,
+                memory,
+                chosen,
+                most_of_block,
+                consumers,
+                count,
+                resident,
+                most,
+                needed,
+                cache,
+                progress,
             )
         except (UnsupportedError, ImportError):
             _check_defined(kernel, launch, memory, needed)
             if executor == "engine":
                 raise
-    return _with_reference(kernel, launch, memory, chosen, most, consumers)
+    return _with_reference(kernel, launch, memory, chosen, most_of_block, resident, consumers)
 
 
 def _cores() -> int:
@@ -144,6 +164,8 @@ def _with_engine(
     budget: int,
     consumers: Sequence[Consumer],
     threads: int,
+    resident: int,
+    most: int | None,
     needed: Needed | None,
     cache: Cache | None,
     progress: Progress | None,
@@ -158,6 +180,8 @@ def _with_engine(
         budget=budget,
         consumers=consumers,
         threads=threads,
+        resident=resident,
+        most=most,
         needed=needed,
         cache=cache,
         progress=progress,
@@ -172,13 +196,14 @@ def _with_reference(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
+    resident: int,
     consumers: Sequence[Consumer],
 ) -> Execution:
     from kernelcast.execution.reference import run_reference
 
     started = time.perf_counter()
     words, warp_instructions, thread_instructions = run_reference(
-        kernel, launch, memory, blocks, budget=budget
+        kernel, launch, memory, blocks, budget=budget, resident=resident
     )
     for consumer in consumers:
         consumer.consume(words)

@@ -50,6 +50,8 @@ class Run:
     budget: int | None = None
     threads: int | None = None
     cache: Cache | None = field(default=None, repr=False)
+    resident: int = 1
+    most: int | None = None
 
     def over(self, blocks: Blocks) -> Run:
         """The same launch, over other blocks."""
@@ -64,7 +66,9 @@ class Run:
             blocks=self.blocks,
             consumers=consumers,
             threads=self.threads,
+            resident=self.resident,
             budget=self.budget,
+            most=self.most,
             needed=self.needed,
             cache=self.cache,
             progress=progress,

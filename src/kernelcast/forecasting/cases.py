@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernelcast.errors import KernelcastError
-from kernelcast.execution.blocks import all_blocks
 from kernelcast.execution.memory import Memory
-from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
 from kernelcast.forecasting.build import (
     Build,
@@ -29,6 +27,7 @@ from kernelcast.forecasting.executed import (
     streams_by_wave,
 )
 from kernelcast.forecasting.fitting import fitted, warned
+from kernelcast.forecasting.residents import with_residents
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.loading import LoadedModule
 from kernelcast.frontends.workloads import Workload
@@ -111,10 +110,10 @@ def cases_of_memory(
     assert memory.undo is not None
     asked = tuple(access_rules(chip) for chip in machines)
     fits = [fitted(kernel, launch, chip) for chip in machines]
-    run = Run(kernel, launch, memory, all_blocks(launch.blocks), cache=cache)
-    streams, why = streams_by_wave(
-        run_of_memory(kernel, launch, memory, sampling, cache), machines, sampling
-    )
+    sampled = with_residents(run_of_memory(kernel, launch, memory, sampling, cache), machines)
+    sampling = replace(sampling, resident=sampled.resident)
+    run = replace(sampled, budget=None, threads=None)
+    streams, why = streams_by_wave(sampled, machines, sampling)
     sampling = sampling_beside(streams, machines, sampling)
     profiles: dict[AccessRules, Profile] = {}
     found = []

@@ -21,6 +21,7 @@ from kernelcast.forecasting.recalled import (
     recalled_profiles,
     recalling,
 )
+from kernelcast.forecasting.residents import with_residents
 from kernelcast.forecasting.runs import run_of_last
 from kernelcast.hierarchy.caches.memory_system import missing_numbers
 from kernelcast.hierarchy.rules import caches_memory
@@ -145,15 +146,15 @@ class LaunchesInOrder:
                 earlier=memory,
                 is_read=self._is_read(number),
             )
-            run = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
-            streams, why = streams_by_wave(
-                run, self.machines, self.sampling, len(self.runs), progress
-            )
+            alone = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
+            run = with_residents(alone, self.machines)
+            sampling = replace(self.sampling, resident=run.resident)
+            streams, why = streams_by_wave(run, self.machines, sampling, len(self.runs), progress)
             profile = profile_launch(
                 kernel,
                 launch,
                 memory,
-                sampling_beside(streams, self.machines, self.sampling),
+                sampling_beside(streams, self.machines, sampling),
                 self.cache,
                 progress,
                 keeps_memory=number + 1 < len(self.runs),
@@ -165,13 +166,14 @@ class LaunchesInOrder:
 
     def _run_of(self, number: int) -> Run:
         """A launch made ready once more."""
-        return run_of_last(
+        alone = run_of_last(
             self.runs[: number + 1],
             sampling=self.sampling,
             base_dir=self.base_dir,
             cache=self.cache,
             is_read=self._is_read(number),
         )
+        return with_residents(alone, self.machines)
 
     def _is_read(self, number: int) -> bool:
         """Whether a launch takes what arrays hold, or others before or after it do."""
@@ -191,6 +193,7 @@ def run_of_memory(
         budget=sampling.budget,
         threads=sampling.threads,
         cache=cache,
+        resident=sampling.resident,
     )
 
 

@@ -25,6 +25,10 @@ FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 THREAD_INSTRUCTIONS = 80_000_000
 """What a sample may cost where its size is not given: about 0.3 s to execute and count."""
 
+_BLOCKS_BESIDE_OTHERS = 256
+"""Blocks of a sample where all others are executed beside them: at once, for afterwards memory is
+not what it was."""
+
 _PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
 
@@ -39,7 +43,7 @@ class Sampling:
     `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it,
     and `time_limit` the seconds for which a launch is; None leaves it to the executor, and to the
     launch. Without `caches` nothing is executed for what only they depend on: which blocks run at a
-    time, and what neighbours share.
+    time, and what neighbours share. `resident` is as for `execute`.
     """
 
     exact: bool = False
@@ -48,6 +52,7 @@ class Sampling:
     threads: int | None = None
     time_limit: float | None = None
     caches: bool = True
+    resident: int = 1
 
 
 ENOUGH = Sampling()
@@ -71,7 +76,7 @@ def profile_launch(
     global memory. `rules` are those of the machines that the profile is for.
 
     A grid of several rows whose blocks share what they read is sampled once more, for what
-    neighbours share (`profiling.neighbours`).
+    neighbours share (`profiling.neighbours`), unless the whole of it was executed.
 
     `progress` is told the share of the sample that is done, once its size is known.
 
@@ -96,6 +101,7 @@ def profile_launch(
         sampling.budget,
         sampling.threads,
         cache,
+        sampling.resident,
     )
     known = _known_size(total, sampling)
     first = random_blocks(total, known or _PILOT_BLOCKS)
@@ -111,7 +117,7 @@ def profile_launch(
         done = run.over(rest).execute(builder, progress=until)
         seconds += done.seconds
     profile = builder.finish(executor=done.executor, seconds=seconds)
-    if total <= FEWEST_BLOCKS or not sampling.caches:
+    if total <= FEWEST_BLOCKS or not sampling.caches or sampling.resident > 1:
         return profile
     return with_neighbours(profile, run, keeps_memory=keeps_memory)
 
@@ -120,6 +126,8 @@ def _known_size(total: int, sampling: Sampling) -> int | None:
     """Blocks to execute, None where a pilot has to tell."""
     if sampling.exact or total <= FEWEST_BLOCKS:
         return total
+    if sampling.resident > 1 and sampling.blocks is None:
+        return min(total, _BLOCKS_BESIDE_OTHERS)
     return sampling.blocks
 
 

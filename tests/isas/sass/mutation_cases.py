@@ -158,7 +158,7 @@ def _with_engine(
 ) -> execution.Execution:
     """Runs of the reference interpreter would be the same again, but slow."""
     return execution._with_engine(
-        kernel, launch, memory, blocks, budget, consumers, 1, needed=None, cache=None, progress=None
+        kernel, launch, memory, blocks, budget, consumers, 1, 1, None, None, None, None
     )
 
 

@@ -15,7 +15,6 @@ class Slot(IntEnum):
     """Index of each slot; pointers are host addresses, counts are unsigned."""
 
     GLOBAL_DELTA = auto()  # host address = device address + this
-    SHARED_OF_CLUSTER = auto()  # that of all its blocks, `WINDOW_BYTES` apart
     SHARED_BYTES = auto()
     LOCAL = auto()  # that of the warp that runs
     LOCAL_BYTES = auto()  # per lane
@@ -28,10 +27,13 @@ class Slot(IntEnum):
     BLOCK_COUNT = auto()
     NEXT_BLOCK = auto()  # pointer to the number of blocks claimed, which all threads share
     CLUSTER_BLOCKS = auto()  # blocks that are claimed and run together
+    SEATS = auto()  # clusters that run at a time
+    SEATS_TAKEN = auto()  # how many of them did in the last pass
+    SEAT_STATES = auto()  # per seat a SeatState
     CLUSTER_X = auto()
     CLUSTER_Y = auto()
     CLUSTER_Z = auto()
-    RANKS = auto()  # per block of a cluster what is its own, while another one runs
+    PLACES = auto()  # per block that runs what is its own, while another one has its turn
     IS_FOLLOWED = auto()  # whether somebody reads the log
     CLUSTER_IS_DONE = auto()
     GRID_X = auto()
@@ -51,7 +53,7 @@ class Slot(IntEnum):
     SHARED_DYNAMIC_BYTES = auto()
     WARP_INSTRUCTIONS = auto()
     THREAD_INSTRUCTIONS = auto()
-    BLOCK_START = auto()  # WARP_INSTRUCTIONS when the block, or its cluster, started
+    ROUND_START = auto()  # WARP_INSTRUCTIONS when the round of the block started
     FIRST_CYCLE = auto()  # what the clock shows at first; and how much more after an instruction
     CYCLES = auto()  # in parts of 2^-16
     FIRST_NS = auto()  # the same of the global timer
@@ -68,17 +70,20 @@ class Slot(IntEnum):
     LOG = auto()  # where the next record goes; without a log, instructions since the last drain
     LOG_LIMIT = auto()  # beyond it, drain
     SHARED = auto()
+    SHARED_OF_CLUSTER = auto()  # that of all its blocks, `WINDOW_BYTES` apart
     LOCAL_OF_BLOCK = auto()  # one area per warp
     STATE = auto()  # saved registers, one area per warp
     STATUS = auto()  # per warp a WarpStatus
     WAITING_AT = auto()  # per warp the number of the barrier it waits at
     ARRIVED_AT_CLUSTER = auto()  # per warp an Arrival
     LEFT = auto()  # warps that have not exited
+    EXECUTED = auto()  # warp instructions of the rounds before this one
     BLOCK_INDEX = auto()  # linear index of the block that runs
     CTA_X = auto()
     CTA_Y = auto()
     CTA_Z = auto()
-    RANK = auto()  # in the cluster, and the place in it
+    PLACE = auto()  # among the blocks that run
+    RANK = auto()  # in the cluster, and the coordinates in it
     RANK_X = auto()
     RANK_Y = auto()
     RANK_Z = auto()
@@ -105,6 +110,14 @@ TIMER_BITS = 16
 
 SLOTS = _ARRAYS + len(BarrierArray) * BARRIERS
 """Size of the context."""
+
+
+class SeatState(IntEnum):
+    """What a seat, on which a cluster runs, is there for."""
+
+    FREE = 0  # the next cluster may take it
+    TAKEN = 1
+    CLOSED = 2  # nobody is left to take it
 
 
 class WarpStatus(IntEnum):

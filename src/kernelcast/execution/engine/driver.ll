@@ -5,88 +5,100 @@
 ;   slot NAME = %x         by a store to one
 ;   $NAME, $Enum.NAME      by a number
 ; and leaves out lines that end in "; log" where nobody follows the run.
-; Blocks are claimed a cluster at a time: without clusters, one by one. Those of a cluster take
-; turns, a round each. Of the slots from FIRST_OF_OWN on each has its own.
+; Blocks are claimed a cluster at a time: without clusters, one by one. As many clusters as the
+; thread has seats for run at a time; they take turns, a round for each of their blocks, and where
+; one has ended the next takes its seat. Of the slots from FIRST_OF_OWN on each block has its own.
 define i32 @run(ptr %ctx) {
 entry:
   %block_count = slot i64 BLOCK_COUNT
   %next_block = slot ptr NEXT_BLOCK
   %cluster = slot i64 CLUSTER_BLOCKS
+  %seats = slot i64 SEATS
+  %seat_states = slot ptr SEAT_STATES
   %is_followed = slot i64 IS_FOLLOWED
-  %is_alone = icmp eq i64 %cluster, 1
+  %seats_blocks = mul i64 %seats, %cluster
+  %is_alone = icmp eq i64 %seats_blocks, 1
   %nobody_follows = icmp eq i64 %is_followed, 0
   %leaves_log = or i1 %is_alone, %nobody_follows
-  br label %claim
+  br label %pass
+
+pass:
+  %waited = phi i64 [ 0, %entry ], [ 0, %going_on ], [ %waited_now, %waits ], [ %waited_now, %give_way ]
+  br label %seat_head
+
+seat_head:
+  %seat = phi i64 [ 0, %pass ], [ %seat_next, %seat_done ]
+  %taken = phi i64 [ 0, %pass ], [ %taken_now, %seat_done ]
+  %moved = phi i32 [ 0, %pass ], [ %moved_now, %seat_done ]
+  %first = mul i64 %seat, %cluster
+  %state_p = getelementptr i32, ptr %seat_states, i64 %seat
+  %state = load i32, ptr %state_p
+  switch i32 %state, label %seat_done [
+    i32 $SeatState.FREE, label %claim
+    i32 $SeatState.TAKEN, label %ranks
+  ]
 
 claim:
   %k = atomicrmw add ptr %next_block, i64 %cluster seq_cst
   %more = icmp ult i64 %k, %block_count
-  br i1 %more, label %start, label %finished
-
-start:
-  %executed = slot i64 WARP_INSTRUCTIONS
-  slot BLOCK_START = %executed
-  br label %begin_head
-
+  br i1 %more, label %begin_head, label %close
+close:
+  store i32 $SeatState.CLOSED, ptr %state_p
+  br label %seat_done
 begin_head:
-  %r = phi i64 [ 0, %start ], [ %r_next, %begin_head ]
-  call void @turn_to(ptr %ctx, i64 %r)
-  %number = add i64 %k, %r
+  %b = phi i64 [ 0, %claim ], [ %b_next, %begin_head ]
+  %b_place = add i64 %first, %b
+  call void @turn_to(ptr %ctx, i64 %b_place)
+  %number = add i64 %k, %b
   call void @begin_block(ptr %ctx, i64 %number)
-  %r_next = add i64 %r, 1
-  %more_ranks = icmp ult i64 %r_next, %cluster
-  br i1 %more_ranks, label %begin_head, label %pass
+  %b_next = add i64 %b, 1
+  %more_to_begin = icmp ult i64 %b_next, %cluster
+  br i1 %more_to_begin, label %begin_head, label %begun
+begun:
+  store i32 $SeatState.TAKEN, ptr %state_p
+  br label %ranks
 
-pass:
-  %waited = phi i64 [ 0, %begin_head ], [ 0, %going_on ], [ %waited_now, %waits ], [ %waited_now, %give_way ]
+ranks:
   br label %rank_head
-
 rank_head:
-  %q = phi i64 [ 0, %pass ], [ %q_next, %rank_next ]
-  %left = phi i64 [ 0, %pass ], [ %left_now, %rank_next ]
-  %moved = phi i32 [ 0, %pass ], [ %moved_now, %rank_next ]
-  call void @turn_to(ptr %ctx, i64 %q)
+  %q = phi i64 [ 0, %ranks ], [ %q_next, %rank_next ]
+  %left = phi i64 [ 0, %ranks ], [ %left_now, %rank_next ]
+  %moved_here = phi i32 [ 0, %ranks ], [ %moved_then, %rank_next ]
+  %place = add i64 %first, %q
+  call void @turn_to(ptr %ctx, i64 %place)
+  %before = slot i64 WARP_INSTRUCTIONS
+  slot ROUND_START = %before
   %result = call i32 @round(ptr %ctx)
+  %after = slot i64 WARP_INSTRUCTIONS
+  %executed_before = slot i64 EXECUTED
+  %executed_here = sub i64 %after, %before
+  %executed = add i64 %executed_before, %executed_here
   %stop_bit = and i32 %result, $RoundResult.STOPPED
   %has_stopped = icmp ne i32 %stop_bit, 0
   br i1 %has_stopped, label %stopped, label %rank_next
 
 rank_next:
+  slot EXECUTED = %executed
   %left_here = slot i64 LEFT
   %left_now = add i64 %left, %left_here
-  %moved_now = or i32 %moved, %result
+  %moved_then = or i32 %moved_here, %result
   %q_next = add i64 %q, 1
   %more_turns = icmp ult i64 %q_next, %cluster
-  br i1 %more_turns, label %rank_head, label %pass_done
+  br i1 %more_turns, label %rank_head, label %ranks_done
 
-pass_done:
+ranks_done:
   %none_left = icmp eq i64 %left_now, 0
-  br i1 %none_left, label %cluster_done, label %again
+  br i1 %none_left, label %cluster_done, label %meet
 
-again:
-  %crossed = call i32 @release_cluster(ptr %ctx)
-  %released = and i32 %moved_now, $RoundResult.RELEASED
-  %released_some = or i32 %released, %crossed
-  %some_go_on = or i32 %moved_now, %crossed
-  %progress = icmp ne i32 %some_go_on, 0
-  br i1 %progress, label %going_on, label %deadlock
-
-; Where all that goes on has paused, it waits for what another thread of the CPU does: now and then
-; the system may run that, or whatever else there is, which takes milliseconds where much is.
-going_on:
-  %only_paused = icmp eq i32 %released_some, 0
-  br i1 %only_paused, label %waits, label %pass
-waits:
-  %waited_now = add i64 %waited, 1
-  %since = and i64 %waited_now, $WAITS_MASK
-  %is_due = icmp eq i64 %since, 0
-  br i1 %is_due, label %give_way, label %pass
-give_way:
-  %yielded = call i32 @sched_yield()
-  br label %pass
+meet:
+  %crossed = call i32 @release_cluster(ptr %ctx, i64 %first)
+  %moved_crossed = or i32 %moved_then, %crossed
+  %progress = icmp ne i32 %moved_crossed, 0
+  br i1 %progress, label %seat_done, label %deadlock
 
 cluster_done:
-  br i1 %leaves_log, label %claim, label %hand_over
+  store i32 $SeatState.FREE, ptr %state_p
+  br i1 %leaves_log, label %handed_over, label %hand_over
 ; Who follows is given one block after the other.
 hand_over:
   %one = add i64 0, 1
@@ -94,7 +106,8 @@ hand_over:
   br label %hand_head
 hand_head:
   %h = phi i64 [ 0, %hand_over ], [ %h_next, %handed ]
-  call void @turn_to(ptr %ctx, i64 %h)
+  %h_place = add i64 %first, %h
+  call void @turn_to(ptr %ctx, i64 %h_place)
   %drained = call i32 @drain(ptr %ctx)
   %bad = icmp ne i32 %drained, 0
   br i1 %bad, label %stopped, label %handed
@@ -105,30 +118,73 @@ handed:
 all_handed:
   %zero = add i64 0, 0
   slot CLUSTER_IS_DONE = %zero
-  br label %claim
+  br label %handed_over
+handed_over:
+  br label %seat_done
+
+seat_done:
+  %moved_seat = phi i32 [ 0, %seat_head ], [ 0, %close ], [ %moved_crossed, %meet ],
+                        [ $RoundResult.RELEASED, %handed_over ]
+  %is_taken = phi i64 [ 0, %seat_head ], [ 0, %close ], [ 1, %meet ], [ 1, %handed_over ]
+  %moved_now = or i32 %moved, %moved_seat
+  %taken_now = add i64 %taken, %is_taken
+  %seat_next = add i64 %seat, 1
+  %more_seats = icmp ult i64 %seat_next, %seats
+  br i1 %more_seats, label %seat_head, label %pass_done
+
+pass_done:
+  slot SEATS_TAKEN = %taken_now
+  %none_taken = icmp eq i64 %taken_now, 0
+  br i1 %none_taken, label %finished, label %going_on
+
+; Where all that goes on has paused, it waits for what another thread of the CPU does: now and then
+; the system may run that, or whatever else there is, which takes milliseconds where much is.
+going_on:
+  %released = and i32 %moved_now, $RoundResult.RELEASED
+  %only_paused = icmp eq i32 %released, 0
+  br i1 %only_paused, label %waits, label %pass
+waits:
+  %waited_now = add i64 %waited, 1
+  %since = and i64 %waited_now, $WAITS_MASK
+  %is_due = icmp eq i64 %since, 0
+  br i1 %is_due, label %give_way, label %pass
+give_way:
+  %yielded = call i32 @sched_yield()
+  br label %pass
 
 finished:
   ret i32 $RunResult.DONE
 stopped:
   ret i32 $RunResult.STOPPED
+
+; The first block of the cluster with warps that are left is the one to be named.
 deadlock:
+  %p = phi i64 [ %first, %meet ], [ %p_next, %look ]
+  call void @turn_to(ptr %ctx, i64 %p)
+  %stuck = slot i64 LEFT
+  %is_stuck = icmp ne i64 %stuck, 0
+  br i1 %is_stuck, label %found, label %look
+look:
+  %p_next = add i64 %p, 1
+  br label %deadlock
+found:
   ret i32 $RunResult.DEADLOCK
 }
 
-; Let another block of the cluster run: what each has of its own changes places.
+; Let another block run: what each has of its own changes places.
 define internal void @turn_to(ptr %ctx, i64 %to) {
 entry:
-  %now = slot i64 RANK
+  %now = slot i64 PLACE
   %is_here = icmp eq i64 %now, %to
   br i1 %is_here, label %done, label %change
 change:
-  %ranks = slot ptr RANKS
+  %places = slot ptr PLACES
   %own = getelementptr i64, ptr %ctx, i64 $FIRST_OF_OWN
   %now_at = mul i64 %now, $OWN_BYTES
-  %now_p = getelementptr i8, ptr %ranks, i64 %now_at
+  %now_p = getelementptr i8, ptr %places, i64 %now_at
   call void @llvm.memcpy.p0.p0.i64(ptr %now_p, ptr %own, i64 $OWN_BYTES, i1 false)
   %to_at = mul i64 %to, $OWN_BYTES
-  %to_p = getelementptr i8, ptr %ranks, i64 %to_at
+  %to_p = getelementptr i8, ptr %places, i64 %to_at
   call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %to_p, i64 $OWN_BYTES, i1 false)
   br label %done
 done:
@@ -167,6 +223,8 @@ define internal void @begin_block(ptr %ctx, i64 %k) {
   slot RANK_Y = %ry
   slot RANK_Z = %rz
   slot LEFT = %warps
+  %none = add i64 0, 0
+  slot EXECUTED = %none
   call void @llvm.memset.p0.i64(ptr %smem, i8 0, i64 %smem_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %status, i8 $WarpStatus.FRESH, i64 %status_bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr %arrivals, i8 $Arrival.NONE, i64 %status_bytes, i1 false)
@@ -301,11 +359,11 @@ stopped:
 }
 
 ; Where all warps of the cluster that have not exited have come to its barrier, those that wait go
-; on, and those that have only arrived need not wait. Of the first block's warps on those of all
-; blocks stand one behind the other.
-define internal i32 @release_cluster(ptr %ctx) {
+; on, and those that have only arrived need not wait. From the warps of its first block on, in place
+; %first, those of all its blocks stand one behind the other.
+define internal i32 @release_cluster(ptr %ctx, i64 %first) {
 entry:
-  call void @turn_to(ptr %ctx, i64 0)
+  call void @turn_to(ptr %ctx, i64 %first)
   %warps = slot i64 WARPS
   %cluster = slot i64 CLUSTER_BLOCKS
   %status = slot ptr STATUS

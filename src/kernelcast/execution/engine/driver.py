@@ -25,6 +25,7 @@ from kernelcast.execution.engine.context import (
     Fault,
     RoundResult,
     RunResult,
+    SeatState,
     Slot,
     WarpResult,
     WarpStatus,
@@ -39,6 +40,7 @@ _ENUMS: tuple[type[IntEnum], ...] = (
     Fault,
     RoundResult,
     RunResult,
+    SeatState,
     WarpResult,
     WarpStatus,
 )

@@ -55,8 +55,9 @@ class InstructionSet(Protocol):
 class Lowering:
     """State of lowering one kernel. Opcode modules see its reads, writes and current mask.
 
-    `logs` is whether the code writes a trace. Where `is_shared`, global memory may change at any
-    time by the hand of another thread.
+    `shared_loops` are headers of loops in which blocks may see each other's work; in a kernel with
+    spin loops turns end without. `logs` is whether the code writes a trace. Where `is_shared`,
+    global memory may change at any time by the hand of another thread.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Lowering:
         kernel: Kernel,
         isa: InstructionSet,
         needed: Needed | None = None,
+        shared_loops: frozenset[int] = frozenset(),
         *,
         logs: bool = True,
         is_shared: bool = False,
@@ -89,7 +91,8 @@ class Lowering:
         self.waits = waits_of(kernel)
         self.is_clustered = kernel.cluster_blocks > 1
         self._shared = frozenset(v.name for v in kernel.variables if v.space is Space.SHARED)
-        self.pauses = bool(self.waits.headers) or pauses(kernel)
+        self.shared_loops = frozenset[int]() if self.waits.headers else shared_loops
+        self.pauses = bool(self.waits.headers or self.shared_loops) or pauses(kernel)
         self.saved = saved_registers(kernel, self.on_stack, everywhere=self.pauses)
         self._loop_headers = _loop_headers(kernel)
 

@@ -10,7 +10,12 @@ from kernelcast.execution.engine.driver import DECLARATIONS, driver_ir
 from kernelcast.execution.engine.fairness import gate
 from kernelcast.execution.engine.lowering import InstructionSet, Lowering
 from kernelcast.execution.engine.registers import PAUSES, waits
-from kernelcast.execution.engine.turn import begin, dispatch_and_end, state_bytes
+from kernelcast.execution.engine.turn import (
+    begin,
+    dispatch_and_end,
+    end_after_iterations,
+    state_bytes,
+)
 from kernelcast.execution.trace import RECORD_WORDS, RecordKind
 from kernelcast.ir import Kernel, OpClass
 
@@ -29,16 +34,19 @@ def lower_kernel(
     kernel: Kernel,
     isa: InstructionSet,
     needed: Needed | None = None,
+    shared_loops: frozenset[int] = frozenset(),
     *,
     logs: bool = True,
     is_shared: bool = False,
 ) -> LoweredKernel:
     """Lower a kernel, or only what is `needed` of it.
 
-    `logs` is whether it writes its trace, `is_shared` whether several threads execute its blocks.
-    UnsupportedError names an instruction that the engine does not know.
+    The turn of a warp ends now and then in `shared_loops`, given by their headers: there blocks
+    that run at the same time may see each other's work. `logs` is whether it writes its
+    trace, `is_shared` whether several threads execute its blocks. UnsupportedError names an
+    instruction that the engine does not know.
     """
-    lw = Lowering(kernel, isa, needed, logs=logs, is_shared=is_shared)
+    lw = Lowering(kernel, isa, needed, shared_loops, logs=logs, is_shared=is_shared)
     begin(lw)
     for index in range(len(kernel.blocks)):
         _lower_block(lw, index)
@@ -58,6 +66,8 @@ def lower_kernel(
 def _lower_block(lw: Lowering, index: int) -> None:
     block = lw.kernel.blocks[index]
     lw.enter_block(index)
+    if index in lw.shared_loops:
+        end_after_iterations(lw, index)
     gate(lw, index)
     lw.start_block(index)
     for position in range(block.start, block.end):

@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from kernelcast.analysis.meetings import NO_MEETINGS, meetings_of
 from kernelcast.analysis.slicing import Needed
-from kernelcast.execution.clusters import in_clusters
+from kernelcast.execution.clusters import in_clusters, with_those_before
 from kernelcast.execution.consumers import Consumer, are_splittable
 from kernelcast.execution.engine.context import Slot
 from kernelcast.execution.engine.jit import machine_code
@@ -47,6 +48,8 @@ def run_engine(
     budget: int,
     consumers: Sequence[Consumer] = (),
     threads: int = 1,
+    resident: int = 1,
+    most: int | None = None,
     needed: Needed | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -54,20 +57,28 @@ def run_engine(
 ) -> EngineRun:
     """Execute blocks of a launch, given in ascending order, and let `consumers` follow.
 
-    With them run those of their clusters, which nobody sees.
+    With them run those of their clusters, and where blocks may see each other's work those before
+    them and those that run at the same time, which nobody sees.
 
-    `budget` limits the warp instructions of a block. More than one of `threads` takes part only
-    where all consumers can be split. Where only the trace counts, `needed` says what has to be
-    computed for it. `progress` is told the share of blocks done now and then. `check` says
-    whether all instructions are defined, before the kernel is compiled; it is not asked where its
-    machine code is there already. Raises UnsupportedError where the engine cannot lower an
-    instruction, and the subclasses of ExecutionError where the kernel goes wrong: in the lowest of
-    the blocks in which it does.
+    `budget` limits the warp instructions of a block, `most` those of all by one thread. Where
+    blocks may see each other's work, `resident` of them run at a time, and their clusters whole.
+    More than one of `threads` takes part only where all consumers can be split. Where only the
+    trace counts, `needed` says what has to be computed for it. `progress` is told the share of
+    blocks done now and then. `check` says whether all instructions are defined, before the kernel
+    is compiled; it is not asked where its machine code is there already. Raises UnsupportedError
+    where the engine cannot lower an instruction, and the subclasses of ExecutionError where the
+    kernel goes wrong: in the lowest of the blocks in which it does.
     """
     started = time.perf_counter()
     kernel = with_known_textures(kernel, memory.descriptors)
+    can_meet = resident > kernel.cluster_blocks
+    meetings = NO_MEETINGS
+    if can_meet:
+        meetings = meetings_of(kernel, memory.pointers(kernel), needed)
+        if meetings.matter and consumers:
+            threads = 1  # what blocks see of each other is the same in every run
     try:
-        lowered = lower(kernel, needed, logs=bool(consumers), is_shared=threads > 1)
+        lowered = lower(kernel, needed, meetings.loops, logs=bool(consumers), is_shared=threads > 1)
     except Exception:
         # An instruction of which nobody knows what it does may be one that cannot even be read.
         if check is not None:
@@ -75,10 +86,24 @@ def run_engine(
         raise
     code = machine_code(lowered.ir, cache, check)
     ready = time.perf_counter()
-    together = in_clusters(blocks, launch.grid, kernel.cluster)
-    unseen = frozenset() if kernel.cluster_blocks == 1 else frozenset(together) - frozenset(blocks)
+    executed = with_those_before(blocks, launch.blocks, resident) if meetings.matter else blocks
+    together = in_clusters(executed, launch.grid, kernel.cluster)
+    unseen = frozenset(together) - frozenset(blocks) if len(together) > len(blocks) else frozenset()
     chosen = np.array(together, np.uint64)
-    work = WorkQueue(kernel, launch, memory, lowered, code, budget, chosen, unseen, progress)
+    clusters = -(-min(resident, len(chosen)) // kernel.cluster_blocks)
+    work = WorkQueue(
+        kernel,
+        launch,
+        memory,
+        lowered,
+        code,
+        budget,
+        chosen,
+        seats=-(-clusters // threads) if meetings.matter else 1,
+        most=most,
+        unseen=unseen,
+        progress=progress,
+    )
     workers = _execute(work, consumers, threads)
     return EngineRun(
         sum(worker.get(Slot.WARP_INSTRUCTIONS) for worker in workers),
@@ -90,11 +115,16 @@ def run_engine(
 
 @lru_cache(maxsize=128)
 def lower(
-    kernel: Kernel, needed: Needed | None = None, *, logs: bool = True, is_shared: bool = False
+    kernel: Kernel,
+    needed: Needed | None = None,
+    shared_loops: frozenset[int] = frozenset(),
+    *,
+    logs: bool = True,
+    is_shared: bool = False,
 ) -> LoweredKernel:
     """LLVM IR of a kernel, kept for the next run: a pilot is followed by its sample, and
     programs launch the same kernels again and again."""
-    return lower_kernel(kernel, Ptx(), needed, logs=logs, is_shared=is_shared)
+    return lower_kernel(kernel, Ptx(), needed, shared_loops, logs=logs, is_shared=is_shared)
 
 
 def _execute(work: WorkQueue, consumers: Sequence[Consumer], threads: int) -> list[Worker]:

@@ -19,6 +19,25 @@ def over_budget(kernel: Kernel, block: int, executed: int, budget: int) -> Budge
     )
 
 
+def too_much(kernel: Kernel, executed: int, most: int) -> BudgetError:
+    """All blocks together have executed more warp instructions than they may."""
+    return BudgetError(
+        f"stopped after {executed:.3g} warp instructions, all blocks together may execute "
+        f"{most:.3g}",
+        where=_where(kernel),
+        hint="execute fewer blocks",
+    )
+
+
+def too_long(kernel: Kernel, most_bytes: int) -> BudgetError:
+    """The trace of blocks that run at the same time is more than can be held."""
+    return BudgetError(
+        f"the trace of blocks that run at the same time has more than {most_bytes >> 20} MiB",
+        where=_where(kernel),
+        hint="follow fewer blocks",
+    )
+
+
 def deadlock(kernel: Kernel, block: int) -> DeadlockError:
     """No warp of a block can go on."""
     return DeadlockError(

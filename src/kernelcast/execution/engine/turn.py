@@ -8,6 +8,7 @@ lanes have reached.
 
 from __future__ import annotations
 
+from kernelcast.analysis.meetings import TURN_ITERATIONS
 from kernelcast.execution.engine import fairness
 from kernelcast.execution.engine.context import Slot, WarpResult, WarpStatus
 from kernelcast.execution.engine.lowering import Lowering
@@ -54,6 +55,9 @@ def begin(lw: Lowering) -> None:
     b.line(f"%threads = getelementptr [3 x [32 x i32]], ptr {threads}, i64 %w")
     if lw.waits.headers:
         fairness.begin(lw, _kept_offset(lw))
+    if lw.shared_loops:
+        b.line("%iterations = alloca i32")
+        b.line("store i32 0, ptr %iterations")
     b.line("%is_fresh = icmp eq i32 %resume, 0")
     b.line("br i1 %is_fresh, label %fresh, label %resumed")
     b.label("fresh")
@@ -71,6 +75,24 @@ def begin(lw: Lowering) -> None:
     b.line("br label %block0")
     b.label("resumed")
     _restore(lw)
+
+
+def end_after_iterations(lw: Lowering, index: int) -> None:
+    """At the header of a loop in which blocks may see each other's work: the turn ends after
+    `TURN_ITERATIONS`, unless no other block of the thread runs."""
+    b = lw.b
+    begun = b.scalar(f"add i32 {b.scalar('load i32, ptr %iterations')}, 1")
+    b.line(f"store i32 {begun}, ptr %iterations")
+    is_long = b.scalar(f"icmp ugt i32 {begun}, {TURN_ITERATIONS}")
+    has_others = b.scalar(f"icmp ugt i64 {lw.slot(Slot.SEATS_TAKEN)}, 1")
+    ends = b.scalar(f"and i1 {is_long}, {has_others}")
+    end, go_on = b.fresh("end"), b.fresh("go")
+    b.line(f"br i1 {ends}, label %{end}, label %{go_on}, !prof !0")
+    b.label(end)
+    place = b.scalar(f"getelementptr i32, ptr %pending, i64 {index}")
+    b.line(f"store i32 {b.scalar('load i32, ptr %current')}, ptr {place}")
+    b.line("br label %pause")
+    b.label(go_on)
 
 
 def _uses_local_memory(lw: Lowering) -> bool:

@@ -27,7 +27,7 @@ from kernelcast.execution.engine.context import (
 from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
-from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget
+from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget, too_long, too_much
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.execution.system_calls import Caller, call_system
 from kernelcast.execution.trace import Progress, Words
@@ -37,10 +37,15 @@ from kernelcast.isas.ptx.steps import SYSTEM
 
 _LOG_BYTES = 1 << 20
 """Size of the log buffer: what is written is read again by who follows, from the core's own
-second-level cache."""
+second-level cache. Where several blocks run, each has its part, of `_FEWEST_LOG_BYTES` or more."""
+_FEWEST_LOG_BYTES = 1 << 14
+
+MOST_HELD_BYTES = 1 << 31
+"""Most of the trace that is held until the blocks before, which run at the same time, are over."""
 
 _UNLOGGED_INSTRUCTIONS = 1 << 20
-"""Warp instructions between two looks at the budget where nobody follows: some milliseconds."""
+"""Warp instructions between two looks at the budget where nobody follows: some milliseconds. Of
+several blocks that run, each has its part of them."""
 
 _STACK_BYTES = 1 << 30
 """Addresses set aside for the stack of compiled code, which keeps the registers of a long kernel
@@ -56,8 +61,10 @@ class WorkQueue:
     """What all threads of a run share: the launch, its code, and the blocks still to be claimed.
 
     Threads claim blocks in ascending order, so that a block may wait for what an earlier one does,
-    and those of a cluster at once: `blocks` holds them cluster by cluster. What the `unseen` among
-    them do is in nobody's trace. `last` is the block after which none is to go on.
+    and those of a cluster at once: `blocks` holds them cluster by cluster. Of clusters, each thread
+    runs as many at a time as it has `seats`, and it executes no more than `most` warp instructions.
+    What the `unseen` among the blocks do is in nobody's trace. `last` is the block after which none
+    is to go on.
     """
 
     kernel: Kernel
@@ -67,6 +74,8 @@ class WorkQueue:
     code: HostCode
     budget: int
     blocks: NDArray[np.uint64]
+    seats: int = 1
+    most: int | None = None
     unseen: frozenset[int] = frozenset()
     progress: Progress | None = None
     next_block: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, np.uint64))
@@ -93,7 +102,8 @@ class WorkQueue:
         if self.progress is not None:
             with self._lock:
                 begun = len(self.blocks) - self.unclaimed
-                self.progress(max(begun - self.kernel.cluster_blocks, 0) / len(self.blocks))
+                running = self.seats * self.kernel.cluster_blocks
+                self.progress(max(begun - running, 0) / len(self.blocks))
 
 
 def _aligned(size_bytes: int) -> NDArray[np.uint8]:
@@ -111,9 +121,11 @@ class Worker:
         self.work = work
         self.consumers = consumers
         self.ranks = work.kernel.cluster_blocks
+        self.places = work.seats * self.ranks
+        self.log_bytes = max(_LOG_BYTES // self.places, min(_LOG_BYTES, _FEWEST_LOG_BYTES))
         self.error: BaseException | None = None
         self.slots = np.zeros(SLOTS, np.uint64)
-        self.logs = np.zeros((self.ranks, 0), np.uint64)
+        self.logs = np.zeros((self.places, 0), np.uint64)
         self.bulk_copies = BulkCopies(work.kernel, work.launch, work.memory)
         self.operands = _aligned(8 * WARP_LANES * MAX_OPERANDS).view(np.uint64)
         self._keep: list[NDArray[np.generic]] = []
@@ -128,8 +140,8 @@ class Worker:
         self._set_warps()
         self._set_log()
         self._set_callbacks()
-        self._set_ranks()
-        self._ended = threading.Event()
+        self._set_places()
+        self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernelcast engine")
 
     def start(self) -> None:
@@ -143,7 +155,7 @@ class Worker:
         try:
             self._thread.start()
         except RuntimeError:
-            self._ended.set()
+            self._is_over.set()
             raise ToolError(
                 f"the system refuses a thread its {_STACK_BYTES >> 20} MiB of addresses",
                 hint="raise the limit on virtual memory (ulimit -v)",
@@ -154,7 +166,7 @@ class Worker:
     def join(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, or for some time; tells whether it has."""
         # `Thread.join` takes a thread for ended where an interrupt came while it waited.
-        if not self._ended.wait(seconds):
+        if not self._is_over.wait(seconds):
             return False
         # They hold the worker, and so the addresses of its memory, until Python looks for cycles.
         self._callbacks.clear()
@@ -181,14 +193,16 @@ class Worker:
         memory, kernel, launch = self.work.memory, self.work.kernel, self.work.launch
         self.set(Slot.GLOBAL_DELTA, memory.host_delta)
         apart = WINDOW_BYTES if self.ranks > 1 else max(memory.shared_bytes, 64)
-        self.shared = _aligned(self.ranks * apart).reshape(self.ranks, apart)
+        apart = -(-apart // 64) * 64
+        self.shared = _aligned(self.places * apart).reshape(self.places, apart)
         self._pointer(Slot.SHARED, self.shared)
         self._pointer(Slot.SHARED_OF_CLUSTER, self.shared)
         self.set(Slot.SHARED_BYTES, memory.shared_bytes)
         self.set(Slot.SHARED_DYNAMIC_BYTES, launch.smem_bytes)
         warp_bytes = WARP_LANES * memory.local_bytes
         self._pointer(
-            Slot.LOCAL_OF_BLOCK, _aligned(max(self.ranks * launch.warps_per_block * warp_bytes, 64))
+            Slot.LOCAL_OF_BLOCK,
+            _aligned(max(self.places * launch.warps_per_block * warp_bytes, 64)),
         )
         self.set(Slot.LOCAL_BYTES, memory.local_bytes)
         parameters = _aligned(max(memory.parameters.size, 64))
@@ -221,6 +235,9 @@ class Worker:
         self.set(Slot.BLOCK_COUNT, len(work.blocks))
         self._pointer(Slot.NEXT_BLOCK, work.next_block)
         self.set(Slot.CLUSTER_BLOCKS, self.ranks)
+        self.set(Slot.SEATS, work.seats)
+        self.set(Slot.SEATS_TAKEN, work.seats)
+        self._pointer(Slot.SEAT_STATES, np.zeros(work.seats, np.int32))
         axes = (Slot.CLUSTER_X, Slot.CLUSTER_Y, Slot.CLUSTER_Z)
         for slot, value in zip(axes, work.kernel.cluster, strict=True):
             self.set(slot, value)
@@ -249,7 +266,7 @@ class Worker:
         exists = linear < launch.threads_per_block
         masks = (exists * (1 << np.arange(WARP_LANES, dtype=np.uint64))).sum(axis=1)
         self._pointer(Slot.MASKS, masks.astype(np.uint32))
-        every = self.ranks * warps
+        every = self.places * warps
         self._pointer(Slot.STATE, _aligned(every * self.work.lowered.state_bytes))
         self._pointer(Slot.STATUS, np.zeros(every, np.int32))
         self._pointer(Slot.WAITING_AT, np.zeros(every, np.uint64))
@@ -259,16 +276,16 @@ class Worker:
     def _set_log(self) -> None:
         """Where nobody follows, there is no log; its position counts instructions instead."""
         if not self.consumers:
-            self.set(Slot.LOG_LIMIT, _UNLOGGED_INSTRUCTIONS)
+            self.set(Slot.LOG_LIMIT, _UNLOGGED_INSTRUCTIONS // self.places)
             return
-        words = (_LOG_BYTES + self.work.lowered.headroom_bytes) // 8
-        self.logs = np.zeros((self.ranks, words), np.uint64)
+        words = (self.log_bytes + self.work.lowered.headroom_bytes) // 8
+        self.logs = np.zeros((self.places, words), np.uint64)
         self.set(Slot.IS_FOLLOWED, 1)
         self.set(Slot.LOG, self.log.ctypes.data)
-        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + _LOG_BYTES)
+        self.set(Slot.LOG_LIMIT, self.log.ctypes.data + self.log_bytes)
 
-    def _set_ranks(self) -> None:
-        """What every block of a cluster has of its own when it starts."""
+    def _set_places(self) -> None:
+        """What every block that runs has of its own when it starts."""
         launch, memory = self.work.launch, self.work.memory
         warps = launch.warps_per_block
         steps = {
@@ -278,20 +295,31 @@ class Worker:
             Slot.STATUS: 4 * warps,
             Slot.WAITING_AT: 8 * warps,
             Slot.ARRIVED_AT_CLUSTER: 4 * warps,
-            Slot.RANK: 1,
+            Slot.PLACE: 1,
         }
         if self.consumers:
             steps |= dict.fromkeys((Slot.LOG, Slot.LOG_LIMIT), 8 * self.logs.shape[1])
-        own = np.tile(self.slots[FIRST_OF_OWN:], (self.ranks, 1))
+        own = np.tile(self.slots[FIRST_OF_OWN:], (self.places, 1))
+        places = np.arange(self.places, dtype=np.uint64)
         for slot, step in steps.items():
-            own[:, slot - FIRST_OF_OWN] += np.arange(self.ranks, dtype=np.uint64) * np.uint64(step)
-        self._pointer(Slot.RANKS, own)
-        self._held: list[list[Words]] = [[] for _ in range(self.ranks)]
+            own[:, slot - FIRST_OF_OWN] += places * np.uint64(step)
+        ranks = places % np.uint64(self.ranks)
+        own[:, Slot.RANK - FIRST_OF_OWN] = ranks
+        of_cluster = (places - ranks) * np.uint64(self.shared.shape[1])
+        own[:, Slot.SHARED_OF_CLUSTER - FIRST_OF_OWN] += of_cluster
+        self._pointer(Slot.PLACES, own)
+        self._held: dict[int, list[Words]] = {}
+        self._held_bytes = 0
+        self._ended: set[int] = set()
+        self._left: list[int] = []
+        if self.work.seats > 1 and self.consumers:
+            seen = (b for b in self.work.blocks[::-1].tolist() if b not in self.work.unseen)
+            self._left = list(seen)
 
     @property
     def log(self) -> Words:
         """The log of the block that runs."""
-        log: Words = self.logs[self.get(Slot.RANK)]
+        log: Words = self.logs[self.get(Slot.PLACE)]
         return log
 
     def _set_callbacks(self) -> None:
@@ -313,9 +341,13 @@ class Worker:
         if work.is_over(block):
             return False
         self._flush()
-        executed = self.get(Slot.WARP_INSTRUCTIONS) - self.get(Slot.BLOCK_START)
-        if executed > self.ranks * work.budget:
-            raise over_budget(work.kernel, block, executed, self.ranks * work.budget)
+        in_round = self.get(Slot.WARP_INSTRUCTIONS) - self.get(Slot.ROUND_START)
+        executed = self.get(Slot.EXECUTED) + in_round
+        if executed > work.budget:
+            raise over_budget(work.kernel, block, executed, work.budget)
+        of_all = self.get(Slot.WARP_INSTRUCTIONS)
+        if work.most is not None and of_all > work.most:
+            raise too_much(work.kernel, of_all, work.most)
         work.tell_progress()
         return True
 
@@ -346,7 +378,9 @@ class Worker:
         if step.opcode == SYSTEM:
             return self._called(step, mask)
         operands = self.operands.reshape(MAX_OPERANDS, WARP_LANES)[: len(step.operands) - 1]
-        shared = list(self.shared[:, : self.work.memory.shared_bytes])
+        first = self.get(Slot.PLACE) - self.get(Slot.RANK)
+        of_cluster = self.shared[first : first + self.ranks, : self.work.memory.shared_bytes]
+        shared = list(of_cluster)
         first_thread = self.get(Slot.WARP) * WARP_LANES
         for lane in range(WARP_LANES):
             if mask >> lane & 1:
@@ -381,10 +415,10 @@ class Worker:
             return
         start = self.log.ctypes.data
         end = (self.get(Slot.LOG) - start) // 8 + records.size
-        if 8 * end > _LOG_BYTES:
+        if 8 * end > self.log_bytes:
             self._flush()
             end = records.size
-        if 8 * end > _LOG_BYTES:
+        if 8 * end > self.log_bytes:
             self._hand_out(records)
             return
         self.log[end - records.size : end] = records
@@ -400,18 +434,31 @@ class Worker:
         self.set(Slot.LOG, self.log.ctypes.data)
 
     def _hand_out(self, words: Words) -> None:
-        """Let the consumers have words; those of a cluster block by block, when it is over."""
-        if self.ranks == 1:
+        """Let the consumers have words; where several blocks run, those of one when it is over."""
+        if self.places == 1:
             self._consume(words)
             return
         if self.block in self.work.unseen:
             return
-        held = self._held[self.get(Slot.RANK)]
-        held.append(words.copy())
+        self._held.setdefault(self.block, []).append(words.copy())
+        self._held_bytes += words.nbytes
+        if self._held_bytes > MOST_HELD_BYTES:
+            raise too_long(self.work.kernel, MOST_HELD_BYTES)
         if self.get(Slot.CLUSTER_IS_DONE):
-            for part in held:
+            self._ended.add(self.block)
+            self._hand_out_ended()
+
+    def _hand_out_ended(self) -> None:
+        """Let the consumers have blocks that are over, in the order in which they were claimed: of
+        several clusters that run at a time, which one thread executes, others may end first."""
+        if self.work.seats == 1:
+            self._left = [self.block]
+        while self._left and self._left[-1] in self._ended:
+            block = self._left.pop()
+            self._ended.remove(block)
+            for part in self._held.pop(block):
+                self._held_bytes -= part.nbytes
                 self._consume(part)
-            held.clear()
 
     def _consume(self, words: Words) -> None:
         for consumer in self.consumers:
@@ -427,7 +474,7 @@ class Worker:
             self.error = error
         if self.error is not None:
             self.work.end_with(self.block)
-        self._ended.set()
+        self._is_over.set()
 
     def _finish(self, result: RunResult) -> None:
         """Hand over the rest of the log, and raise why the compiled code stopped early."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernelcast.analysis.meetings import TURN_ITERATIONS
 from kernelcast.analysis.spin_loops import SPIN_BUDGET, waits_of
 from kernelcast.execution.reference.operands import reader
 from kernelcast.execution.reference.state import RunState, Warp
@@ -12,8 +13,10 @@ from kernelcast.execution.reference.state import RunState, Warp
 class Fairness:
     """The order of the blocks in which lanes of a warp wait to run."""
 
-    def __init__(self, run: RunState) -> None:
+    def __init__(self, run: RunState, shared_loops: frozenset[int]) -> None:
         waits = waits_of(run.kernel)
+        self._shared_loops = shared_loops if not waits.headers else frozenset()
+        self.seats_taken = 1  # clusters that run at the same time
         self._blocks = len(run.kernel.blocks)
         self._headers = waits.headers
         self._lanes_at = {
@@ -35,6 +38,14 @@ class Fairness:
         here = warp.pending[block]
         lowest = (here & -here).bit_length() - 1
         return not int(lanes_at(warp)[lowest]) & warp.alive & ~here
+
+    def ends_turn(self, warp: Warp, block: int) -> bool:
+        """Whether the turn of a warp ends before a block, with which an iteration of a loop begins
+        in which blocks may see each other's work."""
+        if block not in self._shared_loops:
+            return False
+        warp.iterations += 1
+        return warp.iterations > TURN_ITERATIONS and self.seats_taken > 1
 
     def spend_spin_budget(self, warp: Warp, block: int) -> bool:
         """Whether the lanes about to run have spent their spin budget, none having left the loop,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
+from kernelcast.analysis.meetings import NO_MEETINGS, meetings_of
 from kernelcast.analysis.slicing import Needed
 from kernelcast.errors import BudgetError, ExecutionError, UnsupportedError
-from kernelcast.execution.clusters import in_clusters
+from kernelcast.execution.clusters import in_clusters, with_those_before
 from kernelcast.execution.faults import place
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.reference import (
@@ -64,10 +66,17 @@ _BARRIERS = frozenset(("bar", "barrier"))
 
 
 def run_reference(
-    kernel: Kernel, launch: Launch, memory: Memory, blocks: Sequence[int], *, budget: int
+    kernel: Kernel,
+    launch: Launch,
+    memory: Memory,
+    blocks: Sequence[int],
+    *,
+    budget: int,
+    resident: int = 1,
 ) -> tuple[Words, int, int]:
     """Execute `blocks` of a launch, by linear index, and those of their clusters, which are not
-    traced; `memory` holds the results.
+    traced; `memory` holds the results. Where blocks may see each other's work, `resident` of them
+    run at a time.
 
     Returns the words of the trace, the warp instructions and the thread instructions. `budget` is
     the greatest number of warp instructions of a block.
@@ -76,14 +85,19 @@ def run_reference(
     definition here, and the `ExecutionError` of whatever goes wrong later.
     """
     run = RunState(kernel, launch, memory)
-    program = _Interpreter(run, budget)
+    can_meet = resident > kernel.cluster_blocks
+    meetings = meetings_of(kernel, memory.pointers(kernel)) if can_meet else NO_MEETINGS
+    program = _Interpreter(run, budget, shared_loops=meetings.loops)
+    seen = frozenset(blocks)
+    seats = -(-resident // kernel.cluster_blocks) if meetings.matter else 1
     with np.errstate(all="ignore"):
-        together, seen = in_clusters(blocks, launch.grid, kernel.cluster), frozenset(blocks)
-        for at in range(0, len(together), kernel.cluster_blocks):
-            cluster = _cluster(run, together[at : at + kernel.cluster_blocks])
-            program.execute(cluster)
-            for block in cluster:
-                run.trace.extend(block.words if block.index in seen else ())
+        executed = with_those_before(blocks, launch.blocks, resident) if meetings.matter else blocks
+        together = in_clusters(executed, launch.grid, kernel.cluster)
+        starts = range(0, len(together), kernel.cluster_blocks)
+        clusters = (_cluster(run, together[at : at + kernel.cluster_blocks]) for at in starts)
+        traces = program.execute(clusters, min(seats, len(starts)))
+        for block in together:
+            run.trace.extend(traces[block] if block in seen else ())
     words = np.frombuffer(run.trace, np.uint64) if run.trace else np.empty(0, np.uint64)
     return words, run.warp_instructions, run.thread_instructions
 
@@ -94,6 +108,11 @@ def _cluster(run: RunState, blocks: Sequence[int]) -> list[BlockState]:
     for rank, index in enumerate(blocks):
         cluster.append(BlockState(run, index, cluster, rank))
     return cluster
+
+
+def _is_alive(cluster: Sequence[BlockState]) -> bool:
+    """Whether a warp of a cluster has not exited."""
+    return any(warp.is_alive for block in cluster for warp in block.warps)
 
 
 def check_defined(
@@ -133,11 +152,16 @@ _Action = StepFunction | Barrier | _Branch | _Leave | _Pause | _ClusterWait
 class _Interpreter:
     """The kernel with every instruction looked up, and the scheduling of its warps."""
 
-    def __init__(self, run: RunState, budget: int, needed: Needed | None = None) -> None:
+    def __init__(
+        self,
+        run: RunState,
+        budget: int,
+        needed: Needed | None = None,
+        shared_loops: frozenset[int] = frozenset(),
+    ) -> None:
         self.run = run
         self.budget = budget
-        self.limit = 0
-        self.fairness = Fairness(run)
+        self.fairness = Fairness(run, shared_loops)
         self._needed = needed
         self.actions = [
             [(step, self._look_up(step)) for step in self._steps(i.index)]
@@ -150,26 +174,42 @@ class _Interpreter:
             return self.run.kernel.steps(index)
         return ()
 
-    def execute(self, cluster: Sequence[BlockState]) -> None:
-        """Run the blocks of a cluster to their end: rounds of warps, each ended by the complete
-        barriers."""
-        self.limit = self.run.warp_instructions + len(cluster) * self.budget
-        while any(warp.is_alive for block in cluster for warp in block.warps):
-            for block in cluster:
-                self.run.words = block.words
-                for warp in block.warps:
-                    if warp.pending:
-                        self._run_warp(warp)
-                release_complete(self.run, block)
-            release_cluster(self.run, cluster)
+    def execute(
+        self, clusters: Iterator[Sequence[BlockState]], seats: int
+    ) -> Mapping[int, Sequence[int]]:
+        """Run clusters to their end, as many at a time as there are seats: a round each in turn,
+        and where one has ended the next takes its seat. Returns the trace of every block."""
+        traces: dict[int, Sequence[int]] = {}
+        running = list(islice(clusters, seats))
+        self.fairness.seats_taken = seats
+        while running:
+            for cluster in running:
+                self._round(cluster)
+            self.fairness.seats_taken = len(running)
+            traces |= {b.index: b.words for c in running if not _is_alive(c) for b in c}
+            left = [c if _is_alive(c) else next(clusters, None) for c in running]
+            running = [cluster for cluster in left if cluster is not None]
+        return traces
+
+    def _round(self, cluster: Sequence[BlockState]) -> None:
+        """A round of a cluster's warps, ended by the complete barriers."""
+        for block in cluster:
+            self.run.words = block.words
+            for warp in block.warps:
+                if warp.pending:
+                    self._run_warp(warp)
+            release_complete(self.run, block)
+        release_cluster(self.run, cluster)
 
     def _run_warp(self, warp: Warp) -> None:
         """Until all lanes wait or have exited, or one pauses."""
         self.run.record(RecordKind.WARP, warp.index, 0, warp.block.index)
-        warp.pauses = False
+        warp.pauses, warp.iterations = False, 0
         while warp.pending and not warp.pauses:
             index = self.fairness.next_block(warp)
-            if self.fairness.spend_spin_budget(warp, index):
+            if self.fairness.ends_turn(warp, index):
+                warp.pauses = True
+            elif self.fairness.spend_spin_budget(warp, index):
                 for other in self.fairness.others(warp, index):
                     self._run_basic_block(warp, other)
                 warp.pauses = True
@@ -231,7 +271,8 @@ class _Interpreter:
         length = block.end - block.start
         self.run.warp_instructions += length
         self.run.thread_instructions += length * mask.bit_count()
-        if self.run.warp_instructions > self.limit:
+        warp.block.executed += length
+        if warp.block.executed > self.budget:
             raise BudgetError(
                 f"the block ran past its budget of {self.budget} warp instructions",
                 where=self._place(

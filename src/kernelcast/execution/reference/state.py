@@ -92,6 +92,7 @@ class BlockState:
         self.cluster, self.rank = cluster, rank
         self.position = _coordinates(index, run.launch.grid)
         self.words: array[int] = array("Q")
+        self.executed = 0  # warp instructions
         self.shared = bytearray(run.memory.shared_bytes)
         self.arrivals: Counter[int] = Counter()
         self.warps = [Warp(run, self, w) for w in range(run.launch.warps_per_block)]
@@ -102,7 +103,8 @@ class Warp:
 
     `pending` maps a basic block to the mask of lanes that are to enter it; `pauses` tells that it
     has some because the warp ended its turn early. `rounds` counts those of loops that wait which
-    the lanes of `spinning`, and no others, have begun in succession.
+    the lanes of `spinning`, and no others, have begun in succession, and `iterations` those of
+    loops in which blocks may see each other's work, in this turn.
     """
 
     def __init__(self, run: RunState, block: BlockState, index: int) -> None:
@@ -116,6 +118,7 @@ class Warp:
         self.arrival = Arrival.NONE
         self.spinning = 0
         self.rounds = 0
+        self.iterations = 0
         self.carry = np.zeros(WARP_LANES, bool)
         self.local = [bytearray(run.memory.local_bytes) for _ in range(WARP_LANES)]
         self.registers: dict[str, Lanes] = {}

@@ -1,0 +1,44 @@
+"""Whether the blocks of a launch are executed as they run on a GPU: several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelcast.analysis.meetings import meetings_of
+from kernelcast.analysis.slicing import needed_for_trace
+from kernelcast.errors import ExecutionError, LaunchError, UnsupportedError
+from kernelcast.execution.run import Run
+from kernelcast.machines.machine import Machine
+from kernelcast.machines.occupancy import occupancy_of_launch
+
+MOST_TOGETHER = 150_000_000
+"""Warp instructions of a whole launch whose blocks see each other's work, as far as its trace
+depends on them; beyond, a few blocks run alone. About 2 s on one core, each time it is followed."""
+
+
+def with_residents(run: Run, machines: Sequence[Machine]) -> Run:
+    """The run of a launch with as many blocks at a time as the first of the machines holds.
+
+    So it is where the trace depends on how far other blocks have come, and the whole launch, all of
+    which then is executed for any of its blocks, is affordable.
+    """
+    held = _held(run, machines[0])
+    pointers = run.memory.pointers(run.kernel)
+    needed = needed_for_trace(run.kernel, pointers=pointers)
+    if min(held, run.launch.blocks) < 2 or not meetings_of(run.kernel, pointers, needed).matter:
+        return run
+    together = replace(run, resident=held)
+    try:
+        replace(together, needed=needed, most=MOST_TOGETHER, threads=1).follow()
+    except (ExecutionError, LaunchError, UnsupportedError):
+        return run
+    return together
+
+
+def _held(run: Run, chip: Machine) -> int:
+    try:
+        held = occupancy_of_launch(chip, run.kernel.resources, run.launch)
+    except LaunchError:
+        return 0
+    return held.blocks_per_sm * int(chip.number("sm.count"))
