@@ -250,6 +250,14 @@ def test_blocks_of_a_cooperative_launch_wait_for_each_other(ended, built, gpu):
     assert 6 * 300e-9 < kernel["times"][0]["total_s"] - overhead_s < 6 * 3e-6
 
 
+@pytest.mark.parametrize("gpu", ["h100-sxm", "rtx-4090"])
+def test_blocks_wait_for_later_ones_by_a_barrier_of_their_own(ended, built, gpu):
+    done = ended("--gpu", gpu, built("waiting_blocks", (8, 0), (9, 0)))
+    assert done.printed == "cudaSuccess 0 wrong\n"
+    (kernel,) = done.profile["kernels"]
+    assert (kernel["sampled"], kernel["why_unknown"]) == (1, "")
+
+
 def test_blocks_of_a_cluster_reach_each_others_shared_memory(ended, built):
     done = ended("--gpu", "h100-sxm", built("clusters", (9, 0)))
     values = "10 0 30 20 50 40"

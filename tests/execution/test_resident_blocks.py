@@ -5,6 +5,7 @@ Both executors must run the same rounds in the same order, whatever the number o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 
 from kernelcast.analysis.meetings import meetings_of
 from kernelcast.errors import BudgetError
+from kernelcast.execution.engine import held_traces
+from kernelcast.execution.engine.held_traces import HeldTraces
+from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory
 from kernelcast.frontends.cuda import CompiledSource, compile_source
 from kernelcast.ir import Array, Kernel, Launch
@@ -98,7 +102,14 @@ class Run:
     """What a kernel leaves where so many of its blocks run at a time."""
 
     def __init__(
-        self, kernel: Kernel, blocks: int, resident: int, executor: str, *, is_list: bool = False
+        self,
+        kernel: Kernel,
+        blocks: int,
+        resident: int,
+        executor: str,
+        *,
+        is_list: bool = False,
+        followed: Sequence[int] | None = None,
     ) -> None:
         words = Array("s32", (blocks * THREADS,))
         launch = Launch((blocks, 1, 1), (THREADS, 1, 1), {"count": words, "out": words})
@@ -106,7 +117,13 @@ class Run:
         if is_list:
             memory.array("out")[:] = a_list(blocks * THREADS)
         self.trace: Trace = traced(
-            kernel, launch, memory, executor=executor, budget=BUDGET, resident=resident
+            kernel,
+            launch,
+            memory,
+            blocks=followed,
+            executor=executor,
+            budget=BUDGET,
+            resident=resident,
         )
         self.count: NDArray[np.int32] = memory.array("count")
         self.out: NDArray[np.int32] = memory.array("out")
@@ -158,6 +175,43 @@ def test_executors_run_the_same_rounds(name: str, resident: int) -> None:
     for what in ("count", "out"):
         np.testing.assert_array_equal(getattr(runs[0], what), getattr(runs[1], what))
     assert by_warp(runs[0].trace.records()) == by_warp(runs[1].trace.records())
+
+
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_some_blocks_are_followed_among_all(executor: str) -> None:
+    kernel = kernel_of("double_reach")
+    whole = Run(kernel, 12, 4, executor, is_list=True)
+    some = Run(kernel, 12, 4, executor, is_list=True, followed=[2, 9])
+    records = by_warp(whole.trace.records())
+    assert by_warp(some.trace.records()) == {k: v for k, v in records.items() if k[0] in (2, 9)}
+    np.testing.assert_array_equal(some.out, whole.out)
+
+
+def test_all_blocks_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernelcast.execution.engine.worker._UNLOGGED_INSTRUCTIONS", 160)
+    kernel = kernel_of("double_reach")
+    words = Array("s32", (16 * THREADS,))
+    launch = Launch((16, 1, 1), (THREADS, 1, 1), {"count": words, "out": words})
+    memory = Memory.build(kernel, launch)
+    memory.array("out")[:] = a_list(16 * THREADS)
+    with pytest.raises(BudgetError, match="all blocks together may execute"):
+        execute(kernel, launch, memory, resident=16, threads=1, most=2000)
+
+
+def test_traces_come_in_order_and_no_more_are_held_than_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = HeldTraces(kernel_of("alone"), [3, 5, 8])
+    words = {block: np.full(2, block, np.uint64) for block in (3, 5, 8)}
+    for block in (5, 3, 8, 5):
+        held.add(block, words[block])
+    assert list(held.end(5)) == []
+    assert [int(part[0]) for part in held.end(3)] == [3, 5, 5]
+    assert [int(part[0]) for part in held.end(8)] == [8]
+    monkeypatch.setattr(held_traces, "MOST_HELD_BYTES", 20)
+    held.add(3, words[3])
+    with pytest.raises(BudgetError, match="the trace of blocks that run at the same time"):
+        held.add(5, words[5])
 
 
 def test_where_blocks_meet() -> None:

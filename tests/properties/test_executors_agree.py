@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import sampled_from
 from tests.properties.ptx_programs import programs
 from tests.properties.ptx_writer import Program
 from tests.tracing import by_warp
@@ -33,18 +34,23 @@ def memory_of(kernel: Kernel, program: Program) -> Memory:
     return memory
 
 
-def outcome_of_reference(kernel: Kernel, program: Program) -> tuple[object, ...]:
+def outcome_of_reference(kernel: Kernel, program: Program, resident: int) -> tuple[object, ...]:
     memory = memory_of(kernel, program)
     try:
         words, warps, threads = run_reference(
-            kernel, program.launch, memory, range(program.launch.blocks), budget=BUDGET
+            kernel,
+            program.launch,
+            memory,
+            range(program.launch.blocks),
+            budget=BUDGET,
+            resident=resident,
         )
     except ExecutionError as error:
         return (type(error),)
     return observed(memory, words), warps, threads
 
 
-def outcome_of_engine(kernel: Kernel, program: Program) -> tuple[object, ...]:
+def outcome_of_engine(kernel: Kernel, program: Program, resident: int) -> tuple[object, ...]:
     memory = memory_of(kernel, program)
     keep = Keep()
     try:
@@ -54,6 +60,7 @@ def outcome_of_engine(kernel: Kernel, program: Program) -> tuple[object, ...]:
             memory,
             range(program.launch.blocks),
             budget=BUDGET,
+            resident=resident,
             consumers=[keep],
         )
     except ExecutionError as error:
@@ -82,7 +89,8 @@ def canonical(memory: Memory, label: str, type_name: str) -> bytes:
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(programs())
-def test_engine_and_reference_agree_on_memory_and_trace(program: Program) -> None:
+@given(programs(), sampled_from([1, 2, 5]))
+def test_engine_and_reference_agree_on_memory_and_trace(program: Program, resident: int) -> None:
     kernel = parse_ptx(program.text, "generated.ptx").kernel()
-    assert outcome_of_engine(kernel, program) == outcome_of_reference(kernel, program)
+    of_engine = outcome_of_engine(kernel, program, resident)
+    assert of_engine == outcome_of_reference(kernel, program, resident)

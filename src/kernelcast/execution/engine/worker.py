@@ -24,10 +24,11 @@ from kernelcast.execution.engine.context import (
     RunResult,
     Slot,
 )
+from kernelcast.execution.engine.held_traces import HeldTraces
 from kernelcast.execution.engine.jit import HostCode
 from kernelcast.execution.engine.module import LoweredKernel
 from kernelcast.execution.engine.ptx.bulk_copies import MAX_OPERANDS
-from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget, too_long, too_much
+from kernelcast.execution.engine.stops import deadlock, fault_error, over_budget, too_much
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.execution.system_calls import Caller, call_system
 from kernelcast.execution.trace import Progress, Words
@@ -39,9 +40,6 @@ _LOG_BYTES = 1 << 20
 """Size of the log buffer: what is written is read again by who follows, from the core's own
 second-level cache. Where several blocks run, each has its part, of `_FEWEST_LOG_BYTES` or more."""
 _FEWEST_LOG_BYTES = 1 << 14
-
-MOST_HELD_BYTES = 1 << 31
-"""Most of the trace that is held until the blocks before, which run at the same time, are over."""
 
 _UNLOGGED_INSTRUCTIONS = 1 << 20
 """Warp instructions between two looks at the budget where nobody follows: some milliseconds. Of
@@ -81,6 +79,14 @@ class WorkQueue:
     next_block: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, np.uint64))
     last: float = math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The blocks that are seen, in the order in which they are claimed, where some may end
+        before others; these are all executed by one thread."""
+        if self.seats == 1:
+            return ()
+        return tuple(block for block in self.blocks.tolist() if block not in self.unseen)
 
     def end_with(self, block: float) -> None:
         """Let no block after this one go on; -1 ends all."""
@@ -141,7 +147,7 @@ class Worker:
         self._set_log()
         self._set_callbacks()
         self._set_places()
-        self._is_over = threading.Event()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kernelcast engine")
 
     def start(self) -> None:
@@ -155,7 +161,7 @@ class Worker:
         try:
             self._thread.start()
         except RuntimeError:
-            self._is_over.set()
+            self._ended.set()
             raise ToolError(
                 f"the system refuses a thread its {_STACK_BYTES >> 20} MiB of addresses",
                 hint="raise the limit on virtual memory (ulimit -v)",
@@ -166,7 +172,7 @@ class Worker:
     def join(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, or for some time; tells whether it has."""
         # `Thread.join` takes a thread for ended where an interrupt came while it waited.
-        if not self._is_over.wait(seconds):
+        if not self._ended.wait(seconds):
             return False
         # They hold the worker, and so the addresses of its memory, until Python looks for cycles.
         self._callbacks.clear()
@@ -308,13 +314,7 @@ class Worker:
         of_cluster = (places - ranks) * np.uint64(self.shared.shape[1])
         own[:, Slot.SHARED_OF_CLUSTER - FIRST_OF_OWN] += of_cluster
         self._pointer(Slot.PLACES, own)
-        self._held: dict[int, list[Words]] = {}
-        self._held_bytes = 0
-        self._ended: set[int] = set()
-        self._left: list[int] = []
-        if self.work.seats > 1 and self.consumers:
-            seen = (b for b in self.work.blocks[::-1].tolist() if b not in self.work.unseen)
-            self._left = list(seen)
+        self._held = HeldTraces(self.work.kernel, self.work.order if self.consumers else ())
 
     @property
     def log(self) -> Words:
@@ -440,24 +440,9 @@ class Worker:
             return
         if self.block in self.work.unseen:
             return
-        self._held.setdefault(self.block, []).append(words.copy())
-        self._held_bytes += words.nbytes
-        if self._held_bytes > MOST_HELD_BYTES:
-            raise too_long(self.work.kernel, MOST_HELD_BYTES)
+        self._held.add(self.block, words)
         if self.get(Slot.CLUSTER_IS_DONE):
-            self._ended.add(self.block)
-            self._hand_out_ended()
-
-    def _hand_out_ended(self) -> None:
-        """Let the consumers have blocks that are over, in the order in which they were claimed: of
-        several clusters that run at a time, which one thread executes, others may end first."""
-        if self.work.seats == 1:
-            self._left = [self.block]
-        while self._left and self._left[-1] in self._ended:
-            block = self._left.pop()
-            self._ended.remove(block)
-            for part in self._held.pop(block):
-                self._held_bytes -= part.nbytes
+            for part in self._held.end(self.block):
                 self._consume(part)
 
     def _consume(self, words: Words) -> None:
@@ -474,7 +459,7 @@ class Worker:
             self.error = error
         if self.error is not None:
             self.work.end_with(self.block)
-        self._is_over.set()
+        self._ended.set()
 
     def _finish(self, result: RunResult) -> None:
         """Hand over the rest of the log, and raise why the compiled code stopped early."""
