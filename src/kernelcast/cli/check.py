@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernelcast.cli.misplaced import options_come_first
 from kernelcast.cli.options import (
     GpuFlags,
     LaunchOptions,
@@ -88,7 +89,9 @@ def command(
             hint="options stand before it",
         )
     if work is None:
-        document = _checked_program([file, *arguments], gpus, source, further, budget, output)
+        call = [file, *arguments]
+        with options_come_first(ctx, call, output):
+            document = _checked_program(call, gpus, source, further, budget, output)
     else:
         document = _checked_file(file, work, gpus, source, budget, output)
     if junit is not None:

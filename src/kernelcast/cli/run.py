@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kernelcast.cli.misplaced import options_come_first
 from kernelcast.cli.options import (
     GpuFlags,
     ModelFlags,
@@ -81,16 +82,18 @@ def command(
     from kernelcast.toolchain.nvcc import ProgramOptions
 
     model = models.one()
-    run = run_on_device(
-        [program, *arguments],
-        gpus.machines(),
-        model,
-        options=ProgramOptions(defines, tuple(map(Path, include_dirs)), std, further),
-        sampling=sampling.sampling(),
-        caches=CacheState(caches or CacheState.COLD),
-        cache=Cache(Path(cache_dir)) if cache_dir else Cache(),
-        output=sys.stderr.buffer if output.as_json else None,
-    )
+    call = [program, *arguments]
+    with options_come_first(ctx, call, output):
+        run = run_on_device(
+            call,
+            gpus.machines(),
+            model,
+            options=ProgramOptions(defines, tuple(map(Path, include_dirs)), std, further),
+            sampling=sampling.sampling(),
+            caches=CacheState(caches or CacheState.COLD),
+            cache=Cache(Path(cache_dir)) if cache_dir else Cache(),
+            output=sys.stderr.buffer if output.as_json else None,
+        )
     if timeline is not None:
         from kernelcast.reporting.program_timeline import program_timeline
 

@@ -15,13 +15,15 @@ def site_packages() -> tuple[Path, ...]:
 
 
 def find_in_wheels(*patterns: str) -> tuple[Path, ...]:
-    """Files and directories below the `nvidia` folders that match one of the glob patterns."""
-    return tuple(
+    """Files and directories below the `nvidia` folders that match one of the glob patterns, each
+    once."""
+    found = (
         path
         for root in site_packages()
         for pattern in patterns
         for path in sorted((root / "nvidia").glob(pattern))
     )
+    return tuple(dict.fromkeys(found))
 
 
 def find_in_packages(pattern: str) -> tuple[Path, ...]:
