@@ -46,6 +46,7 @@ class ReferenceSm:
         self.places: list[dict[int, _Warp]] = [{} for _ in range(self.schedulers)]
         self.busy_until = [0] * self.schedulers
         self.last = [-1] * self.schedulers
+        self.turn = 0
         self.pipes: defaultdict[tuple[int, int], float] = defaultdict(float)
         self.slots: dict[int, int] = {}  # the block in every slot
         self.taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # places, by slot
@@ -61,10 +62,14 @@ class ReferenceSm:
         self.handed_out = self.hardware["resident"] * self.hardware["block_interval"]
         now = 0
         while any(w.ready < inf for held in self.places for w in held.values()):
-            while sum(self._issue(scheduler, now) for scheduler in range(self.schedulers)):
+            while sum(self._issue(scheduler, now) for scheduler in self._in_turn()):
                 pass
             now += 1
         return self.issues
+
+    def _in_turn(self) -> list[int]:
+        """The schedulers, beginning with the one whose turn it is at a pipe that they share."""
+        return [(self.turn + k) % self.schedulers for k in range(self.schedulers)]
 
     def _begin(self, slot: int, cycle: int) -> None:
         if not self.waiting:
@@ -160,6 +165,8 @@ class ReferenceSm:
             return self._occupy_half(scheduler, row, now)
         free = max(self.pipes[scheduler, pipe], float(now))
         is_shared = pipe == layout.FP64_PIPE and self.hardware["fp64_of_sm"]
+        if is_shared:
+            self.turn = (scheduler + 1) % self.schedulers
         for other in range(self.schedulers) if is_shared else [scheduler]:
             self.pipes[other, pipe] = free + row["interval"]
         return free - now

@@ -121,6 +121,7 @@ class _Schedulers(NamedTuple):
     why: Any  # and why one waits that waits for it
     ports: Any  # by SM, scheduler and bank of registers: from when on it is free
     held: Any  # by SM and scheduler: the last cycles that it waited for them, and their end
+    turns: Any  # by SM: the scheduler that comes first at a pipe that they share
 
 
 class _Residents(NamedTuple):
@@ -868,8 +869,9 @@ def _rank(place, k, last, schedulers, hardware):
 @inlined
 def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, hardware):
     """Issue what the schedulers of an SM can, and find out when the next one may be able to."""
-    wake, last = schedulers.wake, schedulers.last
-    for scheduler in range(hardware.schedulers):
+    wake, last, turn = schedulers.wake, schedulers.last, schedulers.turns[sm]
+    for k in range(hardware.schedulers):
+        scheduler = turn + k if turn + k < hardware.schedulers else turn + k - hardware.schedulers
         if wake[sm, scheduler] > now:
             continue
         if schedulers.free[sm, scheduler] > now:
@@ -893,6 +895,8 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
                 continue
             is_same = last[sm, scheduler] == place - first
             last[sm, scheduler] = place - first
+            if hardware.fp64_of_sm and schedulers.pipe[np.uint64(place)] == FP64_PIPE:
+                schedulers.turns[sm] = (scheduler + 1) % hardware.schedulers
             wake[sm, scheduler] = FAR_OFF
             spent = _issue(
                 sm,
@@ -948,6 +952,7 @@ def _broken(schedulers, clock):
     array(np.int8, 2),
     array(np.float64, 3),
     array(np.int64, 3),
+    array(np.int64),
     array(BLOCK, 2),
     array(np.int64, 2),
     array(np.int64, 2),
@@ -1010,6 +1015,7 @@ def run_sms(
     why,
     ports,
     held,
+    turns,
     blocks,
     order,
     taken,
@@ -1061,7 +1067,9 @@ def run_sms(
     that order, and a record of `HARDWARE` and of `CLOCK`. Returns how it ended.
     """
     program = _WarpCode(words, starts, code, bounds, registers)
-    schedulers = _Schedulers(warps, ready, pipe, ages, wake, free, last, results, why, ports, held)
+    schedulers = _Schedulers(
+        warps, ready, pipe, ages, wake, free, last, results, why, ports, held, turns
+    )
     residents = _Residents(blocks, order, taken, places, places_held, times)
     told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]

@@ -88,6 +88,7 @@ def simulate(
         np.zeros((warps, max(1, code.registers)), np.int8),
         np.zeros((sms, schedulers, layout.BANKS)),
         np.zeros((sms, schedulers, 2), np.int64),
+        np.zeros(sms, np.int64),
         blocks,
         order,
         taken,
