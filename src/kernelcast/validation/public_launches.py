@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from uuid import uuid4
 
@@ -330,8 +331,8 @@ def _drawn_published(
     used = 0
     missing: list[str] = []
     for run in runs:
-        own = [(at, row) for at, row in long if run.name in ("", row.kernel)]
-        used += sum(run.name in ("", row.kernel) for _, row in rows)
+        own = [(at, row) for at, row in long if run.is_of(row.kernel)]
+        used += sum(run.is_of(row.kernel) for _, row in rows)
         if not own:
             missing.append(f"{run.name or one.data}: no row that took {least_s:g} s or longer")
             continue
@@ -421,16 +422,23 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _SetWorkload:
-    """A kernel of a set, all of them where it has no name: `name` in the file, `kernel` in the
-    code."""
+    """Kernels of a set, all of them where there is no name: `name` in the file, a pattern, and
+    `kernel` in the code."""
 
     workload: Path
     name: str = ""
     kernel: str = ""
 
+    def is_of(self, kernel: str) -> bool:
+        """Whether it launches a kernel of the file."""
+        return not self.name or fnmatchcase(kernel, self.name)
+
 
 def _runs(one: PublicSet, workloads: Path) -> Iterator[_SetWorkload]:
-    if one.folder:
+    if one.workloads:
+        for name, file in one.workloads.items():
+            yield _SetWorkload(workloads / one.folder / file, name, one.kernels.get(name, ""))
+    elif one.folder:
         folder = workloads / one.folder
         for workload in sorted(folder.rglob("*.cu")):
             name = workload.relative_to(folder).with_suffix("").as_posix()

@@ -20,8 +20,8 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are set aside, as is all of a set with `aside`, which says why.
 
     The workload is `workload`, one for every kernel of the file that `kernels` translates to the
-    name in the code, or every source in `folder` that is named as a kernel, but those `without`;
-    `names` are those of the workload that no row says. Or whole programs, in the folder `programs`
+    name in the code, or every source in `folder` that is named as a kernel, but those `without`, or
+    those in `folder` that `workloads` names for patterns of kernels' names (`fnmatch`); `names` are those of the workload that no row says. Or whole programs, in the folder `programs`
     below that of the sources, are compiled by `compiler` and run for at most `seconds` each. With
     `counters`, what a profiler counted is compared, beside the times where there are some; with
     `capacities`, the footprints at which the caches overflow under the chase in `workload`.
@@ -35,6 +35,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workload: str = ""
     kernels: Mapping[str, str] = {}
     folder: str = ""
+    workloads: Mapping[str, str] = {}
     without: tuple[str, ...] = ()
     where: str = ""
     settings: tuple[str, ...] = ()
