@@ -136,3 +136,25 @@ def test_capacities_are_compared_where_a_set_asks_for_them(
     (count,) = row.counted
     assert row.score is None
     assert count.errors == pytest.approx([0.1, 1.0]), "one that rises nowhere is all off"
+
+
+def test_workloads_are_named_for_patterns_of_kernels(folders: Folders) -> None:
+    rows = [("p", f"Sum {what}", us) for what, us in (("of few", 20), ("of many", 90), ("max", 5))]
+    (folders.data / "times.csv").write_text(table(*rows, ("p", "Scan", 30)))
+    one = PublicSet(
+        "sums",
+        "rtx-3080",
+        "times.csv",
+        folder="kernels",
+        workloads={"*Sum of *": "sum.cu", "*Sum max": "most.cu"},
+        kernels={"*Sum max": "largest<float>"},
+        longer_than_us=10,
+    )
+    drawn = drawn_launches(one, folders, 8)
+    chosen = {(x.row.kernel, x.workload.name, x.kernel) for x in drawn.launches}  # type: ignore[union-attr]
+    assert chosen == {("p/Sum of few", "sum.cu", ""), ("p/Sum of many", "sum.cu", "")}
+    assert drawn.missing == ("*Sum max: no row that took 1e-05 s or longer",)
+    assert drawn.aside == {
+        "took less than 10 us, the cost of a launch": 1,
+        "of kernels without a workload": 1,
+    }

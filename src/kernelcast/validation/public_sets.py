@@ -21,12 +21,13 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     The workload is `workload`, one for every kernel of the file that `kernels` translates to the
     name in the code, or every source in `folder` that is named as a kernel, but those `without`, or
-    those in `folder` that `workloads` names for patterns of kernels' names (`fnmatch`); `names` are those of the workload that no row says. Or whole programs, in the folder `programs`
-    below that of the sources, are compiled by `compiler` and run for at most `seconds` each. With
-    `counters`, what a profiler counted is compared, beside the times where there are some; with
-    `capacities`, the footprints at which the caches overflow under the chase in `workload`.
-    `settings` replace numbers of the machine, `nvrtc` names the compiler. Of `records` launches
-    traces are kept for the tests: the licence of the kernels allows it.
+    those in `folder` that `workloads` names for patterns of kernels' names (`fnmatch`). `names` are
+    those of the workload that no row says. Or whole programs, in the folder `programs` below that
+    of the sources, are compiled by `compiler` and run for at most `seconds` each. With `counters`,
+    what a profiler counted is compared, beside the times where there are some; with `capacities`,
+    the footprints at which the caches overflow under the chase in `workload`. `settings` replace
+    numbers of the machine, `nvrtc` names the compiler. Of `records` launches traces are kept for
+    the tests: the licence of the kernels allows it.
     """
 
     title: str
