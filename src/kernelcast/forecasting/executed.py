@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
-from kernelcast.errors import LaunchError, UnsupportedError
+from kernelcast.errors import UnsupportedError
 from kernelcast.execution.blocks import Wave, all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
@@ -21,13 +21,12 @@ from kernelcast.forecasting.recalled import (
     recalled_profiles,
     recalling,
 )
-from kernelcast.forecasting.residents import with_residents
+from kernelcast.forecasting.residents import resident_wave, with_residents
 from kernelcast.forecasting.runs import run_of_last
 from kernelcast.hierarchy.caches.memory_system import missing_numbers
 from kernelcast.hierarchy.rules import caches_memory
 from kernelcast.ir import CacheState, Kernel, Launch
 from kernelcast.machines.machine import Machine
-from kernelcast.machines.occupancy import occupancy_of_launch
 from kernelcast.models.terms.base import Case
 from kernelcast.profiling.profile import Profile
 from kernelcast.profiling.rules import AccessRules
@@ -58,7 +57,7 @@ class ExecutedLaunch:
         earlier: tuple[Case, ...] = (),
     ) -> Case:
         """The launch on a machine."""
-        wave = _wave(kernel, launch, chip)
+        wave = resident_wave(kernel, launch, chip)
         case = Case(
             kernel,
             launch,
@@ -100,7 +99,7 @@ class LaunchesInOrder:
         was not kept.
         """
         waves = [
-            _wave(*run, chip) if _has_caches(chip) else None
+            resident_wave(*run, chip) if _has_caches(chip) else None
             for run in self.runs
             for chip in self.machines
         ]
@@ -213,7 +212,7 @@ def streams_by_wave(
         return {}, "only what its warps do by themselves was asked for"
     kernel, launch = run.kernel, run.launch
     able = [chip for chip in machines if not missing_numbers(chip)]
-    held = {wave for chip in able if (wave := _wave(kernel, launch, chip)).blocks}
+    held = {wave for chip in able if (wave := resident_wave(kernel, launch, chip)).blocks}
     waves = sorted(held, key=lambda wave: (-wave.blocks, wave.sms))
     if not waves:
         return {}, "no machine asked for has the numbers that it takes"
@@ -243,15 +242,6 @@ def sampling_beside(
     if are_whole and all(map(_has_caches, machines)):
         return replace(sampling, caches=False)
     return sampling
-
-
-def _wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:
-    """Blocks that are resident at a time on a whole GPU, none where none fits an SM."""
-    try:
-        per_sm = occupancy_of_launch(chip, kernel.resources, launch).blocks_per_sm
-    except LaunchError:
-        per_sm = 0
-    return Wave(int(chip.number("sm.count")), per_sm)
 
 
 def _has_caches(chip: Machine) -> bool:

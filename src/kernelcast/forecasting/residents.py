@@ -1,4 +1,4 @@
-"""Whether the blocks of a launch are executed as they run on a GPU: several at a time."""
+"""Which blocks of a launch a GPU holds at a time, and whether they are executed so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 from kernelcast.analysis.meetings import meetings_of
 from kernelcast.analysis.slicing import needed_for_trace
 from kernelcast.errors import ExecutionError, LaunchError, UnsupportedError
+from kernelcast.execution.blocks import Wave
 from kernelcast.execution.run import Run
+from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
 
@@ -23,7 +25,7 @@ def with_residents(run: Run, machines: Sequence[Machine]) -> Run:
     So it is where the trace depends on how far other blocks have come, and the whole launch, all of
     which then is executed for any of its blocks, is affordable.
     """
-    held = _held(run, machines[0])
+    held = resident_wave(run.kernel, run.launch, machines[0]).blocks
     pointers = run.memory.pointers(run.kernel)
     needed = needed_for_trace(run.kernel, pointers=pointers)
     if min(held, run.launch.blocks) < 2 or not meetings_of(run.kernel, pointers, needed).matter:
@@ -36,9 +38,10 @@ def with_residents(run: Run, machines: Sequence[Machine]) -> Run:
     return together
 
 
-def _held(run: Run, chip: Machine) -> int:
+def resident_wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:
+    """Blocks that are resident at a time on a whole GPU, none where none fits an SM."""
     try:
-        held = occupancy_of_launch(chip, run.kernel.resources, run.launch)
+        per_sm = occupancy_of_launch(chip, kernel.resources, launch).blocks_per_sm
     except LaunchError:
-        return 0
-    return held.blocks_per_sm * int(chip.number("sm.count"))
+        per_sm = 0
+    return Wave(int(chip.number("sm.count")), per_sm)
