@@ -23,7 +23,8 @@ from kernelcast.reporting.text import view
 from kernelcast.reporting.text.public import with_short_table
 from kernelcast.validation.accuracy import Comparison
 from kernelcast.validation.measured import Score
-from kernelcast.validation.public import SetAccuracy
+from kernelcast.validation.public import CountAccuracy, SetAccuracy
+from kernelcast.validation.public_launches import CountPair
 
 EVIL = "k<script>alert(1)</script>"
 
@@ -52,6 +53,16 @@ def test_the_first_line_is_of_all_launches(document):
     )
     assert verdict(document) == line
     assert f"<h1>{line}</h1>" in page(document)
+
+
+def test_sets_without_times_have_no_table_of_them():
+    pair = CountPair("bytes that a cache holds", "cache 1", 90.0, 100.0)
+    counted = (CountAccuracy(pair.metric, (pair,)),)
+    text = view(
+        public_document([SetAccuracy("knees", "a40", "", None, None, None, (), {}, counted)])
+    )
+    assert "median error | within 5 %" in str(text)
+    assert "predicted / measured" not in str(text)
 
 
 def test_every_launch_is_a_point(document):

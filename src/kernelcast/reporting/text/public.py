@@ -41,8 +41,9 @@ def render(document: PublicDocument, *, brief: bool) -> str:
     several = len({row.model for row in document.sets}) > 1
     lines = [_row(row, with_model=several) for row in document.sets if row.launches]
     head, rule = (_MODEL_HEAD, "|---") if several else ("", "")
-    table = "\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 9}", *lines])
-    parts = [table]
+    parts = []
+    if lines:
+        parts.append("\n".join([head + _HEAD, f"{rule}|---|---|{'---:|' * 9}", *lines]))
     if counted := _counted(document.sets):
         parts.append(counted)
     if aside := _aside(document.sets):
@@ -84,10 +85,7 @@ def _counted(rows: Sequence[AccuracyRow]) -> str:
         for row in rows
         for one in row.counted
     )
-    head = [
-        "| counted | GPU | counter | launches | median error | within 5 % |",
-        "|---|---|---|---:|---:|---:|",
-    ]
+    head = [_COUNTED_HEAD, "|---|---|---|---:|---:|---:|"]
     return "\n".join([*head, *lines]) if lines else ""
 
 
