@@ -155,7 +155,10 @@ def _needed(run: Run) -> Needed:
 
 
 def _affordable_blocks(run: Run, wave_blocks: int, launches: int) -> int:
-    """How many blocks like those of a pilot the limits pay for."""
+    """How many blocks like those of a pilot the limits pay for; where the whole grid is executed
+    whatever is asked for, a pilot would cost as much as all, and what does not fit is left out."""
+    if run.resident > 1:
+        return _WAVES * wave_blocks
     pilot = _pilot(run, random_blocks(run.launch.blocks, _PILOT_BLOCKS).indices)
     enough, most = (
         _blocks_for(pilot.blocks, max(pilot.executed / instructions, pilot.words / words))
