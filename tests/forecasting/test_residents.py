@@ -14,6 +14,7 @@ from kernelcast.forecasting.residents import with_residents
 from kernelcast.frontends.cuda import compile_source
 from kernelcast.ir import Array, Launch
 from kernelcast.machines.loader import load_machine
+from kernelcast.profiling.run import ENOUGH
 
 SOURCE = r"""
 extern "C" __global__ void follow(int* next) {
@@ -41,18 +42,26 @@ def test_as_many_run_as_the_gpu_holds() -> None:
     chip = load_machine("a100-sxm-80gb")
     run = run_of("follow", 40)
     before = run.memory.array("next").copy()
-    assert with_residents(run, [chip]).resident == 108 * 32
+    together, sampling = with_residents(run, ENOUGH, [chip])
+    assert together.resident == sampling.resident == 108 * 32
+    assert sampling.blocks == 40
     np.testing.assert_array_equal(run.memory.array("next"), before, "memory is left as it was")
 
 
 @pytest.mark.parametrize(("name", "blocks"), [("follow", 1), ("in_place", 40)])
 def test_blocks_without_others_to_see_run_alone(name: str, blocks: int) -> None:
     run = run_of(name, blocks)
-    assert with_residents(run, [load_machine("a100-sxm-80gb")]) is run
+    assert with_residents(run, ENOUGH, [load_machine("a100-sxm-80gb")]) == (run, ENOUGH)
+
+
+def test_few_blocks_are_profiled_where_each_costs_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residents, "_MOST_PROFILED", 1)
+    _, sampling = with_residents(run_of("follow", 40), ENOUGH, [load_machine("a100-sxm-80gb")])
+    assert sampling.blocks == 32
 
 
 def test_a_launch_that_costs_too_much_is_sampled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernelcast.execution.engine.worker._UNLOGGED_INSTRUCTIONS", 400)
     monkeypatch.setattr(residents, "MOST_TOGETHER", 1000)
     run = run_of("follow", 40)
-    assert with_residents(run, [load_machine("a100-sxm-80gb")]) is run
+    assert with_residents(run, ENOUGH, [load_machine("a100-sxm-80gb")]) == (run, ENOUGH)

@@ -110,8 +110,8 @@ def cases_of_memory(
     assert memory.undo is not None
     asked = tuple(access_rules(chip) for chip in machines)
     fits = [fitted(kernel, launch, chip) for chip in machines]
-    sampled = with_residents(run_of_memory(kernel, launch, memory, sampling, cache), machines)
-    sampling = replace(sampling, resident=sampled.resident)
+    alone = run_of_memory(kernel, launch, memory, sampling, cache)
+    sampled, sampling = with_residents(alone, sampling, machines)
     run = replace(sampled, budget=None, threads=None)
     streams, why = streams_by_wave(sampled, machines, sampling)
     sampling = sampling_beside(streams, machines, sampling)

@@ -146,8 +146,7 @@ class LaunchesInOrder:
                 is_read=self._is_read(number),
             )
             alone = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
-            run = with_residents(alone, self.machines)
-            sampling = replace(self.sampling, resident=run.resident)
+            run, sampling = with_residents(alone, self.sampling, self.machines)
             streams, why = streams_by_wave(run, self.machines, sampling, len(self.runs), progress)
             profile = profile_launch(
                 kernel,
@@ -172,7 +171,7 @@ class LaunchesInOrder:
             cache=self.cache,
             is_read=self._is_read(number),
         )
-        return with_residents(alone, self.machines)
+        return with_residents(alone, self.sampling, self.machines)[0]
 
     def _is_read(self, number: int) -> bool:
         """Whether a launch takes what arrays hold, or others before or after it do."""

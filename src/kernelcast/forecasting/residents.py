@@ -13,29 +13,40 @@ from kernelcast.execution.run import Run
 from kernelcast.ir import Kernel, Launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy_of_launch
+from kernelcast.profiling.run import FEWEST_BLOCKS, MOST_BLOCKS, Sampling
 
 MOST_TOGETHER = 150_000_000
 """Warp instructions of a whole launch whose blocks see each other's work, as far as its trace
 depends on them; beyond, a few blocks run alone. About 2 s on one core, each time it is followed."""
 
 
-def with_residents(run: Run, machines: Sequence[Machine]) -> Run:
-    """The run of a launch with as many blocks at a time as the first of the machines holds.
+_MOST_PROFILED = 20_000_000
+"""The same of the blocks of a profile, whose traces are held until those before have ended."""
+
+
+def with_residents(
+    run: Run, sampling: Sampling, machines: Sequence[Machine]
+) -> tuple[Run, Sampling]:
+    """The run of a launch, and how it is sampled, with as many blocks at a time as the first of the
+    machines holds.
 
     So it is where the trace depends on how far other blocks have come, and the whole launch, all of
-    which then is executed for any of its blocks, is affordable.
+    which then is executed for any of its blocks, is affordable. Else both are as they were.
     """
     held = resident_wave(run.kernel, run.launch, machines[0]).blocks
     pointers = run.memory.pointers(run.kernel)
     needed = needed_for_trace(run.kernel, pointers=pointers)
     if min(held, run.launch.blocks) < 2 or not meetings_of(run.kernel, pointers, needed).matter:
-        return run
+        return run, sampling
     together = replace(run, resident=held)
     try:
-        replace(together, needed=needed, most=MOST_TOGETHER, threads=1).follow()
+        done = replace(together, needed=needed, most=MOST_TOGETHER, threads=1).follow()
     except (ExecutionError, LaunchError, UnsupportedError):
-        return run
-    return together
+        return run, sampling
+    blocks = run.launch.blocks
+    affordable = blocks * _MOST_PROFILED // max(done.warp_instructions, 1)
+    sample = min(blocks, MOST_BLOCKS, max(FEWEST_BLOCKS, affordable))
+    return together, replace(sampling, resident=held, blocks=sampling.blocks or sample)
 
 
 def resident_wave(kernel: Kernel, launch: Launch, chip: Machine) -> Wave:

@@ -25,10 +25,6 @@ FEWEST_BLOCKS, MOST_BLOCKS = 32, 1024
 THREAD_INSTRUCTIONS = 80_000_000
 """What a sample may cost where its size is not given: about 0.3 s to execute and count."""
 
-_BLOCKS_BESIDE_OTHERS = 256
-"""Blocks of a sample where all others are executed beside them: at once, for afterwards memory is
-not what it was."""
-
 _PILOT_BLOCKS = 4
 """Blocks executed first to learn what a block costs; they are part of the sample."""
 
@@ -43,7 +39,8 @@ class Sampling:
     `budget` bounds the warp instructions of a block, `threads` those of the CPU that execute it,
     and `time_limit` the seconds for which a launch is; None leaves it to the executor, and to the
     launch. Without `caches` nothing is executed for what only they depend on: which blocks run at a
-    time, and what neighbours share. `resident` is as for `execute`.
+    time, and what neighbours share. `resident` is as for `execute`; of more than one block `blocks`
+    says how many are followed: after a pilot memory would not be what it was.
     """
 
     exact: bool = False
@@ -126,8 +123,6 @@ def _known_size(total: int, sampling: Sampling) -> int | None:
     """Blocks to execute, None where a pilot has to tell."""
     if sampling.exact or total <= FEWEST_BLOCKS:
         return total
-    if sampling.resident > 1 and sampling.blocks is None:
-        return min(total, _BLOCKS_BESIDE_OTHERS)
     return sampling.blocks
 
 
