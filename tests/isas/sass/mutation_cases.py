@@ -154,11 +154,12 @@ def _with_engine(
     memory: Memory,
     blocks: tuple[int, ...],
     budget: int,
+    resident: int,
     consumers: Sequence[Consumer],
 ) -> execution.Execution:
     """Runs of the reference interpreter would be the same again, but slow."""
     return execution._with_engine(
-        kernel, launch, memory, blocks, budget, consumers, 1, 1, None, None, None, None
+        kernel, launch, memory, blocks, budget, consumers, 1, resident, None, None, None, None
     )
 
 
