@@ -28,7 +28,7 @@ def layout_order(successors: Edges, entry: int = 0) -> list[int]:
         for target in targets:
             predecessors[target].append(block)
     order: list[int] = []
-    pending = [(_reachable(successors, outside), outside)]
+    pending = [(reachable(successors, outside), outside)]
     while pending:
         region, header = pending.pop()
         if len(region) == 1:
@@ -39,7 +39,8 @@ def layout_order(successors: Edges, entry: int = 0) -> list[int]:
     return order[1:]
 
 
-def _reachable(successors: Edges, entry: int) -> set[int]:
+def reachable(successors: Edges, entry: int) -> set[int]:
+    """The blocks that may run once a block does, itself among them."""
     seen = {entry}
     pending = [entry]
     while pending:

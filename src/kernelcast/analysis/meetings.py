@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernelcast.analysis.arrays import arrays_of_accesses
+from kernelcast.analysis.cfg import reachable
 from kernelcast.analysis.loops import natural_loops
 from kernelcast.analysis.slicing import Needed, may_write, reachable_spaces
 from kernelcast.ir import Instruction, Kernel, OpClass, Space
@@ -82,7 +83,11 @@ def _meeting_loads(
     if not writes or not loads:
         return
     arrays = arrays_of_accesses(kernel, pointers)
-    after = {block: _reached_from(kernel, block) for block in {home[write] for write in writes}}
+    edges = [block.successors for block in kernel.blocks]
+    after = {
+        block: {later for successor in edges[block] for later in reachable(edges, successor)}
+        for block in {home[write] for write in writes}
+    }
 
     def may_find(load: int, write: int) -> bool:
         is_later = home[load] in after[home[write]] or write < load < ends[home[write]]
@@ -100,15 +105,3 @@ def _may_meet(some: frozenset[str] | None, others: frozenset[str] | None) -> boo
 def _reads(instruction: Instruction) -> bool:
     is_load = instruction.op_class is OpClass.LOAD
     return is_load or (instruction.op_class is OpClass.ATOMIC and bool(instruction.writes))
-
-
-def _reached_from(kernel: Kernel, block: int) -> frozenset[int]:
-    """The basic blocks that may run after one has ended."""
-    reached: set[int] = set()
-    pending = list(kernel.blocks[block].successors)
-    while pending:
-        successor = pending.pop()
-        if successor not in reached:
-            reached.add(successor)
-            pending += kernel.blocks[successor].successors
-    return frozenset(reached)

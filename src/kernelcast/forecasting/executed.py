@@ -191,7 +191,6 @@ def run_of_memory(
         budget=sampling.budget,
         threads=sampling.threads,
         cache=cache,
-        resident=sampling.resident,
     )
 
 

@@ -19,7 +19,6 @@ MOST_TOGETHER = 150_000_000
 """Warp instructions of a whole launch whose blocks see each other's work, as far as its trace
 depends on them; beyond, a few blocks run alone. About 2 s on one core, each time it is followed."""
 
-
 _MOST_PROFILED = 20_000_000
 """The same of the blocks of a profile, whose traces are held until those before have ended."""
 
