@@ -27,6 +27,16 @@ extern "C" __global__ void k(const unsigned* masks, unsigned* out) {
 }
 """
 
+FROM_OUTSIDE = """
+extern "C" __global__ void k(unsigned* out) {
+  int t = threadIdx.x, v = 100 + t;
+  if (t < 20) {
+    out[t] = __shfl_xor_sync(0xfffff, v, 16);
+    out[32 + t] = __shfl_sync(0xfffff, v, 3 * t);
+  }
+}
+"""
+
 
 def bits(lanes: NDArray[np.bool_]) -> int:
     return sum(1 << int(lane) for lane in np.flatnonzero(lanes))
@@ -59,3 +69,17 @@ def test_lanes_exchange_values_within_their_group(isa: str, executor: str, group
     memory.array("masks")[:] = [bits(labels == label) for label in labels]
     execute(kernel, launch, memory, executor=executor)
     assert np.array_equal(memory.array("out").reshape(6, 32), expected(labels))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("executor", ["engine", "reference"])
+def test_a_lane_keeps_its_value_if_the_one_it_reads_takes_no_part(isa: str, executor: str) -> None:
+    """Of the machine that is left open; both executors must do the same."""
+    launch = launch_from_flags("1", "32", 0, ["out=u32[64]"])
+    kernel = kernel_in(FROM_OUTSIDE, isa)
+    memory = Memory.build(kernel, launch)
+    execute(kernel, launch, memory, executor=executor)
+    found = memory.array("out").reshape(2, 32)[:, :20]
+    lanes = np.arange(20)
+    for row, source in zip(found, (lanes ^ 16, 3 * lanes % 32), strict=True):
+        assert np.array_equal(row, 100 + np.where(source < 20, source, lanes))

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from kernelcast.analysis.spin_loops import SPIN_BUDGET
 from kernelcast.execution.engine.lowering import Lowering
+from kernelcast.execution.engine.values import FULL_MASK
 from kernelcast.ir import Immediate, Register
 
 
@@ -51,28 +52,31 @@ def _reconverge(lw: Lowering, index: int, lanes: Register | Immediate) -> None:
     here = b.scalar(f"or i32 {b.scalar(f'load i32, ptr {place}')}, {_load(lw, '%current')}")
     absent = b.scalar(f"xor i32 {here}, -1")
     absent = b.scalar(f"and i32 {absent}, {_load(lw, kept(lw, Word.ALIVE))}")
-    missing = b.scalar(f"and i32 {absent}, {_mask(lw, lanes, here)}")
+    complete = b.scalar(f"and i32 {_lanes_without(lw, lanes, absent)}, {here}")
     forced = b.scalar(f"icmp ne i32 {_load(lw, '%forced')}, 0")
-    complete = b.scalar(f"icmp eq i32 {missing}, 0")
-    goes_on = b.scalar(f"or i1 {complete}, {forced}")
+    ready = b.scalar(f"select i1 {forced}, i32 {here}, i32 {complete}")
+    none = b.scalar(f"icmp eq i32 {ready}, 0")
     met, wait = b.fresh("met"), b.fresh("wait")
-    b.line(f"br i1 {goes_on}, label %{met}, label %{wait}")
+    b.line(f"br i1 {none}, label %{wait}, label %{met}")
     b.label(wait)
     b.line(f"store i32 {here}, ptr {place}")
     b.line("br label %dispatch")
     b.label(met)
-    b.line(f"store i32 0, ptr {place}")
+    b.line(f"store i32 {b.scalar(f'xor i32 {here}, {ready}')}, ptr {place}")
     b.line("store i32 0, ptr %forced")
-    b.line(f"store i32 {here}, ptr %current")
+    b.line(f"store i32 {ready}, ptr %current")
 
 
-def _mask(lw: Lowering, lanes: Register | Immediate, here: str) -> str:
-    """The mask that the lowest lane names; it is the same in all."""
+def _lanes_without(lw: Lowering, lanes: Register | Immediate, absent: str) -> str:
+    """The lanes whose mask names none of those that are absent."""
+    b = lw.b
     if isinstance(lanes, Immediate):
-        return str(lanes.value & 0xFFFF_FFFF)
-    lane = lw.b.call("llvm.cttz.i32", "i32", [("i32", here), ("i1", "true")])
-    lw.forget_values()
-    return lw.b.scalar(f"extractelement <32 x i32> {lw.register(lanes).text}, i32 {lane}")
+        named = b.splat(str(lanes.value & FULL_MASK), "i32")
+    else:
+        lw.forget_values()
+        named = lw.register(lanes)
+    missing = b.binary("and", named, b.splat(absent, "i32"))
+    return b.mask_of(b.compare("eq", missing, b.constant("i32", 0)))
 
 
 def _spend_spin_budget(lw: Lowering, index: int) -> None:

@@ -206,18 +206,20 @@ class _Interpreter:
         self.run.record(RecordKind.WARP, warp.index, 0, warp.block.index)
         warp.pauses, warp.iterations = False, 0
         while warp.pending and not warp.pauses:
-            index = self.fairness.next_block(warp)
+            index, lanes = self.fairness.next_lanes(warp)
             if self.fairness.ends_turn(warp, index):
                 warp.pauses = True
-            elif self.fairness.spend_spin_budget(warp, index):
-                for other in self.fairness.others(warp, index):
-                    self._run_basic_block(warp, other)
+            elif self.fairness.spend_spin_budget(warp, index, lanes):
+                for other, movers in self.fairness.others(warp, lanes):
+                    self._run_basic_block(warp, other, movers)
                 warp.pauses = True
             else:
-                self._run_basic_block(warp, index)
+                self._run_basic_block(warp, index, lanes)
 
-    def _run_basic_block(self, warp: Warp, index: int) -> None:
-        block, mask = self.run.kernel.blocks[index], warp.pending.pop(index)
+    def _run_basic_block(self, warp: Warp, index: int, mask: int) -> None:
+        block, left = self.run.kernel.blocks[index], warp.pending.pop(index) & ~mask
+        if left:
+            warp.pending[index] = left
         self.run.record(RecordKind.BLOCK, block.index, mask)
         self._count(warp, block, mask)
         for index in range(block.start, block.end):

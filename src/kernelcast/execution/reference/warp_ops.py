@@ -48,17 +48,22 @@ def _source_lane(mode: str, b: Lanes, c: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def _shfl(instruction: Instruction) -> Semantics:
-    """Data of another lane; a lane whose source is outside its segment keeps its own."""
+    """Data of another lane; a lane whose source is outside its segment, or does not execute the
+    instruction (the ISA leaves that open), keeps its own."""
     modes = ("up", "down", "bfly", "idx")
     found = form(instruction, ("sync", *modes))
     mode = found.one_of(modes)
 
-    def function(a: Lanes, b: Lanes, c: Lanes, members: Lanes | None = None) -> tuple[Lanes, Lanes]:
+    def function(
+        active: Lanes, a: Lanes, b: Lanes, c: Lanes, members: Lanes | None = None
+    ) -> tuple[Lanes, Lanes]:
         j, inside = _source_lane(mode, b, c)
-        return a[np.where(inside, j, _LANES)], inside
+        source = np.where(inside, j, _LANES)
+        return np.where(active[source], a[source], a), inside
 
     members = ("b32",) if "sync" in found else ()
-    return Semantics(("b32", "b32", "b32", *members), ("b32", "pred"), function)
+    sources = ("b32", "b32", "b32", *members)
+    return Semantics(sources, ("b32", "pred"), function, takes_active=True)
 
 
 def _groups(active: Lanes, members: Lanes | None) -> Iterator[tuple[Lanes, Lanes]]:

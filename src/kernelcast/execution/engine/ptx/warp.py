@@ -44,10 +44,12 @@ def _shfl(lw: Lowering, i: Instruction) -> None:
         order = [s if ok else lane for lane, (s, ok) in enumerate(sources)]
         inside = _constant_mask(lw, sum(ok << lane for lane, (_, ok) in enumerate(sources)))
         moved = lw.b.shuffle(value, order)
+        gives = lw.b.shuffle(lw.b.predicate_of(_mask(lw, i)), order)
     else:
         source, inside = _dynamic_source(lw, mode, offset, clamp)
         moved = _permute(lw, value, source)
-    write(lw, i, target, moved)
+        gives = _has_bit(lw, _mask(lw, i), source)
+    write(lw, i, target, lw.b.select(gives, moved, value))
     if predicate is not None:
         write(lw, i, predicate, inside)
 
@@ -98,6 +100,12 @@ def _dynamic_source(lw: Lowering, mode: str, offset: Value, clamp: Value) -> tup
             source = b.binary("or", first, b.binary("and", offset, outside))
         inside = b.compare("sle", source, last)
     return b.select(inside, source, lane), inside
+
+
+def _has_bit(lw: Lowering, mask: str, lane: Value) -> Value:
+    """Whether the lane of that number is in a scalar mask."""
+    bits = lw.b.binary("lshr", lw.b.splat(mask, "i32"), lane)
+    return lw.b.cast("trunc", bits, "i1")
 
 
 def _permute(lw: Lowering, value: Value, source: Value) -> Value:
