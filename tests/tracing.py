@@ -78,11 +78,15 @@ def traced(
 def by_warp(
     records: Iterator[TraceRecord],
 ) -> dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]]:
-    """Group decoded records by (block, warp); an access is the same however it was encoded."""
+    """Group decoded records by (block, warp); an access is the same however it was encoded.
+
+    Of what lanes compare, the number of values stands in the place of addresses.
+    """
     streams: dict[tuple[int, int], list[tuple[int, int, int, tuple[int, ...]]]] = {}
     for r in records:
         access = int(r.kind is not RecordKind.BLOCK)
-        streams.setdefault((r.block, r.warp), []).append((access, r.id, r.mask, r.addresses))
+        told = (r.values,) if r.kind is RecordKind.VALUES else r.addresses
+        streams.setdefault((r.block, r.warp), []).append((access, r.id, r.mask, told))
     return streams
 
 

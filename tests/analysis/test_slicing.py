@@ -109,6 +109,22 @@ HISTOGRAM = """
     + ret
 """
 
+# What lanes compare is in the trace where the lanes of every value are found, and nowhere else.
+COMPARISONS = """
+    + ld.param.u64 %d1, [a]
+    + mov.u32 %r1, %laneid
+    + mul.wide.u32 %d2, %r1, 4
+    + add.s64 %d2, %d1, %d2
+    + ld.global.nc.u32 %r2, [%d2]
+    & ld.global.u32 %r3, [%d2+128]
+    + setp.lt.u32 %p1, %r1, 7
+    + @%p1 match.any.sync.b32 %r4, %r2, 127
+    - match.all.sync.b32 %r5|%p2, %r3, 0xffffffff
+    - add.u32 %r6, %r4, %r5
+    & st.global.u32 [%d2], %r6
+    + ret
+"""
+
 # Only the counter of the loop matters, not the sum that is carried through it.
 COUNTERS = """
     + mov.u32 %r1, 0
@@ -475,6 +491,9 @@ def opcodes(kernel: Kernel, chain: tuple[int, ...]) -> str:
         (SAXPY, "@%p1 bra end", "bra"),
         (SAXPY, "ld.global.f32 %f2", "ld"),
         (SAXPY, "fma", ""),
+        (COMPARISONS, "ld.global.nc.u32 %r2", "ld match"),
+        (COMPARISONS, "setp.lt.u32 %p1", "setp match"),
+        (COMPARISONS, "@%p1 match.any", "match"),
         (SPMV, "ld.global.nc.u32 %r2", "ld setp bra"),  # the guard is nearer than the address
         (SPMV, "ld.global.nc.u32 %r4", "ld mul add ld"),
         (SPMV, "add.s32 %r2", "add setp bra"),

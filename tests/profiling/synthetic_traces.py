@@ -119,6 +119,10 @@ def scattered(ident: int, addresses: Sequence[int], mask: int = FULL) -> list[in
     return [header(RecordKind.ADDRESSES, ident, mask), *(a & WORD for a in addresses)]
 
 
+def values(ident: int, count: int, mask: int = FULL) -> list[int]:
+    return [header(RecordKind.VALUES, ident, mask), count & WORD]
+
+
 def words(*records: Sequence[int]) -> np.ndarray:
     return np.array([word for record in records for word in record], np.uint64)
 

@@ -22,6 +22,7 @@ from tests.profiling.synthetic_traces import (
     memory,
     profile,
     scattered,
+    values,
     warp,
     words,
 )
@@ -31,6 +32,7 @@ from kernelcast.errors import ExecutionError
 from kernelcast.execution.address_map import GLOBAL_BASE
 from kernelcast.execution.trace import RecordKind
 from kernelcast.ir import BasicBlock, Kernel, Launch, Location, OpClass, Space
+from kernelcast.isas.traits import with_traits
 from kernelcast.profiling import layout, paths
 from kernelcast.profiling.builder import ProfileBuilder
 from kernelcast.profiling.profile import Count, Footprint
@@ -238,6 +240,23 @@ def test_footprints_count_sets_of_sectors(accesses):
         if touched[array]
     )
     assert found.footprints == expected
+
+
+def test_what_lanes_compare_is_averaged_by_instruction():
+    plain = [instruction(i, OpClass.MATCH, "match", ("any", "sync", "b32")) for i in range(3)]
+    matches = [with_traits(i, "ptx") for i in plain]
+    of = kernel(matches)
+    seen = [values(0, 32), values(0, 2, 0xFF), values(1, 7), values(0, 2)]
+    found = profile(of, warp(0, 0), enter(0), *seen)
+    assert found.different_values == {0: 12.0, 1: 7.0}
+    assert found.guesses_values  # of the third, nobody knows
+    assert not profile(kernel(matches[:1]), warp(0, 0), enter(0), values(0, 3)).guesses_values
+
+
+@pytest.mark.parametrize("broken", [values(9, 1), values(0, 1)[:1]])
+def test_a_comparison_of_no_instruction_is_no_trace(broken):
+    with pytest.raises(ExecutionError, match="not a trace"):
+        profile(branching_kernel(), warp(0, 0), enter(0), broken)
 
 
 def test_a_sample_is_scaled_to_the_grid():

@@ -20,6 +20,7 @@ from tests.profiling.synthetic_traces import (
     kernel,
     memory,
     scattered,
+    values,
     warp,
     words,
 )
@@ -35,7 +36,8 @@ ARRAYS = memory(1 << 14, 1 << 12)
 
 
 def looping_kernel() -> Kernel:
-    """Two blocks, the second of which repeats: a load, a store, an atomic, a shared access."""
+    """Two blocks, the second of which repeats: a load, a store, an atomic, a shared access, a
+    comparison of lanes."""
     return kernel(
         [
             instruction(0),
@@ -43,8 +45,9 @@ def looping_kernel() -> Kernel:
             instruction(2, OpClass.STORE, "st", space=Space.GLOBAL, access_bytes=4),
             instruction(3, OpClass.ATOMIC, "red", space=Space.GLOBAL, access_bytes=4),
             instruction(4, OpClass.LOAD, "ld", space=Space.SHARED, access_bytes=8),
+            instruction(5, OpClass.MATCH, "match", ("any", "sync", "b32")),
         ],
-        [BasicBlock(0, 0, 1, (1,)), BasicBlock(1, 1, 5, (1, 0))],
+        [BasicBlock(0, 0, 1, (1,)), BasicBlock(1, 1, 6, (1, 0))],
     )
 
 
@@ -63,6 +66,7 @@ def block_records(choice: random.Random) -> list[list[int]]:
                 affine(choice.choice([2, 3]), start, 4, mask),
                 affine(4, 8 * places[0], 8, mask),
                 halves(1, start, 4 * choice.randint(0, 2), start + 4 * places[1], mask),
+                values(5, choice.randint(1, 32), mask),
             ]
     return records
 

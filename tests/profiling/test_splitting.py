@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.profiling.synthetic_traces import FULL, affine, enter, halves, scattered, warp, words
+from tests.profiling.synthetic_traces import (
+    FULL,
+    affine,
+    enter,
+    halves,
+    scattered,
+    values,
+    warp,
+    words,
+)
 
 from kernelcast.profiling.splitting import end_of_block
 
@@ -16,6 +25,7 @@ RECORDS = st.sampled_from(
         # Addresses that look like the records of another block's warps must not end a block.
         affine(0, warp(7, 0)[0], 7),
         halves(0, warp(7, 0)[0], 7, warp(7, 0)[0]),
+        values(0, warp(7, 0)[0]),
         scattered(0, [warp(7, 0)[0], 7] * 16, FULL),
     ]
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.profiling.synthetic_traces import affine, enter, halves, scattered, warp, words
+from tests.profiling.synthetic_traces import affine, enter, halves, scattered, values, warp, words
 
 from kernelcast.traces import chunks
 from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
@@ -21,6 +21,7 @@ RECORDS = st.lists(
         st.builds(enter, ID, MASK),
         st.builds(affine, ID, WORD, WORD, MASK),
         st.builds(halves, ID, WORD, WORD, WORD, MASK),
+        st.builds(values, ID, WORD, MASK),
         st.builds(scattered, ID, st.lists(WORD, min_size=32, max_size=32), MASK),
     ),
     max_size=40,
@@ -65,20 +66,32 @@ def test_the_columns_of_a_chunk_are_the_documented_ones():
         affine(2, 1100, 4),
         scattered(3, [lane + 1 for lane in lanes]),
         halves(2, 1110, 4, 5000),
+        values(1, 7),
+        values(1, 9),
         warp(6, 0),
         affine(2, 50, 8),
         halves(4, 60, 8, 70),
+        values(1, 32),
     )
     columns = unpack_columns(encode_chunk(stream))
-    headers, record, grid_block, base, stride, half, deltas, delta = columns
-    assert len(headers) == 6  # warp 0, warp 1, affine 2, scattered 3, halves 2, halves 4
-    assert record.tolist() == [1, 2, 3, 2, 3, 4, 0, 2, 5]
+    headers, record, grid_block, base, stride, half, deltas, delta, value = columns
+    assert len(headers) == 7  # warp 0, warp 1, affine 2, scattered 3, halves 2, halves 4, values 1
+    assert record.tolist() == [1, 2, 3, 2, 3, 4, 6, 6, 0, 2, 5, 6]
     assert grid_block.tolist() == [5, 1]
     assert base.tolist() == [50, 60, 1000, 100, 10]  # warp 0 before warp 1
     assert stride.tolist() == [8, 8, 4, 0, 0]
     assert half.tolist() == [10, 3890]
     assert deltas.reshape(32, 2).T.tolist() == [lanes, [1] * 32]
     assert delta.tolist() == [0, 1]
+    assert value.tolist() == [32, 7, 2]
+
+
+def test_chunks_of_version_2_have_no_column_of_values():
+    stream = words(warp(0, 0), enter(0), affine(1, 2, 3), scattered(4, range(32)))
+    columns = unpack_columns(encode_chunk(stream))[:-1]
+    assert decode_chunk(b"".join(map(pack_column, columns))).tolist() == stream.tolist()
+    with pytest.raises(ValueError, match="7 columns"):
+        decode_chunk(b"".join(map(pack_column, columns[:-1])))
 
 
 def test_rows_of_one_hash_are_told_apart(monkeypatch):

@@ -228,8 +228,8 @@ def test_what_follows_the_end_is_damage(tmp_path):
 
 def test_a_later_format_is_told(tmp_path):
     path = written(tmp_path / "a.kct")
-    path.write_bytes(b"KCTRACE\x03" + path.read_bytes()[8:])
-    with pytest.raises(InputError, match=r"format 03; this version reads format 2"):
+    path.write_bytes(b"KCTRACE\x04" + path.read_bytes()[8:])
+    with pytest.raises(InputError, match=r"format 04; this version reads formats 2 to 3"):
         read_trace(path)
 
 
@@ -246,7 +246,7 @@ def test_other_files_are_no_traces(tmp_path, content):
 def test_the_layout_of_a_file_is_the_documented_one(tmp_path):
     path = written(tmp_path / "a.kct")
     data = path.read_bytes()
-    assert data[:8] == b"KCTRACE\x02"
+    assert data[:8] == b"KCTRACE\x03"
     assert data[8:12] == b"HEAD"
     length = int.from_bytes(data[12:20], "little")
     assert b'"maker":"by hand"' in zlib.decompress(data[20 : 20 + length])

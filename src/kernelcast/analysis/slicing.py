@@ -1,7 +1,8 @@
 """What a trace needs: the instructions that must be computed to know where a kernel goes.
 
-A trace says which blocks ran in which lanes and where accesses went. It depends on the guards of
-accesses, on their addresses, and on what branches, exits, barriers and reconvergence points read.
+A trace says which blocks ran in which lanes, where accesses went, and how many different values
+lanes compared (`match.any`). It depends on the guards of accesses, on their addresses, on what is
+compared, and on what branches, exits, barriers and reconvergence points read.
 All else a kernel computes, most of its arithmetic often, may be left out. This is a backward slice
 (Weiser 1984) whose criterion is the trace.
 """
@@ -66,12 +67,12 @@ class Needed:
     last_links: frozenset[int] = field(repr=False, compare=False)
 
     def why(self, index: int) -> tuple[int, ...]:
-        """A shortest chain from an instruction to the access or branch that needs it.
+        """A shortest chain from an instruction to what needs it: an access, a branch, a comparison.
 
         Each instruction uses a result of the one before, through a register or through memory; to
-        the last one it is an address, a guard or what control depends on. An access of which the
-        address only counts, and an instruction of control, stand alone. Empty for instructions
-        that are not needed.
+        the last one it is an address, a guard, what control depends on or what lanes compare. An
+        access of which the address only counts, an instruction of control and a comparison stand
+        alone. Empty for instructions that are not needed.
         """
         if index not in self.in_full and index not in self.address_only:
             return ()
@@ -156,7 +157,8 @@ class _Search:
     def add_root(self, instruction: Instruction, *, is_traced: bool) -> None:
         """Note what the trace itself depends on, the address of the instruction if `is_traced`."""
         traits = instruction.traits
-        if instruction.op_class in _CONTROL or traits.sleeps or traits.stops:
+        finds_each = traits.match is not None and traits.match.finds_each
+        if instruction.op_class in _CONTROL or traits.sleeps or traits.stops or finds_each:
             self.in_full.add(instruction.index)
             self._pending.append(instruction.index)
         elif is_traced:

@@ -53,6 +53,7 @@ _WARP = int(RecordKind.WARP)
 _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _HALVES = int(RecordKind.HALVES)
+_VALUES = int(RecordKind.VALUES)
 
 # Rows of `barriers`, beside the clocks that those who arrived had.
 _ARRIVED, _RELEASED = 0, 1
@@ -533,6 +534,9 @@ def check_records(
             state.event = blocks[ident].first_event
             state.last_instruction = -1
             at += 1
+            continue
+        if kind == _VALUES:
+            at += 2
             continue
         at += _list_lanes(kind, words, at, lanes)
         _pass_events(ident, blocks, events, clocks, barriers, fenced, fences, state)

@@ -13,10 +13,13 @@ A record starts with a header word: bits 0-31 the mask of active lanes, bits 32-
     HALVES     id = index of the memory instruction; 3 more words: those of AFFINE, which hold for
                lanes 0 to 15, and the address of lane 16, from which the others go on by the same
                stride: two rows of a block that is 16 threads wide
+    VALUES     id = index of an instruction that finds lanes of equal value (`match.any`); 1 more
+               word: how many different values the lanes of the mask hold. Lanes that are compared
+               in groups, by different membership masks, count for each group.
 
-Where the lanes of an access allow several of the last three, it is for the executor to choose.
-Addresses are those of the instruction's own space (see `address_map`). A memory instruction whose
-guard is false in every lane leaves no record. The records of one warp are in its program order;
+Where the lanes of an access allow several of the three before, it is for the executor to choose.
+Addresses are those of the instruction's own space (see `address_map`). An instruction whose guard
+is false in every lane leaves no record. The records of one warp are in its program order;
 those of different warps interleave at barriers.
 """
 
@@ -49,6 +52,7 @@ class RecordKind(IntEnum):
     AFFINE = 3
     ADDRESSES = 4
     HALVES = 5
+    VALUES = 6
 
 
 RECORD_WORDS = {
@@ -57,12 +61,14 @@ RECORD_WORDS = {
     RecordKind.AFFINE: 3,
     RecordKind.ADDRESSES: 1 + WARP_LANES,
     RecordKind.HALVES: 4,
+    RecordKind.VALUES: 2,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TraceRecord:
-    """One decoded record; `addresses` is empty unless it is an access."""
+    """One decoded record; `addresses` is empty unless it is an access, `values` 0 unless it is
+    VALUES."""
 
     block: int
     warp: int
@@ -70,10 +76,11 @@ class TraceRecord:
     id: int
     mask: int
     addresses: tuple[int, ...] = ()
+    values: int = 0
 
 
 def decode(words: Words) -> Iterator[TraceRecord]:
-    """Decode a stream into BLOCK and access records, each with the warp it belongs to."""
+    """Decode a stream into its records but WARP, each with the warp it belongs to."""
     stream = [int(w) for w in words]
     block = warp = -1
     at = 0
@@ -86,6 +93,8 @@ def decode(words: Words) -> Iterator[TraceRecord]:
             warp, block = ident, stream[at + 1]
         elif kind is RecordKind.BLOCK:
             yield TraceRecord(block, warp, kind, ident, mask)
+        elif kind is RecordKind.VALUES:
+            yield TraceRecord(block, warp, kind, ident, mask, values=stream[at + 1])
         else:
             lanes = lane_addresses(kind, stream[at + 1 : at + RECORD_WORDS[kind]])
             active = tuple(a if mask >> lane & 1 else 0 for lane, a in enumerate(lanes))

@@ -186,6 +186,18 @@ class MbarrierUse(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LaneMatch:
+    """A comparison of what the lanes of a warp hold, of `words` words of 32 bits.
+
+    `finds_each` is whether it finds the lanes of each value (`match.any`), and so is the longer the
+    more different ones there are; else whether all lanes hold the same (`match.all`).
+    """
+
+    words: int
+    finds_each: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Traits:
     """What an instruction is beyond its class, said by its ISA, so that others need no opcodes.
 
@@ -237,6 +249,8 @@ class Traits:
     is_copy:
         It loads what goes to no register of the machine but on to shared memory, while its warp
         goes on.
+    match:
+        The comparison of lanes that it is.
     """
 
     exits: bool = False
@@ -262,6 +276,7 @@ class Traits:
     mbarrier: MbarrierUse | None = None
     indexes_constants: bool = False
     is_copy: bool = False
+    match: LaneMatch | None = None
 
 
 _PLAIN = Traits()

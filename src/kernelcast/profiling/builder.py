@@ -107,6 +107,8 @@ class ProfileBuilder:
             self._blocks[name] += other._blocks[name]
         for name in ("counts", "tag_passes", "rounds", "turns"):
             self._accesses[name] += other._accesses[name]
+        for name in ("matches", "values"):
+            self._instructions[name] += other._instructions[name]
         self._states["added"] += other._states["added"]
         self._warp_instructions += other._warp_instructions
         self._log.merge(other._log)
@@ -203,6 +205,7 @@ class ProfileBuilder:
             * scale,
             divergent_branches=float(self._blocks["divergent"].sum()) * scale,
             flops=summaries.flops(kernel, threads),
+            different_values=summaries.different_values(self._instructions),
             chain_instructions=chain.instructions,
             chain_by_class=chain.by_class,
             atomics=self._atomics(layout.LANES_ADDED, layout.TURNS),

@@ -22,6 +22,7 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _HALVES = int(RecordKind.HALVES)
+_VALUES = int(RecordKind.VALUES)
 
 
 @inlined
@@ -145,6 +146,13 @@ def count_records(
                 return NOT_A_TRACE
             warp, issued = state.warp, np.int64(0)
             together, last_block, was_left = begin_turn(warp, state)
+            at += 2
+        elif kind == _VALUES:
+            if at + 2 > end or ident >= len(instructions):
+                return NOT_A_TRACE
+            instruction = instructions[np.uint64(ident)]
+            instruction.matches += 1
+            instruction.values += words[np.uint64(at + 1)]
             at += 2
         else:
             return NOT_A_TRACE

@@ -24,7 +24,7 @@ WAITED_FOR, WAITS = 1, 2
 READS, WRITES = 1, 2
 """Effects of an instruction on memory."""
 
-# A memory instruction; the row of `ACCESS` is the first of several where it is generic.
+# An instruction; the row of `ACCESS` is the first of several where it is generic.
 INSTRUCTION = np.dtype(
     [
         ("space", np.int64),
@@ -36,6 +36,10 @@ INSTRUCTION = np.dtype(
         ("adds_floats", np.int64),
         ("in_turn", np.int64),  # lanes that go to one word of shared memory follow each other
         ("mbarrier", np.int64),  # it waits for a barrier in shared memory, or is waited for there
+        # Of one that finds lanes of equal value: how often it was executed, and the sum of how many
+        # different ones there were.
+        ("matches", np.int64),
+        ("values", np.int64),
     ]
 )
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import Kernel, Launch, Location, OpClass, Space
+from kernelcast.ir import Instruction, Kernel, Launch, Location, OpClass, Space
+from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.profiling.rules import NO_RULES, AccessRules
 
 Floats = NDArray[np.float64]
@@ -228,6 +229,15 @@ class RepresentativeWarp:
     share: float
 
 
+def compared_values(instruction: Instruction, known: Mapping[int, float]) -> float:
+    """How many values the lanes of a warp are compared with: each that one of them holds, by those
+    `known` of instructions, or else all lanes different ones; where only one matters, that."""
+    match = instruction.traits.match
+    if match is not None and not match.finds_each:
+        return 1.0
+    return known.get(instruction.index, float(WARP_LANES))
+
+
 @dataclass(frozen=True)
 class Profile:
     """What a launch needs, machine-free but for what `rules` ask for.
@@ -240,8 +250,10 @@ class Profile:
     executed by warps, `divergent_branches` those at which a warp's lanes took both paths. `flops`
     counts floating-point operations of threads by precision (`fp16`, `fp32`, `fp64`), two for a
     fused multiply-add. `chain_instructions` is the length of the representative warp's longest
-    chain of dependent instructions, made of `chain_by_class`. `atomics` are those on global
-    memory; in `merged_atomics` the lanes of a request that all go to one word are one.
+    chain of dependent instructions, made of `chain_by_class`. `different_values[i]` is how
+    many different values the lanes of a warp hold on average where instruction i finds those of
+    equal value; instructions of which nobody recorded it are left out. `atomics` are those on
+    global memory; in `merged_atomics` the lanes of a request that all go to one word are one.
     `representatives` stand for groups of warps that are unlike (see `profiling.representatives`);
     empty where `warp` alone is enough. `executed_blocks` are those that were executed, ascending,
     and `block_instructions` the warp instructions of each; both are empty where nobody knows.
@@ -261,6 +273,7 @@ class Profile:
     branches: float = 0.0
     divergent_branches: float = 0.0
     flops: Mapping[str, float] = field(default_factory=dict)
+    different_values: Mapping[int, float] = field(default_factory=dict)
     chain_instructions: float = 0.0
     chain_by_class: Mapping[OpClass, float] = field(default_factory=dict)
     atomics: AtomicMeetings = _NO_ATOMICS
@@ -286,6 +299,15 @@ class Profile:
             known = self.executed_blocks[at] == blocks
             found[known] = self.block_instructions[at[known]]
         return found
+
+    @property
+    def guesses_values(self) -> bool:
+        """Whether lanes were compared and nobody recorded how many different values they held."""
+        return any(
+            self.instruction_warps[i.index] and i.index not in self.different_values
+            for i in self.kernel.instructions
+            if i.traits.match is not None and i.traits.match.finds_each
+        )
 
     @property
     def warps(self) -> int:

@@ -22,9 +22,11 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _HALVES = int(RecordKind.HALVES)
+_VALUES = int(RecordKind.VALUES)
 _AFFINE_WORDS = RECORD_WORDS[RecordKind.AFFINE]
 _ADDRESSES_WORDS = RECORD_WORDS[RecordKind.ADDRESSES]
 _HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
+_VALUES_WORDS = RECORD_WORDS[RecordKind.VALUES]
 _HALF_MASK = (1 << HALF_WARP_LANES) - 1
 
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
@@ -462,6 +464,10 @@ def stream_records(
             if not _enter_warp(ident, block, kept, blocks, ends, segments, spare, out, state):
                 return NOT_A_TRACE
             at += 2
+        elif kind == _VALUES:
+            if at + _VALUES_WORDS > len(words):
+                return NOT_A_TRACE
+            at += _VALUES_WORDS
         else:
             return NOT_A_TRACE
     return at

@@ -94,6 +94,15 @@ def flops(kernel: Kernel, threads: Floats) -> dict[str, float]:
     return totals
 
 
+def different_values(table: IntegerTable) -> dict[int, float]:
+    """By instruction that finds lanes of equal value, how many different ones there are on average,
+    as far as that was recorded."""
+    return {
+        int(index): float(table["values"][index] / table["matches"][index])
+        for index in np.flatnonzero(table["matches"])
+    }
+
+
 def access_profiles(
     rows: Sequence[AccessRow], table: IntegerTable, scale: float
 ) -> tuple[AccessProfile, ...]:

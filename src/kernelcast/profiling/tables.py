@@ -94,6 +94,8 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
             op_class is OpClass.ATOMIC
             and not (instruction.traits.counts_lanes and read.isdisjoint(instruction.writes)),
             _MBARRIER_USES.get(instruction.traits.mbarrier, 0),
+            0,
+            0,
         )
     return table
 

@@ -61,9 +61,11 @@ _BLOCK = int(RecordKind.BLOCK)
 _AFFINE = int(RecordKind.AFFINE)
 _ADDRESSES = int(RecordKind.ADDRESSES)
 _HALVES = int(RecordKind.HALVES)
+_VALUES = int(RecordKind.VALUES)
 _AFFINE_WORDS = RECORD_WORDS[RecordKind.AFFINE]
 _ADDRESSES_WORDS = RECORD_WORDS[RecordKind.ADDRESSES]
 _HALVES_WORDS = RECORD_WORDS[RecordKind.HALVES]
+_VALUES_WORDS = RECORD_WORDS[RecordKind.VALUES]
 _ALL_LANES = (1 << WARP_LANES) - 1
 _LINE_BITS_SHIFT = layout.LINE_SHIFT
 _SECTOR_SHIFT = 5
@@ -347,6 +349,10 @@ def record(words, at, instructions, blocks, scratch, segments, out, kept, states
             if whose[0] != recording.block + 1:
                 whose[0], whose[1] = recording.block + 1, 0
             at += 2
+        elif kind == _VALUES:
+            if at + _VALUES_WORDS > len(words):
+                return NOT_A_TRACE
+            at += _VALUES_WORDS  # the mean of all executions counts
         else:
             return NOT_A_TRACE
         kept[np.uint64(recording.place), 1] += recording.words - before

@@ -1,4 +1,4 @@
-"""A part of a trace's stream as eight columns, and back, bit for bit.
+"""A part of a trace's stream as nine columns, and back, bit for bit.
 
 A loop makes a warp come back to an instruction with addresses that have moved by as much as the
 time before. So of every access only the difference from the one before it is kept, of the same
@@ -15,7 +15,10 @@ adjacent. All arithmetic is modulo 2**64.
                 minus the same of the HALVES record before it of the same warp and instruction
     deltas      the distinct deltas of 32 addresses: lane 0 of all, then lane 1, up to lane 31
     delta       for every ADDRESSES record, in sorted order, its place in `deltas`
+    values      for every VALUES record, in sorted order, its word minus that of the record before
+                it of the same warp and instruction
 
+Chunks of files of version 2 have no `values`, and no such records.
 What has no record before it in the chunk counts from 0. Sorted order is by warp, then instruction;
 records that agree in both keep their order. The warp of a record is the id of the last WARP record
 before it in the chunk, 0 where there is none.
@@ -40,7 +43,7 @@ from kernelcast.execution.trace import (
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.traces.columns import Integers, pack_column, unpack_columns
 
-_COLUMNS = 8
+_COLUMNS, _COLUMNS_OF_VERSION_2 = 9, 8
 _BAD = 1 << 62
 _LENGTHS = [{int(k): n for k, n in RECORD_WORDS.items()}.get(kind, _BAD) for kind in range(256)]
 """Words of a record by its kind."""
@@ -69,7 +72,7 @@ def encode_chunk(words: Words) -> bytes:
     headers, record = np.unique(words[starts], return_inverse=True)
     order = _Order(headers[record])
     affine, halves = starts[order.affine], starts[order.halves]
-    scattered = starts[order.scattered]
+    scattered, values = starts[order.scattered], starts[order.values]
     rows = stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)]
     deltas, delta = _distinct(_differences(rows, order.scattered_groups))
     columns = (
@@ -81,6 +84,7 @@ def encode_chunk(words: Words) -> bytes:
         _differences(stream[halves + 3] - stream[halves + 1], order.halves_groups),
         deltas.T.reshape(-1),
         delta,
+        _differences(stream[values + 1], order.values_groups),
     )
     return b"".join(map(pack_column, columns))
 
@@ -88,9 +92,11 @@ def encode_chunk(words: Words) -> bytes:
 def decode_chunk(data: bytes) -> Words:
     """The words of which `encode_chunk` made `data`; ValueError where it is damaged."""
     columns = unpack_columns(data)
+    if len(columns) == _COLUMNS_OF_VERSION_2:
+        columns.append(np.empty(0, np.int64))
     if len(columns) != _COLUMNS:
         raise ValueError(f"{len(columns)} columns")
-    headers, record, grid_block, base, stride, half, deltas, delta = columns
+    headers, record, grid_block, base, stride, half, deltas, delta, value = columns
     heads = _taken(headers, record).view(np.uint64)
     order = _Order(heads)
     lengths = np.array(_LENGTHS)[order.kinds]
@@ -101,12 +107,13 @@ def decode_chunk(data: bytes) -> Words:
     stream[starts] = heads.view(np.int64)
     stream[starts[order.warps] + 1] = np.cumsum(grid_block)
     affine, halves = starts[order.affine], starts[order.halves]
-    scattered = starts[order.scattered]
+    scattered, values = starts[order.scattered], starts[order.values]
     stream[affine + 1] = _sums(base, order.affine_groups)
     stream[affine + 2] = _sums(stride, order.affine_groups)
     stream[halves + 3] = stream[halves + 1] + _sums(half, order.halves_groups)
     rows = _taken(np.ascontiguousarray(deltas.reshape(WARP_LANES, -1).T), delta)
     stream[scattered[:, None] + np.arange(1, 1 + WARP_LANES)] = _sums(rows, order.scattered_groups)
+    stream[values + 1] = _sums(value, order.values_groups)
     return stream.view(np.uint64)
 
 
@@ -136,6 +143,10 @@ class _Order:
     def scattered(self) -> Integers:
         return self._sorted(RecordKind.ADDRESSES)
 
+    @cached_property
+    def values(self) -> Integers:
+        return self._sorted(RecordKind.VALUES)
+
     @property
     def affine_groups(self) -> NDArray[np.bool_]:
         return self._begins(self.affine)
@@ -147,6 +158,10 @@ class _Order:
     @property
     def scattered_groups(self) -> NDArray[np.bool_]:
         return self._begins(self.scattered)
+
+    @property
+    def values_groups(self) -> NDArray[np.bool_]:
+        return self._begins(self.values)
 
     @cached_property
     def _group(self) -> Integers:

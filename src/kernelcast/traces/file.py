@@ -26,7 +26,9 @@ from kernelcast.traces.recognise import MAGIC, is_own_format
 from kernelcast.traces.stored import StoredTrace, TraceHead
 from kernelcast.version import VERSION
 
-_VERSION = 2
+_VERSION = 3
+_READ = (2, _VERSION)
+"""Versions that are read: 2 has no records of what lanes compare."""
 CHUNK_WORDS = 1 << 20
 """Words of a chunk: 8 MB, enough for a loop to repeat often, few enough to hold several times."""
 
@@ -152,11 +154,11 @@ def _check_version(file: BinaryIO, path: Path) -> None:
     start = file.read(len(MAGIC) + 1)
     if not is_own_format(start):
         raise InputError("not a trace of kernelcast", where=str(path))
-    if start[len(MAGIC) :] != bytes([_VERSION]):
+    if start[len(MAGIC) :] not in [bytes([version]) for version in _READ]:
         raise InputError(
             f"a trace of format {start[len(MAGIC) :].hex() or 'unknown'}",
             where=str(path),
-            hint=f"this version reads format {_VERSION}; make the trace anew",
+            hint=f"this version reads formats {_READ[0]} to {_READ[-1]}; make the trace anew",
         )
 
 

@@ -53,6 +53,8 @@ def compute_all(
         results = semantics.function(*values)
         if not isinstance(results, tuple):
             results = (results,)
+        if semantics.gives_values:
+            results = results[:-1]
         return [
             [int(b) for b in np.broadcast_to(encode(type_name, np.asarray(value)), 32)]
             for type_name, value in zip(semantics.results, results, strict=True)

@@ -58,7 +58,7 @@ def access(
     Nothing happens at run time where no lane takes part.
     """
     b = lw.b
-    with _where_some(lw, lanes) as mask:
+    with where_some(lw, lanes) as mask:
         affine = _affine(lw, address, mask)
         hosts, fast = _hosts(lw, address, space, size_bytes, writes, mask)
         if logs:
@@ -74,7 +74,7 @@ def locate(
     lw: Lowering, address: Value, space: Space, size_bytes: int, *, writes: bool, lanes: Value
 ) -> None:
     """Check and log an access, and leave memory alone."""
-    with _where_some(lw, lanes) as mask:
+    with where_some(lw, lanes) as mask:
         affine = _affine(lw, address, mask)
         if space in _WINDOWS:
             _check_window(lw, address, space, size_bytes, mask)
@@ -86,7 +86,7 @@ def locate(
 
 
 @contextmanager
-def _where_some(lw: Lowering, lanes: Value) -> Iterator[str]:
+def where_some(lw: Lowering, lanes: Value) -> Iterator[str]:
     """What is emitted inside happens where a lane takes part; gives their mask."""
     b = lw.b
     if lanes is lw.active:
@@ -125,12 +125,7 @@ def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
     short, uneven, logged = (b.fresh(n) for n in ("affine", "uneven", "logged"))
     b.line(f"br i1 {affine.holds}, label %{short}, label %{uneven}")
     b.label(short)
-    wide = b.scalar(f"zext i32 {mask} to i64")
-    header = b.scalar(f"or i64 {wide}, {record_header(RecordKind.AFFINE, lw.position)}")
-    start = b.scalar(f"inttoptr i64 {position} to ptr")
-    for number, word in enumerate((header, affine.base, affine.stride)):
-        at = b.scalar(f"getelementptr i64, ptr {start}, i64 {number}")
-        b.line(f"store i64 {word}, ptr {at}")
+    _write_record(lw, position, RecordKind.AFFINE, mask, affine.base, affine.stride)
     b.line(f"br label %{logged}")
     b.label(uneven)
     bytes_of_others = b.scalar(
@@ -142,6 +137,25 @@ def _log(lw: Lowering, address: Value, mask: str, affine: _Affine) -> None:
     bytes_of_affine = 8 * RECORD_WORDS[RecordKind.AFFINE]
     size = b.scalar(f"phi i64 [ {bytes_of_affine}, %{short} ], [ {bytes_of_others}, %{uneven} ]")
     lw.advance_log(b.scalar(f"add i64 {position}, {size}"))
+
+
+def _write_record(lw: Lowering, position: str, kind: RecordKind, mask: str, *words: str) -> None:
+    b = lw.b
+    wide = b.scalar(f"zext i32 {mask} to i64")
+    header = b.scalar(f"or i64 {wide}, {record_header(kind, lw.position)}")
+    start = b.scalar(f"inttoptr i64 {position} to ptr")
+    for number, word in enumerate((header, *words)):
+        at = b.scalar(f"getelementptr i64, ptr {start}, i64 {number}")
+        b.line(f"store i64 {word}, ptr {at}")
+
+
+def log_values(lw: Lowering, values: str, mask: str) -> None:
+    """Write how many different values the lanes of a mask hold, where anybody follows."""
+    if lw.logs:
+        position = lw.log_position()
+        _write_record(lw, position, RecordKind.VALUES, mask, values)
+        size = 8 * RECORD_WORDS[RecordKind.VALUES]
+        lw.advance_log(lw.b.scalar(f"add i64 {position}, {size}"))
 
 
 def _hosts(

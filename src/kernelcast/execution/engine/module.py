@@ -96,4 +96,9 @@ def _headroom_bytes(kernel: Kernel) -> int:
     words += RECORD_WORDS[RecordKind.ADDRESSES] * sum(
         step.op_class.is_memory for i in kernel.instructions for step in kernel.steps(i.index)
     )
+    words += RECORD_WORDS[RecordKind.VALUES] * sum(
+        step.op_class is OpClass.MATCH
+        for i in kernel.instructions
+        for step in kernel.steps(i.index)
+    )
     return 8 * words

@@ -390,6 +390,8 @@ def _lanewise(instruction: Instruction, semantics: Semantics, run: RunState) -> 
             results = (results,)
         if semantics.gives_carry:
             warp.carry = np.where(active, results[-1], warp.carry)
+        if semantics.gives_values:
+            run.record(RecordKind.VALUES, instruction.index, mask, results[-1])
         for write, result in zip(writers, results, strict=False):
             write(warp, active, result)
 

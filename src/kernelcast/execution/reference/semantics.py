@@ -23,7 +23,7 @@ class Semantics:
 
     Some functions take more, in this order, before the sources: the active lanes
     (`takes_active`), and the carry flag (`takes_carry`). With `gives_carry` the last result is
-    the new carry flag.
+    the new carry flag, with `gives_values` how many different values the lanes hold, for the trace.
     """
 
     sources: tuple[str, ...]
@@ -32,6 +32,7 @@ class Semantics:
     takes_active: bool = False
     takes_carry: bool = False
     gives_carry: bool = False
+    gives_values: bool = False
 
 
 Definition = Callable[[Instruction], Semantics]

@@ -107,14 +107,18 @@ def _vote(instruction: Instruction) -> Semantics:
 
 
 def _match(instruction: Instruction) -> Semantics:
-    """The mask of lanes that hold the same value (`any`), or of all if they all do (`all`)."""
+    """The mask of lanes that hold the same value (`any`), or of all if they all do (`all`).
+
+    As many lanes have no lower one in their mask as there are different values in their groups.
+    """
     found = form(instruction, ("sync", "any", "all"))
     mode = found.one_of(("any", "all"))
 
-    def function(active: Lanes, a: Lanes, members: Lanes) -> Lanes | tuple[Lanes, Lanes]:
+    def function(active: Lanes, a: Lanes, members: Lanes) -> tuple[Lanes, Lanes | int]:
         if mode == "any":
-            same = np.array([ballot((a == value) & active) for value in a.tolist()])
-            return same & members
+            same = np.array([ballot((a == value) & active) for value in a.tolist()]) & members
+            is_first = same & ((1 << _LANES) - 1) == 0
+            return same, int((is_first & active).sum())
 
         def agree(lanes: Lanes) -> bool:
             return len(set(a[lanes].tolist())) <= 1
@@ -122,8 +126,11 @@ def _match(instruction: Instruction) -> Semantics:
         masks = _by_group(active, members, lambda lanes: ballot(lanes) if agree(lanes) else 0)
         return masks, _by_group(active, members, agree).astype(bool)
 
-    results = ("b32",) if mode == "any" else ("b32", "pred")
-    return Semantics((found.type, "b32"), results, function, takes_active=True)
+    finds_each = mode == "any"
+    results = ("b32",) if finds_each else ("b32", "pred")
+    return Semantics(
+        (found.type, "b32"), results, function, takes_active=True, gives_values=finds_each
+    )
 
 
 _REDUCTIONS: dict[str, Callable[[Lanes], int]] = {

@@ -10,6 +10,7 @@ from kernelcast.ir import (
     CacheHint,
     Immediate,
     Instruction,
+    LaneMatch,
     MatrixProduct,
     MbarrierUse,
     OpClass,
@@ -83,7 +84,12 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         mbarrier=mbarrier_use(opcode, modifiers, op_class),
         indexes_constants=INDEXED in words,
         is_copy=is_copy(opcode, op_class),
+        match=_match(words) if op_class is OpClass.MATCH else None,
     )
+
+
+def _match(words: frozenset[str]) -> LaneMatch:
+    return LaneMatch(2 if "b64" in words else 1, "any" in words)
 
 
 def is_copy(opcode: str, op_class: OpClass) -> bool:

@@ -10,6 +10,7 @@ from kernelcast.ir import (
     CacheHint,
     Immediate,
     Instruction,
+    LaneMatch,
     MatrixProduct,
     MbarrierUse,
     OpClass,
@@ -98,7 +99,12 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         mbarrier=_mbarrier(i),
         indexes_constants=i.space is Space.PARAM and bool(i.address_reads),
         is_copy=i.op_class is OpClass.LOAD and i.opcode.startswith(_COPIES),
+        match=_match(i) if i.op_class is OpClass.MATCH else None,
     )
+
+
+def _match(i: Instruction) -> LaneMatch:
+    return LaneMatch(2 if "U64" in i.modifiers else 1, "ANY" in i.modifiers)
 
 
 def _mbarrier(i: Instruction) -> MbarrierUse | None:

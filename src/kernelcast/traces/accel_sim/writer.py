@@ -117,7 +117,7 @@ def _visits(stream: Sequence[int]) -> list[_Visit]:
         ident, lanes = stream[at] >> ID_SHIFT & ID_MASK, stream[at] & _LOW_32
         if kind is RecordKind.BLOCK:
             visits.append(_Visit(ident, lanes, {}))
-        else:
+        elif kind is not RecordKind.VALUES:
             addresses = lane_addresses(kind, stream[at + 1 : at + RECORD_WORDS[kind]])
             visits[-1].accesses.setdefault(ident, (lanes, addresses))
         at += RECORD_WORDS[kind]

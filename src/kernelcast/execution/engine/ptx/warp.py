@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kernelcast.execution.engine.lowering import Lowering
-from kernelcast.execution.engine.memory import for_each_lane
+from kernelcast.execution.engine.memory import for_each_lane, log_values, where_some
 from kernelcast.execution.engine.ptx.operands import PRED, guard_of, read, type_of, write
 from kernelcast.execution.engine.values import FULL_MASK, Value, mangled, ptx_type, vector
 from kernelcast.ir import Instruction, Operand, Vector
@@ -211,7 +211,9 @@ def _match(lw: Lowering, i: Instruction) -> None:
     value = read(lw, i.operands[1], type_of(i))
     target, predicate = _pair(i.operands[0])
     if "any" in i.modifiers:
-        write(lw, i, target, _match_any(lw, i, value))
+        same = _match_any(lw, i, value)
+        _log_first_lanes(lw, i, same)
+        write(lw, i, target, same)
         return
 
     def results(members: str) -> list[str]:
@@ -243,6 +245,18 @@ def _match_any(lw: Lowering, i: Instruction, value: Value) -> Value:
     for_each_lane(lw, mask, body)
     found = b.value("i32", f"load {vector('i32')}, ptr %results, align 64")
     return b.binary("and", found, read(lw, i.operands[2], ptx_type("b32")))
+
+
+def _log_first_lanes(lw: Lowering, i: Instruction, same: Value) -> None:
+    """Record as many values as lanes have no lower one among those that hold the same."""
+    b, guard = lw.b, guard_of(lw, i)
+    with where_some(lw, lw.active if guard is None else guard) as mask:
+        one = b.constant("i32", 1)
+        lower = b.binary("sub", b.binary("shl", one, b.lane_numbers()), one)
+        is_first = b.compare("eq", b.binary("and", same, lower), b.constant("i32", 0))
+        first = b.scalar(f"and i32 {b.mask_of(is_first)}, {mask}")
+        values = b.call("llvm.ctpop.i32", "i32", [("i32", first)])
+        log_values(lw, b.scalar(f"zext i32 {values} to i64"), mask)
 
 
 _REDUCTIONS = {
