@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kernelcast as kc
 from kernelcast.cli.main import main
 from kernelcast.errors import InputError
+from kernelcast.execution.trace import RecordKind
 from kernelcast.forecasting.runs import head_of, run_of_last
 from kernelcast.forecasting.traced import cases_of_traces
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.profiling.run import Sampling
 from kernelcast.traces.accel_sim.export import export_trace
-from kernelcast.traces.file import write_trace
+from kernelcast.traces.chunks import decode_chunk, encode_chunk, record_starts
+from kernelcast.traces.columns import pack_column, unpack_columns
+from kernelcast.traces.file import read_section, write_trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -62,6 +68,57 @@ def test_a_trace_of_a_launch_that_gave_variables_values_is_forecast(tmp_path: Pa
     (case,) = kc.traced_cases(tmp_path / "launch.kct", [kc.machine("h100-sxm")])
     assert kc.predict(case).time_s > 0
     assert not any("holds zeros" in warning for warning in case.kernel.warnings)
+
+
+@pytest.mark.parametrize("model", ["teg", "volkov"])
+def test_traces_of_version_2_are_read_and_what_they_do_not_tell_is_said(
+    tmp_path: Path, model: str
+) -> None:
+    """They do not hold how many different values lanes compare: those are taken to be 32."""
+    source = tmp_path / "match.cu"
+    source.write_text(
+        "__global__ void match(unsigned* a) {\n"
+        "  unsigned i = threadIdx.x, all = 0;\n"
+        "  for (int n = 0; n < 20; ++n) all += __match_any_sync(~0u, i / 16 + n);\n"
+        "  a[i] = all;\n}\n"
+    )
+    shape = ["--grid", "400", "--block", "256", "--arg", "a=u32[256]", "--isa", "ptx"]
+    new, old = tmp_path / "new.kct", tmp_path / "old.kct"
+    assert main(["trace", str(source), *shape, "--gpu", "h100-sxm", "--out", str(new)]) == 0
+    write_as_version_2(new, old)
+    told, untold = (
+        kc.predict(case, model)
+        for file in (new, old)
+        for case in kc.traced_cases(file, [kc.machine("h100-sxm")])
+    )
+    assert untold.time_s > 4 * told.time_s
+    assert not any("nobody recorded" in text for text in told.assumptions)
+    assert any("nobody recorded" in text for text in untold.assumptions)
+
+
+def write_as_version_2(new: Path, old: Path) -> None:
+    """A file as it was before, with no records of what lanes compare."""
+    with new.open("rb") as file, old.open("wb") as out:
+        out.write(file.read(8)[:7] + b"\x02")
+        count = 0
+        while True:
+            tag, data = read_section(file)
+            if tag == b"WORD":
+                words = decode_chunk(data)
+                kept = [
+                    words[start:end]
+                    for start, end in pairwise([*record_starts(words), len(words)])
+                    if words[start] >> 56 != RecordKind.VALUES
+                ]
+                count += sum(map(len, kept))
+                columns = unpack_columns(encode_chunk(np.concatenate(kept)))
+                data = b"".join(map(pack_column, columns[:-1]))
+            elif tag == b"DONE":
+                data = b'{"words":%d}' % count
+            packed = zlib.compress(data)
+            out.write(tag + len(packed).to_bytes(8, "little") + packed)
+            if tag == b"DONE":
+                return
 
 
 def test_a_trace_warns_on_a_gpu_that_its_code_was_not_made_for(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kernelcast.ir import (
     Instruction,
     IssueControl,
     Kernel,
+    LaneMatch,
     MbarrierUse,
     OpClass,
     Register,
@@ -77,6 +78,7 @@ class Op:
     is_copy: bool = False
     mbarrier: MbarrierUse | None = None
     offset: int | None = None
+    match: LaneMatch | None = None
 
 
 EXIT = Op(OpClass.BRANCH, exits=True)
@@ -112,7 +114,7 @@ def _instruction(index: int, op: Op, control: bool) -> Instruction:
         writes=tuple(Register(name, "b32") for name in op.writes.split()),
         space=op.space,
         access_bytes=4 if op.space else 0,
-        traits=Traits(exits=op.exits, is_copy=op.is_copy, mbarrier=op.mbarrier),
+        traits=Traits(exits=op.exits, is_copy=op.is_copy, mbarrier=op.mbarrier, match=op.match),
         code_offset=op.offset,
         issue_cycles=op.stall,
         control=told if control else None,
@@ -175,13 +177,14 @@ class Setting:
     rows: Mapping[str, float] = field(default_factory=dict)
     is_plain: bool = False
     system: MemorySystem | None = None
+    different_values: Mapping[int, float] = field(default_factory=dict)
 
     def code(self, kernel: Kernel) -> IssueTables:
         """The tables of a kernel."""
         control = all(i.control is not None for i in kernel.instructions)
         code = issue_tables(
             kernel,
-            SmTimings(self.machine),
+            SmTimings(self.machine, self.different_values),
             same_warp_cycles=lambda _: 1,
             pairs={},
             obeys_control=control,

@@ -164,7 +164,7 @@ class ReferenceSm:
         if self.hardware["fp32_halves"] and pipe in (layout.FP32_PIPE, layout.MULTIPLIERS):
             return self._occupy_half(scheduler, row, now)
         free = max(self.pipes[scheduler, pipe], float(now))
-        is_shared = pipe == layout.FP64_PIPE and self.hardware["fp64_of_sm"]
+        is_shared = self.hardware["of_sm"][pipe]
         if is_shared:
             self.turn = (scheduler + 1) % self.schedulers
         for other in range(self.schedulers) if is_shared else [scheduler]:

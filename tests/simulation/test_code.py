@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.simulation.programs import EXIT, Op, Setting, program
 
@@ -66,8 +67,8 @@ def test_else_registers_are_waited_for():
         ("h100-sxm", OpClass.FP32, 2.0),  # 128 lanes of four schedulers, in halves
         ("h100-sxm", OpClass.INT, 2.0),
         ("h100-sxm", OpClass.SFU, 8.0),
-        ("h100-sxm", OpClass.REDUCE, 8.0),
-        ("h100-sxm", OpClass.MATCH, 256.0),
+        ("h100-sxm", OpClass.REDUCE, 2.0),
+        ("h100-sxm", OpClass.MATCH, 64.0),
         ("rtx-2080-ti", OpClass.FP32, 2.0),
         ("rtx-2080-ti", OpClass.FP64, 16.0),  # two lanes, which all schedulers share
         ("gtx-280", OpClass.FP32, 4.0),
@@ -77,8 +78,9 @@ def test_a_pipe_is_busy_for_as_long_as_its_width_takes(gpu, op_class, interval):
     setting = Setting(load_machine(gpu))
     code = setting.code(program([Op(op_class), EXIT]))
     assert code.table["interval"][0] == interval
-    shares = setting.hardware(code, 1)["fp64_of_sm"][0]
-    assert shares == (gpu in ("rtx-2080-ti", "gtx-280"))
+    shared = np.flatnonzero(setting.hardware(code, 1)["of_sm"][0]).tolist()
+    few = gpu in ("rtx-2080-ti", "gtx-280")
+    assert shared == [*([layout.FP64_PIPE] if few else []), layout.ADU_PIPE]
 
 
 def test_rows_of_accesses_are_found_by_instruction():

@@ -10,12 +10,15 @@ from tests.simulation.random_programs import Drawn, drawn_programs
 from tests.simulation.reference import ReferenceSm
 
 from kernelcast.machines.loader import load_machine
+from kernelcast.simulation import layout
 
 HARDWARE = st.fixed_dictionaries(
     {
         "policy": st.integers(0, 2),
         "issue_interval": st.integers(1, 2),
-        "fp64_of_sm": st.integers(0, 1),
+        "of_sm": st.sets(st.sampled_from((layout.FP64_PIPE, layout.SFU_PIPE))).map(
+            lambda shared: [int(pipe in shared) for pipe in range(layout.PIPES)]
+        ),
         "sync_cycles": st.sampled_from([1.0, 7.5, 16.0]),
         "replacement": st.sampled_from([0.0, 1.0, 12.5]),
         "block_interval": st.sampled_from([0.0, 3.5]),

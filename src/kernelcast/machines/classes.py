@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernelcast.ir import MatrixProduct, OpClass
+from kernelcast.ir import LaneMatch, MatrixProduct, OpClass
 from kernelcast.machines.machine import Machine
 
 _WITHIN: Mapping[OpClass, OpClass] = {OpClass.BIT_COUNT: OpClass.BITFIELD}
@@ -80,3 +80,22 @@ def product_cycles(machine: Machine, product: MatrixProduct) -> float | None:
     if of_warp is not None and product.warps == 1:
         beyond = max(_WARP_PRODUCT, work) * (1 / of_warp - 1 / rate)
     return work / rate + beyond
+
+
+def match_cycles(machine: Machine, match: LaneMatch, values: float) -> float | None:
+    """Cycles for which a comparison with so many values keeps the unit of an SM busy; None without
+    a rate."""
+    rate = machine.get("throughput.match")
+    return None if rate is None else values * match.words / rate
+
+
+def match_latency(machine: Machine, match: LaneMatch, values: float) -> float | None:
+    """From such a comparison to who needs its result; None where nobody has measured it.
+
+    With v values of w words at a rate of R, of which each takes b beyond its time in the unit:
+
+        L = L_0 + v (b + w / R)
+    """
+    first, each = (machine.get(f"latency.{name}") for name in ("match", "match_value"))
+    busy = match_cycles(machine, match, values)
+    return None if first is None or each is None or busy is None else first + values * each + busy

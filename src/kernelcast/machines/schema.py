@@ -191,7 +191,6 @@ _THROUGHPUT = {
         OpClass.SHUFFLE: "warp shuffle",
         OpClass.VOTE: "warp vote",
         OpClass.REDUCE: "sums and the like of a warp's integers",
-        OpClass.MATCH: "which lanes hold the same value, where all differ",
         OpClass.UNIFORM: "what a warp does once for all its lanes",
     }.items()
 } | {
@@ -203,6 +202,13 @@ _THROUGHPUT = {
         "integer products of 64 bits or of their upper half, where not int_mul"
     ),
     "throughput.convert64": _throughput("conversion from and to 64-bit types"),
+    "throughput.match": _real(
+        "values/cycle/SM",
+        "different values of 32 bits, one after the other, whose lanes a match finds; half as many "
+        "of 64",
+        1e-3,
+        1e3,
+    ),
     "throughput.tensor": _real("FMA/cycle/SM", "dense half-precision matrix FMA", 1, 1e6),
     "throughput.tensor_warp": _real(
         "FMA/cycle/SM", "the same by products of one warp, of m16n8k16, where fewer", 1, 1e6
@@ -232,6 +238,8 @@ _LATENCY = {
     )
 } | {
     "latency.tensor": _latency("from one half-precision MMA of a warp to the next that adds to it"),
+    "latency.match": _latency("match, without what each different value takes"),
+    "latency.match_value": _latency("each different value, beyond what throughput.match says"),
     "latency.constant": _latency("load that hits the constant cache next to the SM's pipes"),
     "latency.constant_far": _latency("load of a constant that this cache lacks"),
     "latency.constant_near": _latency("to a constant that code names and its scheduler lacks"),

@@ -35,6 +35,7 @@ from kernelcast.models.terms.base import (
 )
 from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.latency import issue_interval
+from kernelcast.models.terms.pipes import match_notes
 from kernelcast.models.terms.throughput import block_launch_cycles, in_turn, pairs_of_case
 from kernelcast.profiling.streams import AccessStreams
 from kernelcast.profiling.tables import access_rows
@@ -232,7 +233,7 @@ class Teg:
         plan, most = self._plan(case, resident)
         resident = min(resident, plan.simulated)
         streams = record(plan) if record else recorded(case, plan)
-        timings = SmTimings(case.machine)
+        timings = SmTimings(case.machine, case.profile.different_values)
         code = issue_tables(
             case.kernel,
             timings,
@@ -264,7 +265,8 @@ class Teg:
             given = with_misses(given, *noted)
         if joined := int(hardware["store_lines"][0]):
             given = replace(given, streams=sent_together(given.streams, code.table, joined))
-        notes = (*timings.notes, *([_MEAN_WARPS] if case.run is None else []))
+        notes = (*timings.notes, *match_notes(case))
+        notes = (*notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(len(plan.blocks), busy))
         return PreparedCase(plan, most, system, given, notes)

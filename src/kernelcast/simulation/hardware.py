@@ -19,6 +19,8 @@ from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import loads_constant
 from kernelcast.machines.classes import (
     class_number,
+    match_cycles,
+    match_latency,
     multiplies_in_half,
     product_cycles,
     shares_fp64,
@@ -26,6 +28,7 @@ from kernelcast.machines.classes import (
 )
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
+from kernelcast.profiling.profile import compared_values
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import ClassTiming
 from kernelcast.simulation.constants import LINE_BYTES
@@ -52,10 +55,13 @@ does (S. Jain et al.: Fractional GPUs. RTAS 2019)."""
 class SmTimings:
     """What instructions ask of an SM, by the numbers of a machine; `notes` are what is assumed.
 
+    `different_values` says, by instruction, with how many lanes are compared on average.
+
     Raises MissingNumberError where the machine lacks `throughput.fp32` or `latency.fp32`.
     """
 
     machine: Machine
+    different_values: Mapping[int, float] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -122,8 +128,12 @@ class SmTimings:
             return 1.0
         if op_class is OpClass.TENSOR:
             return self._tensor_interval(instruction)
+        if (match := instruction.traits.match) is not None:
+            values = compared_values(instruction, self.different_values)
+            if (cycles := match_cycles(self.machine, match, values)) is not None:
+                return cycles
         rate = self._rate(op_class, instruction)
-        if pipe == layout.FP64_PIPE and shares_fp64(self.machine):
+        if _is_of_sm(pipe, self.machine):
             return WARP_LANES / rate
         interval = WARP_LANES * self.schedulers / rate
         # Of a pipe in halves, the interval is that of one.
@@ -158,6 +168,9 @@ class SmTimings:
 
     def _latency(self, op_class: OpClass, instruction: Instruction) -> float:
         known = class_number(self.machine, "latency", op_class)
+        if (match := instruction.traits.match) is not None:
+            values = compared_values(instruction, self.different_values)
+            known = match_latency(self.machine, match, values)
         if loads_constant(instruction):
             known = self.machine.get("latency.constant")
         if known is not None:
@@ -166,6 +179,15 @@ class SmTimings:
             return 0.0
         fallback = "latency.shared" if op_class is OpClass.OTHER else "latency.fp32"
         return self.machine.number(fallback, _NEEDED_BY)
+
+
+def _is_of_sm(pipe: int, machine: Machine) -> bool:
+    """Whether the schedulers of an SM share one such pipe.
+
+    The unit that compares lanes is one: a warp of an H100 alone has four values compared in 11
+    cycles, where a quarter of the unit's rate would take 32.
+    """
+    return pipe == layout.ADU_PIPE or (pipe == layout.FP64_PIPE and shares_fp64(machine))
 
 
 @dataclass(frozen=True)
@@ -215,7 +237,7 @@ def hardware_record(
     one["jump_holds"] = [get(f"dispatch.{name}") or 0 for name in ("branch", "branch_indirect")]
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
-    one["fp64_of_sm"] = shares_fp64(machine)
+    one["of_sm"] = [_is_of_sm(pipe, machine) for pipe in range(layout.PIPES)]
     one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.busy if interval else 0.0

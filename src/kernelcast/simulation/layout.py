@@ -158,7 +158,7 @@ HARDWARE = np.dtype(
         ("jump_holds", np.int64, 2),  # for which its scheduler issues nothing
         ("loads_per_warp", np.int64),  # that may be in flight; 0 for any
         ("store_next", np.float64),  # from a store to memory to the next of its warp
-        ("fp64_of_sm", np.int64),  # whether its schedulers share one such pipe
+        ("of_sm", np.int64, PIPES),  # of every pipe, whether its schedulers share one
         ("fp32_halves", np.int64),  # whether the FP32 pipe is two, one of which multiplies integers
         ("block_interval", np.float64),  # an SM's share of the chip's: from block to block
         ("replacement", np.float64),  # from the end of a block to the first issue of the next

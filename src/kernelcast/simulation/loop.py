@@ -50,7 +50,6 @@ from kernelcast.simulation.layout import (
     FLOAT_HALF,
     FP32_PIPE,
     FP32_PIPES,
-    FP64_PIPE,
     GROUP_COPIES,
     HARDWARE,
     IMC_MISS,
@@ -644,7 +643,7 @@ def _occupy(code, sm, scheduler, now, stages, told, hardware):
         return _occupy_half(code, stages.pipes[sm, scheduler], now)
     told.busy[pipe] += code.interval
     free = max(stages.pipes[sm, scheduler, pipe], np.float64(now))
-    if pipe == FP64_PIPE and hardware.fp64_of_sm:
+    if hardware.of_sm[np.uint64(pipe)]:
         for other in range(hardware.schedulers):
             stages.pipes[sm, other, pipe] = free + code.interval
     else:
@@ -895,7 +894,7 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
                 continue
             is_same = last[sm, scheduler] == place - first
             last[sm, scheduler] = place - first
-            if hardware.fp64_of_sm and schedulers.pipe[np.uint64(place)] == FP64_PIPE:
+            if hardware.of_sm[np.uint64(schedulers.pipe[np.uint64(place)])]:
                 schedulers.turns[sm] = (scheduler + 1) % hardware.schedulers
             wake[sm, scheduler] = FAR_OFF
             spent = _issue(

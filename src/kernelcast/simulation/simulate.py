@@ -107,8 +107,7 @@ def simulate(
         clocks,
     )
     clock = clocks[0]
-    if one["fp64_of_sm"]:
-        busy[layout.FP64_PIPE] *= schedulers
+    busy[one["of_sm"] != 0] *= schedulers
     if ended in (DEADLOCK, CONTRADICTION):
         raise _broken(code, slots, clock, ended)
     stopped = clock["issued"] >= most_issued

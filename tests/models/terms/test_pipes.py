@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernelcast.hierarchy.traffic import Estimate
-from kernelcast.ir import MatrixProduct, OpClass, Traits
+from kernelcast.ir import LaneMatch, MatrixProduct, OpClass, Traits
 from kernelcast.machines.classes import product_cycles
 from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.base import Bottleneck
+from kernelcast.models.terms.latency import timing
 from kernelcast.models.terms.throughput import worksheet
 
 
@@ -34,10 +37,42 @@ def test_counts_of_bits_without_a_rate_are_integer_arithmetic(make_case, set_num
 
 
 def test_reductions_and_matches_of_a_warp_have_a_pipe_of_their_own(make_case):
-    """On an H100 REDUX takes 8 cycles of a scheduler, MATCH.ANY of 32 values 256."""
-    code = [{"op_class": c, "times": 10} for c in (OpClass.REDUCE, OpClass.MATCH)]
+    """On an H100 REDUX takes 2 cycles, MATCH.ANY 2 for each different value of 32 bits, here 32."""
+    match = {"op_class": OpClass.MATCH, "times": 10, "traits": Traits(match=LaneMatch(1, True))}
+    code = [{"op_class": OpClass.REDUCE, "times": 10}, match]
     cycles = rows(make_case(load_machine("h100-sxm"), code))
-    assert cycles[Bottleneck.ADU] == pytest.approx(10 * (8 + 256) / 4)
+    assert cycles[Bottleneck.ADU] == pytest.approx(10 * (2 + 64))
+
+
+@pytest.mark.parametrize(
+    ("match", "known", "cycles", "notes"),
+    [
+        (LaneMatch(1, True), {0: 3.5}, 7.0, 0),
+        (LaneMatch(2, True), {0: 3.5}, 14.0, 0),
+        (LaneMatch(2, True), {}, 128.0, 1),  # nobody recorded it: 32, which is said
+        (LaneMatch(1, False), {}, 2.0, 0),
+    ],
+)
+def test_a_match_takes_as_long_as_lanes_hold_different_values(
+    make_case, match, known, cycles, notes
+):
+    traits = Traits(match=match)
+    code = [{"op_class": OpClass.MATCH, "times": 10, "traits": traits}]
+    case = make_case(load_machine("h100-sxm"), code)
+    case = replace(case, profile=replace(case.profile, different_values=known))
+    assert rows(case)[Bottleneck.ADU] == pytest.approx(10 * cycles)
+    sheet = worksheet(case, Estimate.CENTRAL, "this test")
+    assert sum("nobody recorded" in text for text in sheet.assumptions) == notes
+    timed = timing(case, 500.0, "this test")
+    assert timed.latency[0] == pytest.approx(22 + 8.7 * cycles / 2 / match.words + cycles)
+
+
+def test_a_match_without_a_rate_is_left_out(make_case, set_numbers):
+    traits = Traits(match=LaneMatch(1, True))
+    machine = set_numbers(load_machine("h100-sxm"), {"throughput.match": None})
+    case = make_case(machine, [{"op_class": OpClass.MATCH, "times": 10, "traits": traits}])
+    sheet = worksheet(case, Estimate.CENTRAL, "this test")
+    assert "match instructions on the adu pipe: no throughput" in sheet.left_out
 
 
 FLOATS, PRODUCTS = OpClass.FP32, OpClass.INT_MUL

@@ -24,14 +24,14 @@ from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, Kernel, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES
 from kernelcast.isas.assembly import assembled_class, loads_constant
-from kernelcast.machines.classes import class_number
+from kernelcast.machines.classes import class_number, match_latency
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import is_of_cuda_cores
 from kernelcast.models.terms.base import Case, kept_of_warps
 from kernelcast.models.terms.dram import mixed_over_reads
 from kernelcast.models.terms.latency_hiding import MemoryContention
 from kernelcast.models.terms.throughput import pairs_of_case, sector_cycles
-from kernelcast.profiling.profile import AccessProfile
+from kernelcast.profiling.profile import AccessProfile, compared_values
 
 _OfEach = TypeVar("_OfEach")
 
@@ -374,6 +374,7 @@ def _kinds(case: Case) -> _Kinds:
             i.index in pairs,
             readers.get(i.index),
             _per_request(accesses.get(i.index)),
+            i.traits.match and (i.traits.match, compared_values(i, case.profile.different_values)),
         )
         if key not in numbers:
             numbers[key] = len(examples)
@@ -434,6 +435,9 @@ class _InstructionCosts:
         value = self._to_alu(instruction, op_class) or class_number(
             self.case.machine, "latency", op_class
         )
+        if (match := instruction.traits.match) is not None:
+            values = compared_values(instruction, self.case.profile.different_values)
+            value = match_latency(self.case.machine, match, values)
         if value is not None:
             return value, 0.0
         self.notes.add(f"{op_class} instructions take latency.fp32: no latency.{op_class}")

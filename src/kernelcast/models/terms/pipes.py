@@ -9,6 +9,7 @@ from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import assembled_class
 from kernelcast.machines.classes import (
     class_number,
+    match_cycles,
     multiplies_in_half,
     product_cycles,
     shares_fp64,
@@ -18,6 +19,7 @@ from kernelcast.machines.machine import Machine
 from kernelcast.machines.pipes import RATE_OF, Pipe, pipe_of
 from kernelcast.models.terms.base import Bottleneck, Case, kept_of_warps
 from kernelcast.models.terms.tensor_work import half_multiply_adds
+from kernelcast.profiling.profile import compared_values
 
 _BOTTLENECKS: Mapping[Pipe, Bottleneck] = {
     Pipe.FP32: Bottleneck.FP32,
@@ -28,6 +30,12 @@ _BOTTLENECKS: Mapping[Pipe, Bottleneck] = {
     Pipe.LSU: Bottleneck.LSU,
 }
 """Pipes that take a class's rate; what has none of its own is left out."""
+_BY_WORK = (*RATE_OF, OpClass.MATCH)
+"""Classes whose instructions are not counted by their lanes."""
+_VALUES_GUESSED = (
+    "nobody recorded how many different values lanes hold that a match finds: all are taken to "
+    "differ"
+)
 _ADDRESS_RATE = {OpClass.ATOMIC: OpClass.STORE}
 """Atomics hand their addresses over like stores."""
 
@@ -56,6 +64,8 @@ def pipe_cycles(
     _add_wide_products(case, cycles)
     _share_halves(case, counts, cycles)
     _add_wide_conversions(case, cycles)
+    if counts.get(OpClass.MATCH):
+        left_out += _add_matches(case, cycles)
     if counts.get(OpClass.TENSOR):
         left_out += _add_products(case, cycles)
     return {pipe: spent for pipe, spent in cycles.items() if spent > 0}, left_out
@@ -65,7 +75,7 @@ def _classes_of_pipes(machine: Machine) -> Mapping[Bottleneck, Sequence[OpClass]
     found: dict[Bottleneck, list[OpClass]] = {name: [] for name in _BOTTLENECKS.values()}
     for op_class in OpClass:
         pipe = pipe_of(op_class, machine)
-        if pipe is not None and pipe in _BOTTLENECKS and op_class not in RATE_OF:
+        if pipe is not None and pipe in _BOTTLENECKS and op_class not in _BY_WORK:
             found[_BOTTLENECKS[pipe]].append(op_class)
     return found
 
@@ -132,6 +142,30 @@ def _executed(case: Case, op_class: OpClass) -> Iterator[tuple[Instruction, floa
     for instruction, times in zip(kernel.instructions, profile.instruction_warps, strict=True):
         if times and assembled_class(instruction, kernel) is op_class:
             yield instruction, float(times) / profile.warps
+
+
+def _add_matches(case: Case, cycles: dict[Bottleneck, float]) -> list[str]:
+    """Comparisons of lanes, with every different value that they hold."""
+    if case.machine.get("throughput.match") is None:
+        return [f"match instructions on the {Bottleneck.ADU}: no throughput"]
+    spent = _match_cycles_per_warp(case)
+    cycles[Bottleneck.ADU] = cycles.get(Bottleneck.ADU, 0.0) + spent
+    return []
+
+
+@kept_of_warps
+def _match_cycles_per_warp(case: Case) -> float:
+    spent = 0.0
+    for instruction, times in _executed(case, OpClass.MATCH):
+        values = compared_values(instruction, case.profile.different_values)
+        if (match := instruction.traits.match) is not None:
+            spent += times * (match_cycles(case.machine, match, values) or 0.0)
+    return spent
+
+
+def match_notes(case: Case) -> tuple[str, ...]:
+    """What is assumed of comparisons of lanes."""
+    return (_VALUES_GUESSED,) if case.profile.guesses_values else ()
 
 
 def _add_products(case: Case, cycles: dict[Bottleneck, float]) -> list[str]:

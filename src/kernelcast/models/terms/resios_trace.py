@@ -28,7 +28,7 @@ from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir import Instruction, Location, OpClass, Space
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.isas.assembly import assembled_class
-from kernelcast.machines.classes import class_number, product_cycles
+from kernelcast.machines.classes import class_number, match_cycles, product_cycles
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Bottleneck, Case, kept
 from kernelcast.models.terms.latency import l2_latency, timing
@@ -40,7 +40,7 @@ from kernelcast.models.terms.resios_delays import (
     shared_penalty,
     warps_for_peak,
 )
-from kernelcast.profiling.profile import AccessProfile
+from kernelcast.profiling.profile import AccessProfile, compared_values
 from kernelcast.simulation.coarse import CoarseTrace
 from kernelcast.simulation.coarse_loop import BARRIER, COMPUTE, MEMORY
 
@@ -207,6 +207,9 @@ class _TracePlanner:
         known: float | None = None
         if instruction.traits.product is not None:
             known = product_cycles(machine, instruction.traits.product)
+        elif (match := instruction.traits.match) is not None:
+            values = compared_values(instruction, self._case.profile.different_values)
+            known = match_cycles(machine, match, values)
         elif (rate := class_number(machine, "throughput", op_class)) is not None:
             known = WARP_LANES / rate
         penalty = max(self._issue, known or 0.0)

@@ -30,7 +30,7 @@ from kernelcast.models.terms.dram import dram_time
 from kernelcast.models.terms.dual_issue import second_of_pairs
 from kernelcast.models.terms.held_issue import held_slots_per_warp
 from kernelcast.models.terms.l2 import l2_seconds
-from kernelcast.models.terms.pipes import pipe_cycles
+from kernelcast.models.terms.pipes import match_notes, pipe_cycles
 
 _ATOMICS_NOTE = (
     "atomics on one address follow each other, and of newer chips those on one slice of the L2 "
@@ -40,7 +40,6 @@ _SCHEDULER_PIPES = (
     Bottleneck.FP32,
     Bottleneck.INT,
     Bottleneck.SFU,
-    Bottleneck.ADU,
     Bottleneck.TENSOR,
 )
 
@@ -140,7 +139,7 @@ def worksheet(case: Case, estimate: Estimate, needed_by: str) -> Worksheet:
         warps_per_block=case.launch.warps_per_block,
         sms=sms,
         left_out=tuple(left_out),
-        assumptions=(*notes, *_assembly_notes(case)),
+        assumptions=(*notes, *match_notes(case), *_assembly_notes(case)),
     )
 
 
