@@ -38,7 +38,7 @@ from kernelcast.validation.programs import (
     ProgramRunner,
     rows_by_program,
 )
-from kernelcast.validation.public_sets import PublicSet
+from kernelcast.validation.public_sets import Beside, PublicSet
 from kernelcast.validation.recipes import DATABASE, folder_of_program
 
 _OTHER_CODE = 1 / 8
@@ -318,6 +318,12 @@ def _drawn_published(
     aside = {"failed when it was measured": found.failed} if found.failed else {}
     if other := len(timed) - len(rows):
         aside[f"outside {one.where}"] = other
+    if one.beside:
+        try:
+            rows, why = _of_one_clock(rows, one.beside, folders)
+        except KernelcastError as error:
+            return DrawnLaunches((), aside, (str(error),))
+        aside |= why
     if one.aside:
         return DrawnLaunches((), aside | {one.aside: len(rows)}, ())
     if one.names:
@@ -344,6 +350,34 @@ def _drawn_published(
     if other := len(rows) - used:
         aside[_NO_WORKLOAD] = other
     return DrawnLaunches(launches, aside, tuple(missing))
+
+
+def _of_one_clock(
+    rows: Sequence[tuple[int, Observation]], beside: Beside, folders: Folders
+) -> tuple[list[tuple[int, Observation]], Mapping[str, int]]:
+    """The rows of the clock that is meant, and how many are not, or have no row beside them.
+
+    InputError where the other file is missing or cannot be read.
+    """
+    file = next(iter(sorted(folders.data.glob(f"**/{beside.data}"))), folders.data / beside.data)
+    times = {_setting(row): row.time_s for row in read_measurements(file).observations}
+    known = [(at, row) for at, row in rows if _setting(row) in times]
+    kept = [
+        (at, row)
+        for at, row in known
+        if beside.least <= row.time_s / times[_setting(row)] <= beside.most
+    ]
+    lacking, other = len(rows) - len(known), len(known) - len(kept)
+    aside = {
+        f"not in {beside.data}, beside which the clock is told": lacking,
+        f"another clock: not {beside.least:g} to {beside.most:g} of the time in "
+        f"{beside.data}": other,
+    }
+    return kept, {why: count for why, count in aside.items() if count}
+
+
+def _setting(row: Observation) -> frozenset[tuple[str, object]]:
+    return frozenset(row.parameters.items())
 
 
 def _drawn_counted(

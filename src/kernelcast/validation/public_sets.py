@@ -11,13 +11,23 @@ import msgspec
 from kernelcast.errors import InputError, NotFoundError
 
 
+class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows of another file, `data`, with the same parameters: a row is of the clock that is meant
+    where its time is `least` to `most` of theirs."""
+
+    data: str
+    least: float
+    most: float
+
+
 class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One set: files of measurements and the workloads that its kernels are.
 
     `data` is a file, wherever it lies in the folder of the data, or a pattern of several that are
     one set; `ground_truth` one of the kernels with known results, beside the list of sets. Rows
-    whose parameters do not fulfil the condition `where`, or that took less than `longer_than_us`,
-    are set aside, as is all of a set with `aside`, which says why.
+    whose parameters do not fulfil the condition `where`, that took less than `longer_than_us`, or
+    that were measured at another clock, which the file `beside` tells, are set aside, as is all of
+    a set with `aside`, which says why.
 
     The workload is `workload`, one for every kernel of the file that `kernels` translates to the
     name in the code, or every source in `folder` that is named as a kernel, but those `without`, or
@@ -39,6 +49,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workloads: Mapping[str, str] = {}
     without: tuple[str, ...] = ()
     where: str = ""
+    beside: Beside | None = None
     settings: tuple[str, ...] = ()
     nvrtc: str | None = None
     longer_than_us: float = 0.0
