@@ -235,6 +235,21 @@ def test_several_can_be_removed_together():
     assert both.gain_s > one.gain_s
 
 
+def test_what_another_order_of_warps_makes_is_no_gain():
+    """Where rows of a tile share banks, blocks that begin a cycle later take another time; a pipe
+    that is hardly used then seems to cost as much."""
+    done: list[float] = []
+    case = case_of(TRANSPOSE, "rtx-2080-ti")
+    found = kc.what_if(case, "bank-conflicts", "fp32-pipe", progress=done.append)
+    conflicts, pipe = found.gains
+    assert 0.01 < found.noise < 0.1
+    assert abs(pipe.gain_s) < found.noise * found.base.time_s < conflicts.gain_s
+    assert done == sorted(done)
+    assert done[-1] == 1
+    steady = kc.what_if(case_of(TRANSPOSE.parent / "saxpy.cu", "rtx-2080-ti"), "tail")
+    assert steady.noise == 0.01
+
+
 @pytest.mark.parametrize(
     ("both_s", "relation"),
     [

@@ -321,7 +321,7 @@ def test_what_bottlenecks_cost_is_on_the_page(prediction):
         Gain((Removal.DRAM_BANDWIDTH,), 2.85e-6, 2.15e-6, Bottleneck.L2_BANDWIDTH),
         Gain((Removal.TAIL,), 4.99e-6, 0.01e-6, Bottleneck.DRAM_BANDWIDTH),
     )
-    told = Background({}, what_if_result(WhatIf(prediction, gains)))
+    told = Background({}, what_if_result(WhatIf(prediction, gains, noise=0.01)))
     explained = explain_document(prediction)
     simulated = msgspec.structs.replace(explained, simulated=SimulatedPart([], {}, None))
     words = words_of(page(page_of([simulated], backgrounds=[told])))

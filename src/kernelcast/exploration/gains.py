@@ -10,10 +10,6 @@ from functools import cached_property
 from kernelcast.models.terms.base import Bottleneck, Prediction
 from kernelcast.simulation.removals import Removal
 
-NOISE = 0.01
-"""Of the time: gains below it may come from another order in which warps happen to issue. So may
-twice as much of what two gains together differ from their sum."""
-
 
 class Interplay(StrEnum):
     """What two removals are to each other."""
@@ -49,12 +45,14 @@ class PairGain:
 class WhatIf:
     """What each bottleneck of a launch costs, by the timing simulation.
 
-    `gains` and `pairs` are ranked, the greatest gain first. `absent` are removals that change
-    nothing here.
+    `gains` and `pairs` are ranked, the greatest gain first. `noise` is the share of the time below
+    which a gain may come from another order in which warps happen to issue; so may twice as much of
+    what two gains together differ from their sum. `absent` are removals that change nothing here.
     """
 
     base: Prediction = field(repr=False)
     gains: tuple[Gain, ...]
+    noise: float
     pairs: tuple[PairGain, ...] = ()
     absent: tuple[Removal, ...] = ()
 

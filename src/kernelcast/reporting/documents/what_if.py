@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kernelcast.exploration.gains import NOISE, Gain, PairGain, WhatIf
+from kernelcast.exploration.gains import Gain, PairGain, WhatIf
 from kernelcast.models.terms.base import Bottleneck
 from kernelcast.models.terms.parameters import model_label
 from kernelcast.reporting.documents.base import NotNegative, Share, json_schema
@@ -98,7 +98,7 @@ def what_if_result(found: WhatIf) -> WhatIfResult:
         model_label=model_label(base.model),
         time_s=base.time_s,
         bottleneck=base.bottleneck,
-        noise=NOISE,
+        noise=found.noise,
         gains=[_gain(found, gain) for gain in found.gains],
         pairs=[_pair(found, pair) for pair in found.pairs],
         absent=[str(removal) for removal in found.absent],
@@ -117,7 +117,7 @@ def _gain(found: WhatIf, gain: Gain) -> GainPart:
         gain=gain.gain_s / whole,
         speedup=whole / gain.time_s,
         bottleneck=gain.bottleneck,
-        is_noise=abs(gain.gain_s) < NOISE * whole,
+        is_noise=abs(gain.gain_s) < found.noise * whole,
         swallowed_by=None if swallowing is None else str(swallowing),
     )
 
