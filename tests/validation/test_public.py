@@ -20,7 +20,7 @@ from kernelcast.validation.judging import judge
 from kernelcast.validation.measured import Choice, validate_measured
 from kernelcast.validation.public import SetAccuracy, accuracy_of_sets
 from kernelcast.validation.public_launches import Folders, spread_of
-from kernelcast.validation.public_sets import Beside, PublicSet, read_sets, sets_called
+from kernelcast.validation.public_sets import RowsBeside, PublicSet, read_sets, sets_called
 
 PUBLIC = Path(__file__).parents[2] / "measurements/public"
 SOURCE = """/* kernelcast
@@ -209,7 +209,7 @@ def test_rows_whose_clock_changed_are_set_aside(folders: dict[str, Any]) -> None
 def test_another_file_tells_which_rows_are_of_another_clock(folders: dict[str, Any]) -> None:
     """At the clock that is meant a row takes 1.25 of the time that stands in the other file."""
     written(folders, "rows.json", {64: 0.025, 128: 0.015, 256: 0.05, 512: 0.03})
-    beside = Beside("cache.json", 1.2, 1.3)
+    beside = RowsBeside("cache.json", 1.2, 1.3)
     one = PublicSet("s", "h100-sxm", "rows.json", "scale.cu", beside=beside)
     (row,) = accuracy_of_set(one, **folders, launches=9, models=[load_model("roofline")])
     assert row.score is not None
@@ -219,7 +219,7 @@ def test_another_file_tells_which_rows_are_of_another_clock(folders: dict[str, A
         "another clock: not 1.2 to 1.3 of the time in cache.json": 1,
         "not in cache.json, beside which the clock is told": 1,
     }
-    lost = PublicSet("s", "h100-sxm", "rows.json", "scale.cu", beside=Beside("no.json", 1, 2))
+    lost = PublicSet("s", "h100-sxm", "rows.json", "scale.cu", beside=RowsBeside("no.json", 1, 2))
     (row,) = accuracy_of_set(lost, **folders, launches=9)
     assert row.score is None
     assert "no.json" in row.missing[0]

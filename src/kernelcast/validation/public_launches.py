@@ -38,7 +38,7 @@ from kernelcast.validation.programs import (
     ProgramRunner,
     rows_by_program,
 )
-from kernelcast.validation.public_sets import Beside, PublicSet
+from kernelcast.validation.public_sets import RowsBeside, PublicSet
 from kernelcast.validation.recipes import DATABASE, folder_of_program
 
 _OTHER_CODE = 1 / 8
@@ -353,7 +353,7 @@ def _drawn_published(
 
 
 def _of_one_clock(
-    rows: Sequence[tuple[int, Observation]], beside: Beside, folders: Folders
+    rows: Sequence[tuple[int, Observation]], beside: RowsBeside, folders: Folders
 ) -> tuple[list[tuple[int, Observation]], Mapping[str, int]]:
     """The rows of the clock that is meant, and how many are not, or have no row beside them.
 

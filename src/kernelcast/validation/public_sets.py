@@ -11,7 +11,7 @@ import msgspec
 from kernelcast.errors import InputError, NotFoundError
 
 
-class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RowsBeside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows of another file, `data`, with the same parameters: a row is of the clock that is meant
     where its time is `least` to `most` of theirs."""
 
@@ -49,7 +49,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workloads: Mapping[str, str] = {}
     without: tuple[str, ...] = ()
     where: str = ""
-    beside: Beside | None = None
+    beside: RowsBeside | None = None
     settings: tuple[str, ...] = ()
     nvrtc: str | None = None
     longer_than_us: float = 0.0
