@@ -20,7 +20,7 @@ from kernelcast.validation.judging import judge
 from kernelcast.validation.measured import Choice, validate_measured
 from kernelcast.validation.public import SetAccuracy, accuracy_of_sets
 from kernelcast.validation.public_launches import Folders, spread_of
-from kernelcast.validation.public_sets import RowsBeside, PublicSet, read_sets, sets_called
+from kernelcast.validation.public_sets import PublicSet, RowsBeside, read_sets, sets_called
 
 PUBLIC = Path(__file__).parents[2] / "measurements/public"
 SOURCE = """/* kernelcast

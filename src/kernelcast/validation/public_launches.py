@@ -38,7 +38,7 @@ from kernelcast.validation.programs import (
     ProgramRunner,
     rows_by_program,
 )
-from kernelcast.validation.public_sets import RowsBeside, PublicSet
+from kernelcast.validation.public_sets import PublicSet, RowsBeside
 from kernelcast.validation.recipes import DATABASE, folder_of_program
 
 _OTHER_CODE = 1 / 8
