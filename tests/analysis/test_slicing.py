@@ -592,15 +592,18 @@ def preceding(kernel: Kernel, index: int) -> list[int]:
     return [b.end - 1 for b in kernel.blocks if block.index in b.successors]
 
 
-def reads_result(kernel: Kernel, writer: int, register: Register, reader: int) -> bool:
+def reads_result(
+    kernel: Kernel, writer: int, register: Register, reader: int, most_known: int
+) -> bool:
     """Whether a lane may read at one instruction what it wrote at another.
 
     The lane goes back from the reader. A predicate that is known to hold in it, or not to, is
-    known until it comes to where that was written.
+    known until it comes to where that was written; of so many at the most.
     """
-    known = kernel.instructions[reader].guard
-    pending = [(at, known) for at in preceding(kernel, reader)]
-    seen: set[tuple[int, Guard | None]] = set()
+    guard = kernel.instructions[reader].guard
+    first = frozenset([guard] if guard else ())
+    pending = [(at, first) for at in preceding(kernel, reader)]
+    seen: set[tuple[int, frozenset[Guard]]] = set()
     while pending:
         state = pending.pop()
         if state in seen:
@@ -609,17 +612,16 @@ def reads_result(kernel: Kernel, writer: int, register: Register, reader: int) -
         at, known = state
         instruction = kernel.instructions[at]
         guard = instruction.guard
-        if known and known.register in instruction.writes:
-            known = None
+        known = frozenset(one for one in known if one.register not in instruction.writes)
         if register in instruction.writes:
-            if guard is not None and known == Guard(guard.register, not guard.negated):
-                pass  # not in this lane
-            elif at == writer:
-                return True
-            elif guard is None or known == guard:
-                continue
-            elif known is None:
-                known = Guard(guard.register, not guard.negated)
+            others = guard and Guard(guard.register, not guard.negated)
+            if others not in known:
+                if at == writer:
+                    return True
+                if others is None or guard in known:
+                    continue
+                if len(known) < most_known:
+                    known |= {others}
         pending += [(above, known) for above in preceding(kernel, at)]
     return False
 
@@ -630,13 +632,13 @@ def reached(access: Instruction) -> set[Space]:
     return REACH[access.space]
 
 
-def uses(kernel: Kernel, writer: Instruction, reader: Instruction) -> bool:
+def uses(kernel: Kernel, writer: Instruction, reader: Instruction, most_known: int) -> bool:
     """Whether an instruction, done in full, uses a result of another."""
     changes = writer.op_class in (OpClass.STORE, OpClass.ATOMIC)
     loads = reader.op_class is OpClass.LOAD and bool(reader.writes)
     through_memory = changes and (loads or reader.op_class is OpClass.ATOMIC)
     return (through_memory and bool(reached(writer) & reached(reader))) or any(
-        reads_result(kernel, writer.index, register, reader.index)
+        reads_result(kernel, writer.index, register, reader.index, most_known)
         for register in {*writer.writes}.intersection(reader.reads)
     )
 
@@ -645,20 +647,22 @@ def is_traced(instruction: Instruction) -> bool:
     return instruction.space not in (None, Space.PARAM)
 
 
-def locates(kernel: Kernel, writer: Instruction, access: Instruction) -> bool:
+def locates(kernel: Kernel, writer: Instruction, access: Instruction, most_known: int) -> bool:
     """Whether an access has its address or guard from an instruction."""
     guard = [access.guard.register] if access.guard else []
     return is_traced(access) and any(
-        reads_result(kernel, writer.index, register, access.index)
+        reads_result(kernel, writer.index, register, access.index, most_known)
         for register in {*access.address_reads, *guard}.intersection(writer.writes)
     )
 
 
-def distances(kernel: Kernel) -> dict[int, int]:
+def distances(kernel: Kernel, most_known: int) -> dict[int, int]:
     """Links from every needed instruction to what needs it, by relaxation until nothing changes."""
     code = kernel.instructions
-    links = [(w.index, r.index) for w in code for r in code if uses(kernel, w, r)]
-    found = {w.index: 1 for w in code if any(locates(kernel, w, access) for access in code)}
+    links = [(w.index, r.index) for w in code for r in code if uses(kernel, w, r, most_known)]
+    found = {
+        w.index: 1 for w in code if any(locates(kernel, w, access, most_known) for access in code)
+    }
     found |= {i.index: 0 for i in code if i.op_class is OpClass.BRANCH}
     changed = True
     while changed:
@@ -673,10 +677,13 @@ def distances(kernel: Kernel) -> dict[int, int]:
 @settings(deadline=None, max_examples=300)
 @given(st.randoms(use_true_random=False))
 def test_it_is_the_least_set_and_the_shortest_chains(rng: random.Random) -> None:
+    """By one predicate that is known of a lane at a time; where the walk that needs it first knows
+    more than the one that comes second, what is known of both may leave out more."""
     kernel = random_kernel(rng)
     needed = needed_for_trace(kernel)
-    expected = distances(kernel)
-    assert needed.in_full == expected.keys()
-    assert {i: len(needed.why(i)) - 1 for i in needed.in_full} == expected
+    coarse, fine = (distances(kernel, most_known) for most_known in (1, len(GUARDS)))
+    assert fine.keys() <= needed.in_full <= coarse.keys()
+    for index in needed.in_full:
+        assert coarse[index] <= len(needed.why(index)) - 1 <= fine.get(index, len(coarse))
     accesses = {i.index for i in kernel.instructions if is_traced(i)}
-    assert needed.address_only == accesses - expected.keys()
+    assert needed.address_only == accesses - needed.in_full
