@@ -155,6 +155,49 @@ def test_blocks_are_ordered_by_a_fence_and_an_atomic():
     assert {m.kind for m in without.misuses} == {BLOCKS}
 
 
+GRID_BARRIER = """
+__device__ unsigned arrived;
+__global__ void k(float *x, float *y) {
+    x[blockIdx.x * 32 + threadIdx.x] = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&arrived, 1);
+        while (*(volatile unsigned *)&arrived < gridDim.x) {}
+        __threadfence();
+    }
+    __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = x[127 - blockIdx.x * 32];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("elements", "place", "kinds"),
+    [
+        (128, "blockIdx.x * 32 + threadIdx.x", []),
+        (96, "blockIdx.x * 32 + threadIdx.x", [UNINITIALISED]),
+        (128, "threadIdx.x * 4 % 128", [UNINITIALISED, BLOCKS]),
+    ],
+)
+def test_blocks_that_wait_for_each_other_are_checked_together(elements, place, kinds):
+    """The first block reads what the last one writes; where that has no thread, nobody does. And
+    before they meet all may write to the same places."""
+    source = GRID_BARRIER.replace("x[blockIdx.x * 32 + threadIdx.x] = 1", f"x[{place}] = clock()")
+    build = api.Build(cache=CACHE)
+    kernel = api.load_source(source, name="k.cu", gpu="a100-sxm-80gb", kernel="k", build=build)
+    launch = check_launch(
+        kernel, api.Launch(elements // 32, 32, {"x": api.f32(128), "y": api.f32(128)})
+    )
+    memory = Memory.build(kernel, launch)
+    written = WrittenBytes(1 << 40)
+    x = memory.regions[0]
+    written.begins_empty(x.address, x.size_bytes)
+    blocks = all_blocks(launch.blocks)
+    run = Run(kernel, launch, memory, blocks, resident=108, budget=100_000, cache=CACHE)
+    assert {misuse.kind for misuse in check_run(run, written).misuses} == set(kinds)
+
+
 def test_warps_are_ordered_by_named_barriers():
     """A producer and a consumer: one arrives, the other waits."""
     text = "if (t < 32) {{ s[t] = x[i];\n{} }} else if (t < 64) {{ {}\nx[i] = s[t - 32]; }}"
@@ -198,6 +241,7 @@ def test_written_bytes_are_those_of_a_plain_array(base, steps):
         at = base + start
         (written.fill if fills else written.begins_empty)(GLOBAL_BASE + at, size)
         expected[at : at + size] = fills
+        assert written.hold(GLOBAL_BASE + start, size) == expected[start : start + size].all()
     assert (np.unpackbits(written.bits[:64], bitorder="little").astype(bool) == expected).all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kernelcast.analysis.spin_loops import waits_of
 from kernelcast.checking.checker import AccessChecker
 from kernelcast.checking.misuses import Misuse
 from kernelcast.checking.written import WrittenBytes
@@ -34,11 +35,16 @@ def check_run(
 ) -> CheckedLaunch:
     """Execute all of a run's launch, every instruction, and check it; memory holds its results.
 
+    Its blocks run one after the other, but as many at a time as the run says where some may wait
+    for others and all are there at once: what each did is held until its turn to be checked.
     `written` is as for `AccessChecker`. What goes wrong in the kernel is a finding. Raises
     UnsupportedError for an instruction that cannot be executed.
     """
-    whole = replace(run, needed=None, blocks=all_blocks(run.launch.blocks))
-    checker = AccessChecker(run.kernel, run.launch, run.memory, written)
+    blocks = run.launch.blocks
+    together = 1 < blocks <= run.resident and bool(waits_of(run.kernel).headers)
+    resident = run.resident if together else 1
+    whole = replace(run, needed=None, blocks=all_blocks(blocks), resident=resident)
+    checker = AccessChecker(run.kernel, run.launch, run.memory, written, together=together)
     label = run.kernel.label or run.kernel.name
     try:
         done = whole.execute(checker, progress=progress)

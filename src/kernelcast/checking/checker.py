@@ -32,13 +32,21 @@ _BETWEEN_BLOCKS = "use an atomic, or a kernel of its own for what comes after"
 class AccessChecker:
     """Checks every access of a launch. It sees all blocks in order, from one thread.
 
-    `written` knows which bytes of global memory hold something; without it all do.
+    `written` knows which bytes of global memory hold something; without it all do. Of blocks that
+    ran `together` one may read what another wrote that is seen later.
     """
 
     def __init__(
-        self, kernel: Kernel, launch: Launch, memory: Memory, written: WrittenBytes | None = None
+        self,
+        kernel: Kernel,
+        launch: Launch,
+        memory: Memory,
+        written: WrittenBytes | None = None,
+        *,
+        together: bool = False,
     ) -> None:
         self._kernel, self._launch, self._memory = kernel, launch, memory
+        self._seen_early = written if together else None
         code = code_tables(kernel)
         self._instructions, self._steps = code.instructions, code.steps
         self._blocks, self._events = code.blocks, code.events
@@ -64,7 +72,7 @@ class AccessChecker:
         state = self._states[0]
         state["block"] = state["basic_block"] = -1
         state["shared_shift"], state["global_shift"] = code.finest[layout.SHARED], shift
-        state["checks_blocks"] = checks_blocks
+        state["checks_blocks"], state["together"] = checks_blocks, together
         # Of a cluster other blocks may access it, which are looked at one after the other.
         state["checks_shared"] = kernel.cluster_blocks == 1
         state["first_address"] = GLOBAL_BASE
@@ -111,8 +119,15 @@ class AccessChecker:
         racing = {self._instruction(int(p)) for side in ("place", "other") for p in races[side]}
         for found in all_found:
             is_effect = found["kind"] == layout.UNWRITTEN_SHARED
-            if not (is_effect and self._instruction(int(found["place"])) in racing):
+            is_effect = is_effect and self._instruction(int(found["place"])) in racing
+            if not is_effect and not self._was_written_later(found):
                 yield self._misuse(found)
+
+    def _was_written_later(self, found: np.void) -> bool:
+        """Whether a read came before its write only because blocks are seen one after the other."""
+        if self._seen_early is None or found["kind"] != layout.UNWRITTEN_GLOBAL:
+            return False
+        return self._seen_early.hold(int(found["address"]), int(found["bytes"]))
 
     def misuse_of(self, error: ExecutionError) -> Misuse:
         """What stopped the launch."""

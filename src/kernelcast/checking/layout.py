@@ -128,6 +128,7 @@ STATE = np.dtype(
         ("shared_shift", np.int64),
         ("global_shift", np.int64),
         ("checks_blocks", np.int64),
+        ("together", np.int64),  # blocks ran at the same time, and are seen one after the other
         ("checks_shared", np.int64),
         ("first_address", np.int64),  # of global memory
         ("shared_window", np.int64),

@@ -396,23 +396,26 @@ def _access_global(address, step, place, regions, cells, written, fences, findin
                     findings,
                     state,
                 )
+        if effect & WRITES and not effect & AGREED:
+            other, other_place = cell.first_reader, cell.first_place
+            if other == me:
+                other, other_place = cell.last_reader, cell.last_place
+            if other and other != me and not _are_ordered(other, 0, fences, state):
+                _note(
+                    RACE_OF_BLOCKS,
+                    READ_THEN_WRITE,
+                    place,
+                    other_place,
+                    other - 1,
+                    address,
+                    size,
+                    findings,
+                    state,
+                )
+        if state.together and state.acquired and not effect & AGREED:
+            # What blocks that are seen later did before they met may come before it.
+            continue
         if effect & WRITES:
-            if not effect & AGREED:
-                other, other_place = cell.first_reader, cell.first_place
-                if other == me:
-                    other, other_place = cell.last_reader, cell.last_place
-                if other and other != me and not _are_ordered(other, 0, fences, state):
-                    _note(
-                        RACE_OF_BLOCKS,
-                        READ_THEN_WRITE,
-                        place,
-                        other_place,
-                        other - 1,
-                        address,
-                        size,
-                        findings,
-                        state,
-                    )
             cell.writer = me
             cell.write_place = place | (AGREED_BIT if effect & AGREED else 0)
             cell.fences = fences[block]

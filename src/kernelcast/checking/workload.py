@@ -14,6 +14,7 @@ from kernelcast.forecasting.build import (
     open_module,
     with_fallback,
 )
+from kernelcast.forecasting.residents import resident_wave
 from kernelcast.frontends.launch_check import check_launch
 from kernelcast.frontends.workloads import Workload
 from kernelcast.machines.machine import Machine
@@ -44,7 +45,15 @@ def check_workload(
             launch = check_launch(kernel, one)
             memory = Memory.build(kernel, launch, base_dir=work.base_dir, earlier=memory)
             blocks = all_blocks(launch.blocks)
-            run = Run(kernel, launch, memory, blocks, budget=budget, cache=build.cache)
+            run = Run(
+                kernel,
+                launch,
+                memory,
+                blocks,
+                resident=resident_wave(kernel, launch, chip).blocks,
+                budget=budget,
+                cache=build.cache,
+            )
             found.append(check_run(run, progress=progress))
             if found[-1].error is not None:
                 break

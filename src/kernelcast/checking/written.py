@@ -36,6 +36,11 @@ class WrittenBytes:
         """Something was written to these bytes."""
         self._set(address, size_bytes, _ALL)
 
+    def hold(self, address: int, size_bytes: int) -> bool:
+        """Whether all of these bytes hold something."""
+        places = range(address - GLOBAL_BASE, address - GLOBAL_BASE + size_bytes)
+        return all(self.bits[at // 8] >> at % 8 & 1 for at in places)
+
     def is_empty_at_first(self, address: int) -> bool:
         """Whether the array at an address held nothing when it was made."""
         return address in self._empty

@@ -290,9 +290,17 @@ class VirtualGpu:
             process.watch()
             self.watch()
 
-        if self.checks and not is_cooperative:
+        if self.checks:
             blocks = all_blocks(launch.blocks)
-            run = Run(kernel, launch, memory, blocks, budget=self.budget, cache=self.cache)
+            run = Run(
+                kernel,
+                launch,
+                memory,
+                blocks,
+                resident=resident,
+                budget=self.budget,
+                cache=self.cache,
+            )
             return self._checked(function, run, watch)
         forecast = self._forecast(process, function, launch, request[_LAUNCH.size :], workspace)
         memory.timers = timers_of(forecast, self.machine, process.clock.work(stream, 0.0)[0])
