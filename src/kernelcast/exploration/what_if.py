@@ -93,11 +93,7 @@ def what_if(
     asked = [*there, *(combinations(single, 2) if pairs else ())]
     removed = tuple(dict.fromkeys(asked))
     step = _steps(len(_NUDGES) + len(removed), progress)
-    noise = _LEAST_NOISE
-    for cycles in _NUDGES:
-        nudged = model.predict(case, prepare=_nudged(prepare, cycles))
-        noise = max(noise, abs(nudged.time_s / base.time_s - 1))
-        step()
+    noise = _noise(base, model, prepare, step)
     found: dict[Removals, Gain] = {}
     for one in removed:
         found[frozenset(one)] = _gain(base, model, prepare, one)
@@ -133,6 +129,16 @@ def _steps(count: int, progress: Progress | None) -> Callable[[], None]:
             progress(next(done) / count)
 
     return step
+
+
+def _noise(base: Prediction, model: Teg, prepare: Preparer, step: Callable[[], None]) -> float:
+    """How far the time moves, as a share of it, where warps only issue in another order."""
+    noise = _LEAST_NOISE
+    for cycles in _NUDGES:
+        found = model.predict(base.case, prepare=_nudged(prepare, cycles))
+        noise = max(noise, abs(found.time_s / base.time_s - 1))
+        step()
+    return noise
 
 
 def _nudged(prepare: Preparer, cycles: int) -> Preparer:
