@@ -118,8 +118,8 @@ class AccessChecker:
         races = all_found[all_found["kind"] == layout.RACE_OF_WARPS]
         racing = {self._instruction(int(p)) for side in ("place", "other") for p in races[side]}
         for found in all_found:
-            is_effect = found["kind"] == layout.UNWRITTEN_SHARED
-            is_effect = is_effect and self._instruction(int(found["place"])) in racing
+            is_shared = found["kind"] == layout.UNWRITTEN_SHARED
+            is_effect = is_shared and self._instruction(int(found["place"])) in racing
             if not is_effect and not self._was_written_later(found):
                 yield self._misuse(found)
 

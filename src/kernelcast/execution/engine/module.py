@@ -93,12 +93,7 @@ def _headroom_bytes(kernel: Kernel) -> int:
     """Bytes that a warp may log between two checks: every block once, and a warp header."""
     words = RECORD_WORDS[RecordKind.WARP]
     words += RECORD_WORDS[RecordKind.BLOCK] * len(kernel.blocks)
-    words += RECORD_WORDS[RecordKind.ADDRESSES] * sum(
-        step.op_class.is_memory for i in kernel.instructions for step in kernel.steps(i.index)
-    )
-    words += RECORD_WORDS[RecordKind.VALUES] * sum(
-        step.op_class is OpClass.MATCH
-        for i in kernel.instructions
-        for step in kernel.steps(i.index)
-    )
+    classes = [step.op_class for i in kernel.instructions for step in kernel.steps(i.index)]
+    words += RECORD_WORDS[RecordKind.ADDRESSES] * sum(one.is_memory for one in classes)
+    words += RECORD_WORDS[RecordKind.VALUES] * classes.count(OpClass.MATCH)
     return 8 * words
