@@ -28,6 +28,7 @@ def simulated(*sms: list[tuple[int, int]]) -> tuple[Simulated, DetailedSms]:
         cycles=max(end for own in sms for _, end in own),
         is_cut=False,
         issued=np.array([40]),
+        repeated=0,
         stalls=nothing.astype(np.int64),
         busy=nothing,
         times=np.array([times for _, times in pairs]),

@@ -37,7 +37,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import Kernel, OpClass
+from kernelcast.ir import Instruction, Kernel, OpClass
 from kernelcast.machines.machine import Machine
 from kernelcast.profiling.layout import PAGE_CHUNKS
 from kernelcast.profiling.profile import AtomicMeetings, Floats
@@ -56,6 +56,12 @@ def shared_conflict_latency(machine: Machine, needed_by: str) -> float:
     """
     known = machine.get("latency.atomic_shared_conflict")
     return known or machine.number("atomics.shared_lane_cycles", needed_by)
+
+
+def shared_turns(instruction: Instruction, machine: Machine) -> float:
+    """Turns of a bank, each of `atomics.shared_lane_cycles`, that a lane of an atomic takes."""
+    swaps = instruction.traits.swap is not None
+    return machine.get("atomics.shared_swap_turns") or 1.0 if swaps else 1.0
 
 
 @lru_cache(maxsize=32)

@@ -185,6 +185,16 @@ class MbarrierUse(StrEnum):
     WAITS = "waits"
 
 
+class CompareAndSwap(StrEnum):
+    """What an instruction tells of the words that it replaces if they are as expected."""
+
+    FETCHES = "fetches"
+    """What was there before."""
+
+    TRIES = "tries"
+    """Whether it has replaced its word. Of lanes on one bank of shared memory only one can."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaneMatch:
     """A comparison of what the lanes of a warp hold, of `words` words of 32 bits.
@@ -242,6 +252,8 @@ class Traits:
     counts_lanes:
         It adds one to words of shared memory, once for all lanes that go to the same where nobody
         reads what was there before.
+    swap:
+        What it tells of the words that it replaces, where it is a compare-and-swap.
     mbarrier:
         What it does to a barrier that lies in shared memory.
     indexes_constants:
@@ -273,6 +285,7 @@ class Traits:
     widens: bool = False
     adds_floats: bool = False
     counts_lanes: bool = False
+    swap: CompareAndSwap | None = None
     mbarrier: MbarrierUse | None = None
     indexes_constants: bool = False
     is_copy: bool = False

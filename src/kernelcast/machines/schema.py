@@ -367,6 +367,9 @@ _MEMORY = {
     "atomics.shared_lane_cycles": _real(
         _CYCLES, "of the banks for each lane that adds to one word in shared memory", 0.1, 1e4
     ),
+    "atomics.shared_swap_turns": _real(
+        "1", "of such additions that a compare-and-swap takes of banks and latency", 1, 100
+    ),
     "launch.overhead": _real("s", "from one launch to the next of an empty kernel", 1e-9, 1),
     "launch.cold_overhead": _real("s", "of a launch that the L2 cache knows nothing of", 1e-9, 1),
     "launch.graph_node": _real("s", "the same of launches that are nodes of a graph", 1e-9, 1),

@@ -21,6 +21,10 @@ GENERIC_SPACES = 4
 WAITED_FOR, WAITS = 1, 2
 """What an instruction does to a barrier in shared memory, 0 where it does nothing of it."""
 
+BY_WORD, BY_LANE, AT_ONCE = range(3)
+"""How the lanes of an atomic take turns at a bank of shared memory: one for each word of it, one
+for each lane, or one for all."""
+
 READS, WRITES = 1, 2
 """Effects of an instruction on memory."""
 
@@ -34,7 +38,7 @@ INSTRUCTION = np.dtype(
         ("row", np.int64),
         ("is_plain", np.int64),  # its lanes are in one space, and do not add to global memory
         ("adds_floats", np.int64),
-        ("in_turn", np.int64),  # lanes that go to one word of shared memory follow each other
+        ("turns", np.int64),  # of an atomic on shared memory, as in `BY_WORD`
         ("mbarrier", np.int64),  # it waits for a barrier in shared memory, or is waited for there
         # Of one that finds lanes of equal value: how often it was executed, and the sum of how many
         # different ones there were.

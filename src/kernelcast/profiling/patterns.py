@@ -10,6 +10,8 @@ from kernelcast.profiling.half_warps import count_half_warps
 from kernelcast.profiling.layout import (
     ASKED_ENTRIES,
     ASKED_LINE_BITS,
+    AT_ONCE,
+    BY_LANE,
     COUNTS,
     DIVERGENT,
     GLOBAL,
@@ -275,10 +277,12 @@ def count_pattern(mask, instruction, space, lanes, state):
         lines = _ask_lines(mask, shift, space == GLOBAL, together, lanes, request, state)
     elif space == LOCAL:
         lines = _ask_local(mask, shift, lanes, request, state)
-    if space == SHARED and instruction.in_turn:
+    if space == SHARED and instruction.turns == BY_LANE:
         _load_by_lanes(mask, shift, lanes, state)
     if space == SHARED or (space == GLOBAL and instruction.effect == READS):
         counts[PASSES], counts[IDEAL_PASSES] = count_passes(mask, together, state)
+    if space == SHARED and instruction.turns == AT_ONCE:
+        counts[PASSES] = counts[IDEAL_PASSES]
     sectors = _take_sectors(lines, state)
     if space in (GLOBAL, LOCAL):
         counts[SECTORS], counts[LINES], counts[DIVERGENT] = sectors, lines, lines > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,16 @@ from kernelcast.execution.address_map import (
     WINDOW_BYTES,
 )
 from kernelcast.execution.memory import Memory
-from kernelcast.ir import BasicBlock, Instruction, Kernel, MbarrierUse, OpClass, Space
+from kernelcast.ir import (
+    BasicBlock,
+    CompareAndSwap,
+    Instruction,
+    Kernel,
+    MbarrierUse,
+    OpClass,
+    Register,
+    Space,
+)
 from kernelcast.ir.sizes import SECTOR_BYTES, WARP_LANES
 from kernelcast.profiling import layout
 from kernelcast.profiling.rules import AccessRules
@@ -91,13 +100,22 @@ def instruction_table(kernel: Kernel, rows: Sequence[AccessRow]) -> IntegerTable
             number,
             space is not Space.GENERIC and not adds and instruction.access_bytes > 0,
             instruction.traits.adds_floats,
-            op_class is OpClass.ATOMIC
-            and not (instruction.traits.counts_lanes and read.isdisjoint(instruction.writes)),
+            _turns(instruction, read),
             _MBARRIER_USES.get(instruction.traits.mbarrier, 0),
             0,
             0,
         )
     return table
+
+
+def _turns(instruction: Instruction, read: Set[Register]) -> int:
+    """How its lanes take turns, as in `layout.BY_WORD`; `read` are the registers in use."""
+    if instruction.op_class is not OpClass.ATOMIC:
+        return layout.BY_WORD
+    if instruction.traits.swap is CompareAndSwap.TRIES:
+        return layout.AT_ONCE
+    counts = instruction.traits.counts_lanes and read.isdisjoint(instruction.writes)
+    return layout.BY_WORD if counts else layout.BY_LANE
 
 
 def block_table(kernel: Kernel, *, lanes_reconverge: bool) -> IntegerTable:

@@ -9,7 +9,16 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelcast.ir import Immediate, Instruction, Kernel, MbarrierUse, OpClass, Register, Space
+from kernelcast.ir import (
+    CompareAndSwap,
+    Immediate,
+    Instruction,
+    Kernel,
+    MbarrierUse,
+    OpClass,
+    Register,
+    Space,
+)
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.assembly import assembled_class, loads_constant
 from kernelcast.profiling.tables import access_rows
@@ -28,6 +37,11 @@ _MBARRIER_KINDS: Mapping[MbarrierUse | None, int] = {
     MbarrierUse.ARRIVES: layout.SIGNAL,
     MbarrierUse.COMPLETES: layout.SIGNAL,
     MbarrierUse.WAITS: layout.AWAIT,
+}
+_SWAPS: Mapping[CompareAndSwap | None, int] = {
+    None: 0,
+    CompareAndSwap.FETCHES: layout.FETCHES,
+    CompareAndSwap.TRIES: layout.TRIES,
 }
 _ACCESSES = (
     layout.LOAD,
@@ -133,6 +147,7 @@ def issue_tables(
         row["address"] = -1 if instruction.code_offset is None else instruction.code_offset
         row["constant"] = _constant_line(instruction)
         row["names_constant"] = row["constant"] != NOT_NAMED and not loads_constant(instruction)
+        row["swap"] = _SWAPS[instruction.traits.swap]
         row["based_on"] = bases.setdefault(instruction.address_reads, len(bases))
         _set_barrier(row, instruction, kernel)
         _set_control(row, instruction if has_control else None, is_first, is_last)

@@ -50,6 +50,9 @@ _HASHED_BYTES = 1024
 """That lie in one channel where a hash of addresses names it: of a V100, bit 10 is the lowest that
 does (S. Jain et al.: Fractional GPUs. RTAS 2019)."""
 
+_TIMED_BY_MEMORY = frozenset({OpClass.ATOMIC, OpClass.STORE})
+"""Of which `memory` says when they are done; `latency.atomic` is of global memory alone."""
+
 
 @dataclass(frozen=True)
 class SmTimings:
@@ -167,6 +170,8 @@ class SmTimings:
         return 1.0 if cycles is None else cycles * self.schedulers
 
     def _latency(self, op_class: OpClass, instruction: Instruction) -> float:
+        if op_class in _TIMED_BY_MEMORY:
+            return 0.0
         known = class_number(self.machine, "latency", op_class)
         if (match := instruction.traits.match) is not None:
             values = compared_values(instruction, self.different_values)
@@ -175,7 +180,7 @@ class SmTimings:
             known = self.machine.get("latency.constant")
         if known is not None:
             return known
-        if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE, OpClass.STORE):
+        if op_class in (OpClass.BARRIER, OpClass.BRANCH, OpClass.FENCE):
             return 0.0
         fallback = "latency.shared" if op_class is OpClass.OTHER else "latency.fp32"
         return self.machine.number(fallback, _NEEDED_BY)
@@ -369,6 +374,7 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     operand = get("latency.shared_operand_conflict")
     one["operand_conflict_cycles"] = operand / halves if operand else one["conflict_cycles"]
     one["shared_atomic_cycles"] = machine.number("atomics.shared_lane_cycles", _NEEDED_BY)
+    one["swap_turns"] = machine.get("atomics.shared_swap_turns") or 1.0
     one["atomic_shared_latency"] = shared_latency(machine, _NEEDED_BY)
     one["atomic_conflict_cycles"] = shared_conflict_latency(machine, _NEEDED_BY)
 

@@ -118,11 +118,15 @@ CODE = np.dtype(
         ("address", np.int64),  # in the code, bytes; -1 where it has none
         ("constant", np.int64),  # the line of constants that it reads, as in `constants`
         ("names_constant", np.int64),  # whether it does not issue before that is there
+        ("swap", np.int64),  # as in `FETCHES`; 0 where it is no compare-and-swap
         ("based_on", np.int64),  # alike where the same registers make up what it accesses
         ("reads", np.float64, BANKS),  # registers of each bank, behind its warp's instruction
         ("reads_after_others", np.float64, BANKS),  # behind another warp's
     ]
 )
+
+FETCHES, TRIES = 1, 2
+"""Of a compare-and-swap: whether it gives what was there, or says whether it was done."""
 
 DIRECT, INDIRECT = 1, 2
 """Of instructions that may go on elsewhere: where the code says, or where a register does."""
@@ -175,6 +179,7 @@ HARDWARE = np.dtype(
         ("conflict_cycles", np.float64),  # that a further pass adds to a load from shared memory
         ("operand_conflict_cycles", np.float64),  # to arithmetic that has an operand there
         ("shared_atomic_cycles", np.float64),  # of the banks, for each lane that wants one
+        ("swap_turns", np.float64),  # of that, for a lane that compares and swaps
         ("atomic_shared_latency", np.float64),
         ("atomic_conflict_cycles", np.float64),  # that such a lane adds to the atomic's latency
         ("l1_latency", np.float64),
@@ -261,6 +266,15 @@ WARP = np.dtype(
         ("is_broken", np.int64),  # its stream is not one of the code
         ("mbarrier", np.int64),  # the barrier in shared memory that it signals or waits for, or -1
         ("arrivals", np.int64),  # which it waits for there
+        # Of what it tries to swap in shared memory: where its latest load stands, and when it was
+        # made; the request that failed, the words of it that did, and whether it goes back now.
+        ("loaded_at", np.int64),
+        ("loaded_pc", np.int64),
+        ("loaded_stop", np.int64),
+        ("loaded", np.float64),
+        ("tried_at", np.int64),
+        ("failed", np.int64),
+        ("goes_back", np.int64),
         ("next_store", np.float64),  # from when on it may store to memory again
         ("flights", np.float64, FLIGHTS),  # when its latest loads from memory are there
         ("flight", np.int64),  # the earliest of them
@@ -285,11 +299,15 @@ BLOCK = np.dtype(
     ]
 )
 
+# A word of shared memory that lanes try to swap: of which block, and when one did last.
+SWAPPED = np.dtype([("block", np.int64), ("word", np.int64), ("at", np.float64)])
+
 # Of the whole simulation.
 CLOCK = np.dtype(
     [
         ("now", np.int64),
         ("issued", np.int64),
+        ("repeated", np.int64),  # of these, in loops that try once more to swap words
         ("age", np.int64),
         ("limit", np.int64),  # issued instructions after which it stops
         ("end", np.int64),

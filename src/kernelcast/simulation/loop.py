@@ -16,6 +16,7 @@ import numpy as np
 from kernelcast.hierarchy.caches.l1 import L1
 from kernelcast.hierarchy.caches.layout import ENTRY, SYSTEM
 from kernelcast.profiling.compilation import compiled
+from kernelcast.profiling.layout import SHARED
 from kernelcast.profiling.loops import array, inlined, inner
 from kernelcast.simulation.constants import (
     IN_STREAM,
@@ -42,6 +43,7 @@ from kernelcast.simulation.layout import (
     CONSTANT,
     COPY,
     COUNTERS,
+    DIRECT,
     DISPATCH,
     DRAIN,
     EVENT,
@@ -69,7 +71,9 @@ from kernelcast.simulation.layout import (
     SHUFFLE,
     SIGNAL,
     STORE,
+    SWAPPED,
     SYNCHRONISE,
+    TRIES,
     WAIT,
     WARP,
 )
@@ -82,10 +86,13 @@ from kernelcast.simulation.streams import (
     INSTRUCTION_MASK,
     INSTRUCTION_SHIFT,
     KIND_MASK,
+    LINE_SHIFT,
     LINES_MASK,
     LINES_SHIFT,
     MBARRIER_MASK,
     MBARRIER_SHIFT,
+    SPACE_MASK,
+    SPACE_SHIFT,
 )
 
 DONE, DEADLOCK, CONTRADICTION = range(3)
@@ -131,6 +138,7 @@ class _Residents(NamedTuple):
     taken: Any  # by SM: how many it has begun, and how many there are
     places: Any  # by SM, slot and warp: the place of the warp, -1 for none
     held: Any  # by place: whether a warp of a resident block has it
+    swapped: Any  # by SM and slot: the words of its block that lanes try to swap
     times: Any  # by block of the stream: when it began and ended
 
 
@@ -379,7 +387,8 @@ def _begin_next(sm, slot, cycle, program, schedulers, residents, clock, hardware
         # In line, places are counted by cycles: who has not given way comes before.
         schedulers.ages[place] = -clock.age if hardware.policy == _IN_LINE else clock.age
         warp.gave_way = warp.held = 0
-        warp.mbarrier = -1
+        warp.mbarrier = warp.loaded_at = warp.tried_at = -1
+        warp.goes_back = 0
         warp.last = cycle - 1
         warp.line = -1 if hardware.l0_lines else 0
         warp.constant = NOT_NAMED
@@ -560,7 +569,62 @@ def _await(sm, warp, place, scheduler, after, program, schedulers, residents, ha
 
 
 @inlined
-def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stages, clock, hardware):
+def _note_load(warp, there, hardware):
+    """Note where a warp loads from shared memory, maybe what it then tries to swap, and when."""
+    warp.loaded_at, warp.loaded_pc, warp.loaded_stop = warp.at, warp.pc, warp.stop
+    warp.loaded = there - hardware.shared_latency
+
+
+@inner
+def _try(warp, sm, word, done, program, residents, hardware):
+    """Swap words of shared memory, of those that nobody has swapped since the warp loaded them.
+
+    Of others it goes back to that load at the end of the loop, and then tries to swap these alone.
+    """
+    wanted = warp.failed if warp.tried_at == warp.at else np.int64(-1)
+    warp.tried_at, warp.failed = warp.at, 0
+    words = residents.swapped[sm, warp.block]
+    number = residents.blocks[sm, warp.block].number
+    begun = done - hardware.atomic_shared_latency
+    for i in range(word >> LINES_SHIFT & LINES_MASK):
+        if wanted >> i & 1 == 0:
+            continue
+        tried = program.words[np.uint64(warp.at + 1 + i)] >> LINE_SHIFT
+        known = words[np.uint64(tried % len(words))]
+        is_same = known.word == tried and known.block == number
+        if is_same and warp.loaded < known.at < begun:
+            warp.failed |= np.int64(1) << i
+        else:
+            known.word, known.block, known.at = tried, number, begun
+    warp.goes_back = warp.failed != 0 and warp.loaded_at >= 0
+
+
+@inlined
+def _goes_back(code, warp, clock):
+    """Whether a loop goes round once more as words were not swapped; goes back to its load then."""
+    if code.jumps != DIRECT or not warp.goes_back:
+        return False
+    warp.goes_back = 0
+    clock.repeated += max(np.int64(1), warp.waits_at - warp.loaded_pc + 1)
+    warp.at, warp.pc, warp.stop = warp.loaded_at, warp.loaded_pc, warp.loaded_stop
+    return True
+
+
+@inlined
+def _carry_out(
+    code,
+    warp,
+    place,
+    sm,
+    scheduler,
+    now,
+    program,
+    schedulers,
+    residents,
+    stages,
+    clock,
+    hardware,
+):
     """Start what an instruction does; returns when its result is there, and its sources read."""
     done = np.float64(now) + code.latency
     read = np.float64(now) + code.sources_cycles
@@ -590,6 +654,11 @@ def _carry_out(code, warp, place, sm, scheduler, now, program, schedulers, stage
             done, read = max(done, there + code.computing), max(read, taken)
             if code.kind in (SIGNAL, AWAIT):
                 _name_mbarrier(warp, word, program)
+            elif residents.swapped.shape[2] and word >> SPACE_SHIFT & SPACE_MASK == SHARED:
+                if code.kind == LOAD:
+                    _note_load(warp, there, hardware)
+                elif code.swap == TRIES:
+                    _try(warp, sm, word, there, program, residents, hardware)
             warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
         if warp.at == first and code.kind in (LOAD, STORE, ATOMIC, COPY):
             pass_by(code, sm, scheduler, now, stages, hardware)
@@ -765,6 +834,7 @@ def _issue(
             now,
             program,
             schedulers,
+            residents,
             stages,
             clock,
             hardware,
@@ -798,7 +868,7 @@ def _issue(
     issued_at = warp.pc
     # On to the next instruction, unless there is none or others have to come first.
     warp.pc += 1
-    goes_on = _advance(warp, place, program, schedulers, hardware)
+    goes_on = _goes_back(code, warp, clock) or _advance(warp, place, program, schedulers, hardware)
     if not goes_on:
         if warp.is_broken:
             clock.broken_warp, clock.broken_instruction = place, warp.waits_at
@@ -957,6 +1027,7 @@ def _broken(schedulers, clock):
     array(np.int64, 2),
     array(np.int64, 3),
     array(np.int64),
+    array(SWAPPED, 3),
     array(np.int64, 2),
     array(np.int64),
     array(np.int64, 2),
@@ -1020,6 +1091,7 @@ def run_sms(
     taken,
     places,
     places_held,
+    swapped,
     times,
     issued,
     stalls,
@@ -1069,7 +1141,7 @@ def run_sms(
     schedulers = _Schedulers(
         warps, ready, pipe, ages, wake, free, last, results, why, ports, held, turns
     )
-    residents = _Residents(blocks, order, taken, places, places_held, times)
+    residents = _Residents(blocks, order, taken, places, places_held, swapped, times)
     told = _Told(issued, stalls, busy, events)
     hardware, clock = hardwares[0], clocks[0]
     stages = MemoryStages(

@@ -629,12 +629,19 @@ def _change(word, at, words, row_number, sm, begun, cycles, stages, clock, hardw
 
 
 @inlined
+def _turns(code, word, hardware):
+    """Turns of a bank that an atomic on shared memory takes."""
+    passes = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
+    return passes * hardware.swap_turns if code.swap else passes
+
+
+@inlined
 def _bank_cycles(code, word, space, hardware):
     """Cycles that the banks of the SM are busy with a request."""
     passes = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
     if space == SHARED:
         if code.kind == ATOMIC:
-            return passes * hardware.shared_atomic_cycles
+            return _turns(code, word, hardware) * hardware.shared_atomic_cycles
         return passes * hardware.pass_cycles
     lanes = np.float64(word >> LANES_SHIFT & LANES_MASK)
     moved = lanes * code.bytes / hardware.l1_rate
@@ -671,8 +678,8 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
             each = hardware.operand_conflict_cycles
         further = (cycles - least) / hardware.pass_cycles * each
         if code.kind == ATOMIC:
-            lanes = np.float64(word >> PASSES_SHIFT & PASSES_MASK)
-            further = max(0.0, lanes - 1.0) * hardware.atomic_conflict_cycles
+            turns = _turns(code, word, hardware)
+            further = max(0.0, turns - 1.0) * hardware.atomic_conflict_cycles
             return begun + hardware.atomic_shared_latency + further, read
         return begun + hardware.shared_latency + max(0.0, further), read
     clock.l1_busy += cycles

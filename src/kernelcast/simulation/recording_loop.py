@@ -7,9 +7,12 @@ import numpy as np
 
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
 from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
+from kernelcast.isas.ptx.tries import bank_of_try as _bank_of_try
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.layout import (
+    AT_ONCE,
+    BY_WORD,
     CONST,
     GENERIC,
     GENERIC_SPACES,
@@ -55,6 +58,8 @@ NOT_A_TRACE = -1
 
 ROOM = 1 + 4 * (1 + 256)
 """Most words that one record of a trace becomes: an access that leads to all spaces."""
+
+bank_of_try = inlined(_bank_of_try)
 
 _WARP = int(RecordKind.WARP)
 _BLOCK = int(RecordKind.BLOCK)
@@ -124,12 +129,15 @@ def _add_counted(instruction, ident, space, mask, lanes, out, state, recording):
     if space == LOCAL:
         lines = state.counts[layout.LINES]
     passes, ideal, tags = state.counts[PASSES], state.counts[IDEAL_PASSES], np.int64(0)
-    if state.counts_half_warps and space == SHARED and not instruction.in_turn:
+    if state.counts_half_warps and space == SHARED and instruction.turns == BY_WORD:
         passes, ideal = state.counts[PASSES_HALF_WARP], np.int64(2)
     if space == GLOBAL and instruction.effect == READS and state.tag_bank_bits[0]:
         tags = count_tag_passes(lines, state)
     if space == GLOBAL and instruction.effect == (READS | WRITES):
         tags, passes = count_rounds(mask, lanes, state)
+    if space == SHARED and instruction.turns == AT_ONCE:
+        _add_tries(instruction, ident, mask, lanes, passes, out, recording)
+        return
     _add_header(ident, space, state.counts[LANES], passes, ideal, tags, lines, out, recording)
     offset = lanes[np.uint64(lowest_bit(mask))] & OFFSET_MASK
     for i in range(lines):
@@ -140,6 +148,27 @@ def _add_counted(instruction, ident, space, mask, lanes, out, state, recording):
             | state.line[i] << LINE_SHIFT
         )
     recording.words += lines
+
+
+@inlined
+def _add_tries(instruction, ident, mask, lanes, passes, out, recording):
+    """Add what lanes try to swap in shared memory: the words of those whose turn it is."""
+    header, taken, tried = recording.words, np.int64(0), np.int64(0)
+    rest = mask
+    while rest:
+        lane = lowest_bit(rest)
+        rest &= rest - 1
+        address = lanes[np.uint64(lane)]
+        bit = np.int64(1) << bank_of_try(address, lane, instruction.bytes)
+        if taken & bit == 0:
+            out[np.uint64(header + 1 + tried)] = LINE | address >> 2 << LINE_SHIFT
+            tried += 1
+        taken |= bit
+    zero = np.int64(0)
+    _add_header(
+        ident, np.int64(SHARED), popcount(mask), passes, passes, zero, tried, out, recording
+    )
+    recording.words += tried
 
 
 @inlined

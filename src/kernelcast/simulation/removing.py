@@ -113,6 +113,10 @@ def _without_barriers(table: NDArray[np.void]) -> None:
     table["kind"][np.isin(table["kind"], (layout.SYNCHRONISE, layout.ARRIVE))] = layout.ARITHMETIC
 
 
+def _without_tries(table: NDArray[np.void]) -> None:
+    table["swap"][table["swap"] == layout.TRIES] = layout.FETCHES
+
+
 def _without_holds(table: NDArray[np.void]) -> None:
     table["holds"] = 0
 
@@ -226,7 +230,9 @@ def _rewritten(
 _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.BANK_CONFLICTS: _rewritten(lambda g: without_bank_conflicts(g.streams, g.code.table)),
     Removal.ATOMIC_CONFLICTS: lambda g: _change_rows("in_turn_cycles")(
-        replace(g, streams=without_atomic_conflicts(g.streams, g.code.table))
+        _change_table(
+            replace(g, streams=without_atomic_conflicts(g.streams, g.code.table)), _without_tries
+        )
     ),
     Removal.UNCOALESCED_ACCESS: _without_uncoalesced_access,
     Removal.DIVERGENCE: _rewritten(lambda g: regrouped(g.streams, g.code)),

@@ -77,7 +77,7 @@ def launch_time(
     it, the `dram_cycles` of the launch: what warps do later may ask for less, or more.
     """
     if found.is_cut:
-        scale = instructions / max(1, int(found.issued.sum()))
+        scale = instructions / max(1, int(found.issued.sum()) - found.repeated)
         if dram_cycles and found.dram_busy > _BINDING * found.cycles:
             scale = dram_cycles / found.dram_busy
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)

@@ -14,13 +14,14 @@ from kernelcast.hierarchy.caches.simulation import l1_caches
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import IssueTables
 from kernelcast.simulation.fetch import NEVER_SEEN, NOT_KEPT
-from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, FLIGHT, IN_FLIGHT, WARP
+from kernelcast.simulation.layout import BLOCK, CLOCK, EVENT, FLIGHT, IN_FLIGHT, SWAPPED, WARP
 from kernelcast.simulation.loop import CONTRADICTION, DEADLOCK, run_sms
 from kernelcast.simulation.plan import DetailedSms
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import BLOCK_MASK, BLOCK_SHIFT, ENTER, KIND_MASK, WarpStreams
 
 _WORD_BYTES = 4
+_SWAPPED_WORDS = 1024
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def simulate(
         taken,
         np.full((*blocks.shape, int(one["warps"])), -1, np.int64),
         np.zeros(warps, np.int64),
+        np.zeros((*blocks.shape, _swapped_words(code)), SWAPPED),
         times,
         issued,
         stalls,
@@ -117,6 +119,7 @@ def simulate(
         cycles=int(clock["now"] if stopped else clock["end"]),
         is_cut=bool(stopped) or streams.is_cut,
         issued=issued,
+        repeated=int(clock["repeated"]),
         stalls=stalls,
         busy=busy,
         times=times,
@@ -131,6 +134,11 @@ def simulate(
         lines_from_l2=int(asked[1]),
         events=events[: int(clock["events"])],
     )
+
+
+def _swapped_words(code: IssueTables) -> int:
+    """How many words of shared memory are watched that lanes try to swap; 0 where none do."""
+    return _SWAPPED_WORDS if (code.table["swap"] == layout.TRIES).any() else 0
 
 
 def _orders(streams: WarpStreams, plan: DetailedSms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -21,6 +21,9 @@ class Simulated:
         Whether that limit was reached before the end, or streams were cut themselves.
     issued:
         How often each instruction was.
+    repeated:
+        How many of these warps issued once more, since others had changed the words of shared
+        memory that they tried to swap.
     stalls:
         By instruction and reason (`layout`), cycles of warps that were about to issue it.
     busy:
@@ -48,6 +51,7 @@ class Simulated:
     cycles: int
     is_cut: bool
     issued: NDArray[np.int64] = field(repr=False)
+    repeated: int
     stalls: NDArray[np.int64] = field(repr=False)
     busy: NDArray[np.float64] = field(repr=False)
     times: NDArray[np.int64] = field(repr=False)

@@ -26,6 +26,10 @@ Who arrives at a barrier in shared memory, or waits there, has one LINE word tha
         bits 31-63  how many arrivals at it, of any warp of the block, came before this instruction;
                     as many it waits for, if it waits
 
+Lanes that try to swap words of shared memory have one for each word whose turn it is:
+
+        bits 16-63  its address / 4
+
 An instruction that has no ACCESS where it is executed was switched off in all lanes. Lines in local
 memory are those of the warp's own memory, from 0 on.
 """

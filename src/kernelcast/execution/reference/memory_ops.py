@@ -24,6 +24,7 @@ from kernelcast.ir import Address, Immediate, Instruction, OpClass, Register, Sp
 from kernelcast.ir.sizes import WARP_LANES
 from kernelcast.isas.ptx import mbarriers
 from kernelcast.isas.ptx.traits import INDEXED
+from kernelcast.isas.ptx.tries import TRY_TO_SWAP, bank_of_try
 
 StepFunction = Callable[[Warp, int, Lanes], None]
 """Executes one instruction of a warp, given its active lanes as a mask and as booleans."""
@@ -66,7 +67,7 @@ _ATOMICS: dict[str, Callable[..., Lanes]] = {
     "or": lambda old, b: old | b,
     "xor": lambda old, b: old ^ b,
     "exch": lambda old, b: b,
-    "cas": _swapped,
+    **dict.fromkeys(("cas", TRY_TO_SWAP), _swapped),
     "inc": lambda old, b: np.where(old >= b, 0, old + 1),
     "dec": lambda old, b: np.where((old == 0) | (old > b), b, old - 1),
     mbarriers.MARK: _counted,
@@ -81,6 +82,7 @@ _ATOMIC_TYPES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),
     "exch": ("b32", "b64", "u32", "s32", "u64", "s64", "f32"),
     "cas": ("b16", "b32", "b64", "u32", "s32", "u64", "s64"),
+    TRY_TO_SWAP: ("b32", "b64", "u32", "u64"),
     "inc": ("u32",),
     "dec": ("u32",),
     mbarriers.MARK: ("u64",),
@@ -143,26 +145,32 @@ def _atomic(instruction: Instruction, run: RunState) -> StepFunction:
     if name not in _ATOMIC_TYPES[operation]:
         raise UndefinedFormError
     function = _ATOMICS[operation]
-    if operation in ("exch", "cas"):
+    if operation in ("exch", "cas", TRY_TO_SWAP):
         name = bits_type(name)
     gives_old = instruction.opcode == "atom"
     write = writer(instruction.operands[0], name) if gives_old else None
     first = 2 if gives_old else 1
-    count = 2 if operation == "cas" else 1
+    count = 2 if operation in ("cas", TRY_TO_SWAP) else 1
     sources = [reader(o, name, run) for o in instruction.operands[first : first + count]]
     locate = _locator(instruction, run)
     size = WIDTHS[name] // 8
     stored = unsigned(WIDTHS[name])
+    tries = operation == TRY_TO_SWAP
 
     def step(warp: Warp, mask: int, active: Lanes) -> None:
         operands = [read(warp) for read in sources]
         old_bits = np.zeros(WARP_LANES, stored)
+        taken: set[int] = set()
         for lane, buffer, at in locate(warp, mask):
             bits = np.array([int.from_bytes(buffer[at : at + size], "little")], stored)
-            values = (v[..., lane : lane + 1] for v in operands)
+            values = [v[..., lane : lane + 1] for v in operands]
+            if tries and (bank := bank_of_try(at, lane, size)) in taken:
+                continue
+            if tries:
+                taken.add(bank)
             new = encode(name, function(decode(name, bits), *values))
             buffer[at : at + size] = int(new[0]).to_bytes(size, "little")
-            old_bits[lane] = bits[0]
+            old_bits[lane] = encode(name, values[0])[0] == bits[0] if tries else bits[0]
         if write is not None:
             write(warp, active, decode(name, old_bits))
 

@@ -8,6 +8,7 @@ from functools import cache
 
 from kernelcast.ir import (
     CacheHint,
+    CompareAndSwap,
     Immediate,
     Instruction,
     LaneMatch,
@@ -81,6 +82,7 @@ def _traits(opcode: str, modifiers: tuple[str, ...], op_class: OpClass) -> Trait
         adds_floats=op_class is OpClass.ATOMIC and not words.isdisjoint(_FLOATS),
         product=_product(opcode, modifiers) if op_class is OpClass.TENSOR else None,
         widens=op_class is OpClass.INT_MUL and not words.isdisjoint(_WIDER),
+        swap=CompareAndSwap.FETCHES if "cas" in words else None,
         mbarrier=mbarrier_use(opcode, modifiers, op_class),
         indexes_constants=INDEXED in words,
         is_copy=is_copy(opcode, op_class),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernelcast.ir import (
     CacheHint,
+    CompareAndSwap,
     Immediate,
     Instruction,
     LaneMatch,
@@ -96,11 +97,18 @@ def _traits(i: Instruction, steps: Sequence[Instruction]) -> Traits:
         widens=i.op_class is OpClass.INT_MUL and not _WIDER.isdisjoint(i.modifiers),
         adds_floats=i.op_class is OpClass.ATOMIC and not _FLOATS.isdisjoint(i.modifiers),
         counts_lanes=i.opcode == "ATOMS" and "POPC" in i.modifiers,
+        swap=_swap(i) if i.op_class is OpClass.ATOMIC else None,
         mbarrier=_mbarrier(i),
         indexes_constants=i.space is Space.PARAM and bool(i.address_reads),
         is_copy=i.op_class is OpClass.LOAD and i.opcode.startswith(_COPIES),
         match=_match(i) if i.op_class is OpClass.MATCH else None,
     )
+
+
+def _swap(i: Instruction) -> CompareAndSwap | None:
+    if "CAST" in i.modifiers:
+        return CompareAndSwap.TRIES
+    return CompareAndSwap.FETCHES if "CAS" in i.modifiers else None
 
 
 def _match(i: Instruction) -> LaneMatch:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelcast.analysis.order_statistics import largest_beyond_mean
 from kernelcast.errors import MissingNumberError
-from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency
+from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency, shared_turns
 from kernelcast.hierarchy.caches.counts import AccessCounts
 from kernelcast.hierarchy.rules import (
     merges_half_warps,
@@ -526,10 +526,12 @@ def _conflict_cycles(case: Case, access: AccessProfile | None, needed_by: str) -
         return 0.0
     halved = serves_half_warps(case.machine)
     passes = access.passes_half_warp / 2 if halved else access.passes
+    is_atomic = access.op_class is OpClass.ATOMIC
+    if is_atomic:
+        passes *= shared_turns(case.kernel.instructions[access.instruction], case.machine)
     extra = max(0.0, passes - access.ideal_passes) / access.requests
     if not extra:
         return 0.0
-    is_atomic = access.op_class is OpClass.ATOMIC
     each = shared_conflict_latency if is_atomic else conflict_latency
     return extra * each(case.machine, needed_by)
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kernelcast.hierarchy.atomics import in_turn_cycles
+from kernelcast.hierarchy.atomics import in_turn_cycles, shared_turns
 from kernelcast.hierarchy.l1_cache import (
     bank_cycles,
     lies_in_shared_banks,
@@ -297,7 +297,8 @@ def _shared(case: Case) -> _Rows:
     passes, lanes = 0.0, 0.0
     for a in case.profile.accesses:
         if a.space is Space.SHARED and a.op_class is OpClass.ATOMIC:
-            lanes += a.passes
+            instruction = case.kernel.instructions[a.instruction]
+            lanes += a.passes * shared_turns(instruction, case.machine)
         elif a.space is Space.SHARED:
             passes += a.passes_half_warp if half_warps else a.passes
     if not passes + lanes:

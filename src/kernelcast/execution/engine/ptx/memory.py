@@ -20,6 +20,7 @@ from kernelcast.execution.engine.ptx.operands import (
 from kernelcast.execution.engine.values import PtxType, Value, element_bits, ptx_type, vector
 from kernelcast.ir import Address, Instruction, Operand, Space, Symbol, Vector
 from kernelcast.isas.ptx import mbarriers
+from kernelcast.isas.ptx.tries import PAIR_BANKS, TRY_TO_SWAP, WORD_BANKS
 
 
 def address_of(lw: Lowering, operand: Operand) -> Value:
@@ -179,6 +180,7 @@ _ATOMIC_OPERATIONS = {
     "xor",
     "exch",
     "cas",
+    TRY_TO_SWAP,
     "inc",
     "dec",
     mbarriers.MARK,
@@ -215,6 +217,10 @@ def _atomic(
         locate(lw, address, _space(lw, i), size, writes=True, lanes=lanes)
         return
     values = [b.cast("bitcast", read(lw, o, kind), element) for o in operands]
+    taken = ""
+    if operation == TRY_TO_SWAP:
+        taken = b.slot("i32")
+        b.line(f"store i32 0, ptr {taken}")
     whole = vector(element)
     b.line(f"store {whole} zeroinitializer, ptr %results, align 64")
     for value, slot in zip(values, ("%operands", "%operands2"), strict=False):
@@ -223,7 +229,9 @@ def _atomic(
     def body(at: Access) -> None:
         b.line(f"store {vector('i64')} {at.hosts.text}, ptr %hosts, align 64")
         for_each_lane(
-            lw, at.mask, lambda lane: _one_lane(lw, i, operation, kind, element, lane, len(values))
+            lw,
+            at.mask,
+            lambda lane: _one_lane(lw, i, operation, kind, element, lane, len(values), taken),
         )
 
     access(
@@ -248,6 +256,7 @@ def _one_lane(
     element: str,
     lane: str,
     operands: int,
+    taken: str,
 ) -> None:
     b = lw.b
 
@@ -261,7 +270,9 @@ def _one_lane(
     if operands > 1:
         second = b.scalar(f"load {element}, ptr {item('%operands2', element)}")
     old = b.scalar(f"load {element}, ptr {where}")
-    if lw.is_shared and i.space is not Space.SHARED:
+    if taken:
+        old = _tried(lw, where, element, old, first, second, _turn(lw, host, element, lane, taken))
+    elif lw.is_shared and i.space is not Space.SHARED:
         old = _replace(
             lw,
             where,
@@ -273,6 +284,38 @@ def _one_lane(
         new = _combined(lw, i, operation, kind, element, old, first, second)
         b.line(f"store {element} {new}, ptr {where}")
     b.line(f"store {element} {old}, ptr {item('%results', element)}")
+
+
+def _turn(lw: Lowering, host: str, element: str, lane: str, taken: str) -> str:
+    """Whether a lane is the first on its bank, as `bank_of_try` says; takes the bank."""
+    b = lw.b
+    place = b.scalar(f"trunc i64 {host} to i32")
+    if element == "i64":
+        pair = b.scalar(f"lshr i32 {place}, 3")
+        of_half = b.scalar(f"and i32 {pair}, {PAIR_BANKS - 1}")
+        half = b.scalar(f"and i32 {lane}, {PAIR_BANKS}")
+        bank = b.scalar(f"or i32 {of_half}, {half}")
+    else:
+        word = b.scalar(f"lshr i32 {place}, 2")
+        bank = b.scalar(f"and i32 {word}, {WORD_BANKS - 1}")
+    bit = b.scalar(f"shl i32 1, {bank}")
+    before = b.scalar(f"load i32, ptr {taken}")
+    meets = b.scalar(f"and i32 {before}, {bit}")
+    after = b.scalar(f"or i32 {before}, {bit}")
+    b.line(f"store i32 {after}, ptr {taken}")
+    return b.scalar(f"icmp eq i32 {meets}, 0")
+
+
+def _tried(
+    lw: Lowering, where: str, element: str, old: str, compared: str, swap: str, turn: str
+) -> str:
+    """Replace the word if it is as expected and the lane's turn; returns whether."""
+    b = lw.b
+    same = b.scalar(f"icmp eq {element} {old}, {compared}")
+    done = b.scalar(f"and i1 {same}, {turn}")
+    new = b.scalar(f"select i1 {done}, {element} {swap}, {element} {old}")
+    b.line(f"store {element} {new}, ptr {where}")
+    return b.scalar(f"zext i1 {done} to {element}")
 
 
 def _replace(

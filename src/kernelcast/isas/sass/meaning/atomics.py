@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelcast.ir import Address, Immediate, Operand, Register, Vector
+from kernelcast.isas.ptx.tries import TRY_TO_SWAP
 from kernelcast.isas.sass import operands as sass
 from kernelcast.isas.sass.meaning.lift import SassLift
 from kernelcast.isas.sass.meaning.memory import address, lies_in, space_prefix
@@ -10,7 +11,7 @@ from kernelcast.isas.sass.meaning.memory import address, lies_in, space_prefix
 _OPERATIONS = {
     **{m: m.lower() for m in ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH")},
     "CAS": "cas",
-    "CAST": "cas",
+    "CAST": TRY_TO_SWAP,
 }
 _TYPES = {
     "F32": "f32",
@@ -23,7 +24,7 @@ _TYPES = {
     "U64": "u64",
     "64": "u64",
 }
-_BITWISE = frozenset({"and", "or", "xor", "exch", "cas"})
+_BITWISE = frozenset({"and", "or", "xor", "exch", "cas", TRY_TO_SWAP})
 _WITHOUT_EFFECT = frozenset(
     {"E", "STRONG", "WEAK", "GPU", "SYS", "CTA", "SM", "FTZ", "RN", "SPIN", "POPC", "U32", "32"}
 )
@@ -41,19 +42,19 @@ def _atomic(x: SassLift) -> None:
     if x.native.opcode not in ("RED", "REDG") and not _is_address_next(x):
         target = x.take()
     where = address(x, x.take())
-    values = [_value(x, kind) for _ in range(2 if operation == "cas" else 1)]
+    values = [_value(x, kind) for _ in range(2 if operation in ("cas", TRY_TO_SWAP) else 1)]
     name = f"{space_prefix(x)}.{operation}.{kind}"
     if target is None and verdict is None:
         x.do(f"red{name}", where, *values, guard=x.guard)
         return
     old = x.temporary("b64" if kind.endswith("64") else "b32")
     guard, done = x.guard, None
-    if verdict is not None and x.destination(verdict) is not None and not x.has("CAST"):
+    if verdict is not None and x.destination(verdict) is not None and operation != TRY_TO_SWAP:
         done = _done(x, operation, where)
         guard = x.both(guard, done)
     x.do(f"atom{name}", old, where, *values, guard=guard)
-    if x.has("CAST"):
-        _deliver_success(x, old, values[0], target, verdict)
+    if operation == TRY_TO_SWAP:
+        _deliver_success(x, old, target, verdict)
         return
     registers = x.words(target, 2 if old.type == "b64" else 1) if target is not None else None
     if registers is not None:
@@ -80,22 +81,19 @@ def _done(x: SassLift, operation: str, where: Address) -> Operand:
 
 def _deliver_success(
     x: SassLift,
-    old: Register,
-    compared: Operand,
+    done: Register,
     target: sass.SassOperand | None,
     verdict: sass.SassOperand | None,
 ) -> None:
-    """Write whether a CAST has written."""
-    success = x.let(f"setp.eq.u{old.type[1:]}", old, compared)
+    """Write whether a CAST has written: 1 in `done` where it has, else 0."""
     if verdict is not None:
-        x.write(verdict, success)
+        x.write(verdict, x.let(f"setp.ne.u{done.type[1:]}", done, Immediate(0)))
     if target is None:
         return
-    number = x.let("selp.u32", Immediate(1), Immediate(0), success)
-    if old.type == "b64":
-        x.write64(target, x.let("cvt.u64.u32", number))
+    if done.type == "b64":
+        x.write64(target, done)
     else:
-        x.write(target, number)
+        x.write(target, done)
 
 
 def _form(x: SassLift) -> tuple[str, str]:
