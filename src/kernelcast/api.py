@@ -494,6 +494,9 @@ def _arrays_of(type_name: str) -> Callable[..., Array]:
     """The constructor of arrays of one element type."""
 
     def make(*shape: int, fill: str = "zeros") -> Array:
+        if not shape:
+            hint = f"write {type_name}(1024), or {type_name}(1) for a single element"
+            raise InputError(f"{type_name}() says no size", where="array", hint=hint)
         text = f"{type_name}[{', '.join(map(str, shape))}] {fill}"
         return parse_array(text, {}, where="array")
 

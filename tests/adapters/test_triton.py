@@ -38,6 +38,11 @@ class FakeTensor:
 
 
 @triton.jit
+def wrong(x, y, n, factor, BLOCK: tl.constexpr):
+    tl.store(y, tl.load(x).foo())
+
+
+@triton.jit
 def scaled(x, y, n, factor, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, i < n) * factor, i < n)
@@ -264,6 +269,12 @@ def test_a_configuration_that_does_not_fit_takes_for_ever():
         ({"args": {"n": 1 << 70}}, InputError, r"argument 2 \(n\) is 11805.*, out of range"),
         ({"gpu": "gtx-280"}, CompileError, "Triton does not compile it for sm_13"),
         ({"caches": "hot"}, NotFoundError, "unknown state of the caches 'hot'"),
+        ({"num_warps": 8}, InputError, "no option of a forecast; give it in compile_options"),
+        ({"modl": "teg"}, NotFoundError, "unknown option 'modl'; did you mean model"),
+        ({"compile_options": {"num_warp": 8}}, NotFoundError, "did you mean num_warps"),
+        ({"constexprs": {}}, InputError, "BLOCK has no value; add BLOCK to constexprs"),
+        ({"fn": triton.autotune([], key=["n"])(scaled)}, InputError, "give scaled.fn"),
+        ({"fn": wrong}, CompileError, r"no attribute 'foo'.*, in `tl.store\(y, .*`"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(change, error, message):
@@ -277,6 +288,33 @@ def test_bad_input_is_one_clear_line(change, error, message):
             args=args, build=BUILD, **given,
         )  # fmt: skip
     assert "\n" not in str(caught.value)
+
+
+@triton.jit
+def of_warps(x, BLOCK: tl.constexpr, num_warps: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), num_warps)
+
+
+@pytest.mark.parametrize("home", ["constexprs", "compile_options"])
+def test_a_parameter_that_is_an_option_too_has_one_value(home):
+    given: dict[str, dict[str, int]] = {"constexprs": {"BLOCK": 256}, "compile_options": {}}
+    given[home]["num_warps"] = 8
+    args = {"x": kc.s32(256)}
+    found = forecast(
+        of_warps, None, given["constexprs"], 1, "h100-sxm",
+        args=args, build=BUILD, compile_options=given["compile_options"],
+    )  # fmt: skip
+    assert found.case.launch.block == (256, 1, 1)
+    with pytest.raises(InputError, match="num_warps is 4 in constexprs and 8 in compile_options"):
+        forecast(
+            of_warps, None, {"BLOCK": 256, "num_warps": 4}, 1, "h100-sxm",
+            args=args, build=BUILD, compile_options={"num_warps": 8},
+        )  # fmt: skip
+
+
+def test_an_array_of_no_dimensions_is_one_element():
+    args = {"x": np.array(2.0, np.float32), "y": kc.f32(N), "n": 1, "factor": 2.0}
+    assert forecast(scaled, None, {"BLOCK": 16}, 1, "h100-sxm", args=args, build=BUILD).time_s > 0
 
 
 def test_without_triton_it_says_what_to_install(monkeypatch):

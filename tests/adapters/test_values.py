@@ -27,6 +27,14 @@ def test_an_array_of_numpy_keeps_its_values(type_name, numbers):
     assert memory.tobytes() == np.ascontiguousarray(values).tobytes()
 
 
+def test_an_array_of_no_dimensions_is_one_element():
+    array = argument(np.array(2.5), "x")
+    assert isinstance(array, Array) and array.shape == (1,)
+    memory = np.zeros(1)
+    fill_array(memory, array)
+    assert memory == [2.5]
+
+
 def test_equal_arrays_are_kept_once():
     first, second = (argument(np.arange(5.0), "x") for _ in range(2))
     assert isinstance(first, Array) and first.fill.path.endswith(".npy")

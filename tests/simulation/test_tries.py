@@ -62,7 +62,7 @@ def played(case: Case, *removed: Removal):
 
 
 def measured(pattern: str, mask: int, warps: int) -> float:
-    rows = map(json.loads, gzip.open(PROBE, "rt"))
+    rows = map(json.loads, gzip.decompress(PROBE.read_bytes()).splitlines())
     wanted = ("shared", "add.f32", pattern, mask, warps)
     names = ("set", "op", "pattern", "mask", "warps")
     found = [r["cycles_per_round"] for r in rows if tuple(r.get(n) for n in names) == wanted]

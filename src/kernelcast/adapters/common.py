@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any, TypedDict, Unpack
 
@@ -29,6 +30,7 @@ def forecast_of(
     module: LoadedModule, launch: Launch, gpu: str | Machine, **options: Unpack[Options]
 ) -> Forecast:
     """The forecast of a kernel of a module, which the launch names."""
+    check_options(options)
     caches = options.get("caches", "cold")
     if caches not in tuple(CacheState):
         raise NotFoundError("state of the caches", caches, set(CacheState))
@@ -41,6 +43,15 @@ def forecast_of(
         caches=CacheState(caches),
     )
     return predict(case, options.get("model", ""))
+
+
+def check_options(options: Mapping[str, Any], beside: Collection[str] = (), home: str = "") -> None:
+    """NotFoundError for an option that nobody knows; those `beside` belong into `home`."""
+    for name in options:
+        if name in beside:
+            raise InputError(f"{name} is no option of a forecast", hint=f"give it in {home}")
+        if name not in Options.__annotations__:
+            raise NotFoundError("option", name, Options.__annotations__)
 
 
 def package(name: str, extra: str) -> Any:

@@ -9,10 +9,10 @@ print(forecast(add, None, {"BLOCK": 1024}, (n // 1024,), "h100-sxm",
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Unpack
 
-from kernelcast.adapters.common import Options, extents, forecast_of, package
+from kernelcast.adapters.common import Options, check_options, extents, forecast_of, package
 from kernelcast.adapters.triton_descriptors import (
     HostDescriptor,
     described,
@@ -41,6 +41,8 @@ _TYPES = {
     "f64": "fp64",
 }
 """Triton's names of element types."""
+_DEFAULTS = {"enable_fp_fusion": True}
+"""Unset, Triton fuses, and warns that it will not always."""
 _LANES = 32
 _DIVISOR = 16
 _DIVISIBLE = [["tt.divisibility", _DIVISOR]]
@@ -71,9 +73,12 @@ def forecast(
     it, ToolError without Triton, and as `kernelcast.case` does.
     """
     chip = machine(gpu)
-    call = _TritonCall.of(fn, signature or {}, constexprs, args)
-    compiled = _compiled(fn, call, chip, dict(compile_options or {}))
-    meta = {**dict(compile_options or {}), **constexprs}
+    known = _option_names(chip)
+    check_options(options, known, "compile_options")
+    meta = _merged(fn, constexprs, compile_options or {}, known)
+    both = {n: v for n, v in meta.items() if n in _parameters(fn)}
+    call = _TritonCall.of(fn, signature or {}, {**constexprs, **both}, args)
+    compiled = _compiled(fn, call, chip, {n: v for n, v in meta.items() if n in known})
     blocks = extents(grid({**args, **meta}) if callable(grid) else grid, "grid")
     made = compiled.metadata
     x, y, z = blocks
@@ -111,13 +116,15 @@ def perf_model(
             "perf_model": perf_model(add, grid, "h100-sxm"), "top_k": 3})
     """
 
+    known = _option_names(machine(gpu))
+
     def seconds(**given: Any) -> float:
-        parameters = {p.name: p for p in fn.params}
+        parameters = _parameters(fn)
         constexprs = {
             n: v for n, v in given.items() if n in parameters and parameters[n].is_constexpr
         }
         args = {n: v for n, v in given.items() if n in parameters and n not in constexprs}
-        rest = {n: v for n, v in given.items() if n not in parameters and v is not None}
+        rest = {n: v for n, v in given.items() if n in known and v is not None}
         try:
             found = forecast(
                 fn, None, constexprs, grid, gpu, args=args, compile_options=rest, **options
@@ -127,6 +134,46 @@ def perf_model(
         return found.time_s
 
     return seconds
+
+
+def _parameters(fn: Any) -> dict[str, Any]:
+    """The parameters of a function of triton.jit by name. InputError where it is none."""
+    if hasattr(fn, "params"):
+        return {p.name: p for p in fn.params}
+    inner: Any = getattr(fn, "fn", None)
+    if hasattr(inner, "params"):
+        name = inner.__name__
+        hint = f"give {name}.fn, and what would be chosen in constexprs and compile_options"
+        raise InputError(f"{name} is tuned or has heuristics", where="fn", hint=hint)
+    raise InputError(
+        f"{getattr(fn, '__name__', fn)!r} is no function of triton.jit",
+        where="fn",
+        hint="decorate it with @triton.jit, and give the function itself to autotune",
+    )
+
+
+def _option_names(chip: Machine) -> frozenset[str]:
+    """What a launch for a chip may say besides arguments, `num_warps` and its like."""
+    backend = package("triton.compiler.compiler", "triton").make_backend(_target(chip))
+    return frozenset(field.name for field in fields(backend.parse_options(dict(_DEFAULTS))))
+
+
+def _merged(
+    fn: Any, constexprs: Mapping[str, Any], options: Mapping[str, Any], known: frozenset[str]
+) -> dict[str, Any]:
+    """Constants and options of a launch. As in `kernel[grid](num_warps=8)`, one value is meant for
+    the parameter and the option of that name. InputError where there are two, NotFoundError for an
+    option that there is not."""
+    for name, value in options.items():
+        if name not in known:
+            raise NotFoundError("option of Triton's compiler", name, known, where=fn.__name__)
+        if constexprs.get(name, value) != value:
+            raise InputError(
+                f"{name} is {constexprs[name]} in constexprs and {value} in compile_options",
+                where=fn.__name__,
+                hint="give it once",
+            )
+    return {**options, **constexprs}
 
 
 @dataclass(frozen=True)
@@ -149,16 +196,10 @@ class _TritonCall:
         constexprs: Mapping[str, Any],
         args: Mapping[str, Any],
     ) -> _TritonCall:
-        if not hasattr(fn, "params"):
-            raise InputError(
-                f"{getattr(fn, '__name__', fn)!r} is no function of triton.jit",
-                where="fn",
-                hint="decorate it with @triton.jit, and give the function itself to autotune",
-            )
-        names = {p.name for p in fn.params}
+        parameters = _parameters(fn)
         for name in (*signature, *constexprs, *args):
-            if name not in names:
-                raise NotFoundError("parameter", name, names, where=fn.__name__)
+            if name not in parameters:
+                raise NotFoundError("parameter", name, parameters, where=fn.__name__)
         types: dict[str, str] = {}
         constants: dict[str, Any] = {}
         attributes: dict[tuple[int, ...], list[list[Any]]] = {}
@@ -167,8 +208,9 @@ class _TritonCall:
             name = parameter.name
             value = constexprs.get(name, args.get(name, parameter.default))
             if value is parameter.default and not parameter.has_default:
+                home = "constexprs" if parameter.is_constexpr else "args"
                 raise InputError(
-                    f"{name} has no value", where=fn.__name__, hint=f"add {name} to args"
+                    f"{name} has no value", where=fn.__name__, hint=f"add {name} to {home}"
                 )
             is_one = isinstance(value, int) and not isinstance(value, bool) and value == 1
             if (
@@ -231,26 +273,42 @@ def _scratch(made: Any, blocks: int) -> dict[str, Argument]:
 
 
 def _compiled(fn: Any, call: _TritonCall, chip: Machine, compile_options: dict[str, Any]) -> Any:
-    """What Triton makes of a function for a chip; CompileError with its first line."""
+    """What Triton makes of a function for a chip; CompileError with what it says against it."""
     triton = package("triton", "triton")
     compiler = package("triton.compiler", "triton")
-    backends = package("triton.backends.compiler", "triton")
-    major, minor = chip.compute_capability
     source = compiler.ASTSource(
         fn=fn,
         signature=dict(call.types),
         constexprs={(fn.arg_names.index(n),): value for n, value in call.constants.items()},
         attrs=dict(call.attributes),
     )
-    target = backends.GPUTarget("cuda", 10 * major + minor, _LANES)
-    # Unset, Triton fuses, and warns that it will not always.
-    chosen = {"enable_fp_fusion": True, **compile_options}
+    chosen = {**_DEFAULTS, **compile_options}
+    major, minor = chip.compute_capability
     try:
-        return triton.compile(source, target=target, options=chosen)
+        return triton.compile(source, target=_target(chip), options=chosen)
     except Exception as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise CompileError(
-            f"Triton does not compile it for sm_{major}{minor}: {first or type(error).__name__}",
+            f"Triton does not compile it for sm_{major}{minor}: {_reason(error)}",
             where=fn.__name__,
             log=str(error),
         ) from error
+
+
+def _target(chip: Machine) -> Any:
+    major, minor = chip.compute_capability
+    backends = package("triton.backends.compiler", "triton")
+    return backends.GPUTarget("cuda", 10 * major + minor, _LANES)
+
+
+def _reason(error: BaseException) -> str:
+    """What an error of Triton's says, and of which line: of the innermost function it is about."""
+    while hasattr(error.__cause__, "src") and hasattr(error.__cause__, "node"):
+        assert error.__cause__ is not None
+        error = error.__cause__
+    said = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = said[-1] if said else type(error).__name__
+    number = getattr(getattr(error, "node", None), "lineno", None)
+    source = str(getattr(error, "src", "")).splitlines()
+    if number is None or not 0 < number <= len(source):
+        return reason
+    return f"{reason}, in `{source[number - 1].strip()}`"

@@ -48,7 +48,9 @@ def argument(value: Any, where: str) -> Argument:
 
 def is_array(value: object) -> bool:
     """Whether a value is an array of any kind, not a number."""
-    return isinstance(value, Array) or bool(getattr(value, "shape", ()))
+    if isinstance(value, Array):
+        return True
+    return hasattr(value, "shape") and not isinstance(value, np.generic)
 
 
 def _array(value: Any, where: str) -> Array:
@@ -60,13 +62,13 @@ def _array(value: Any, where: str) -> Array:
             where=where,
             hint=f"give one of {', '.join(_NAMES)}",
         )
-    if 0 in shape or not shape:
+    if 0 in shape:
         raise InputError(
             f"an array of shape {shape} has no elements to pass", where=where, hint="give some"
         )
     seen = _seen(value)
     fill = Fill() if seen is None or not seen.any() else Fill("file", path=str(_kept(seen)))
-    return Array(_NAMES[name], shape, fill)
+    return Array(_NAMES[name], shape or (1,), fill)
 
 
 def _seen(value: Any) -> np.ndarray[Any, np.dtype[Any]] | None:
