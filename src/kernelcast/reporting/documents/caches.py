@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kernelcast.hierarchy.caches.counts import AccessCounts, CacheCounts, Lookups
 from kernelcast.ir.sizes import SECTOR_BYTES
@@ -15,7 +16,8 @@ class CachePart(Struct, frozen=True):
     """Bytes that some accesses ask of every level, and which share of them it held.
 
     Ratios are null where nothing is asked. Stores are all taken by the L2 cache, so they count as
-    hits there. Of the DRAM, what is read for them and what they leave to be written.
+    hits there. Of the DRAM, what is read for them and what they leave to be written; of the whole
+    launch, what is evicted of local memory as well.
     """
 
     l1_bytes: NotNegative
@@ -24,6 +26,15 @@ class CachePart(Struct, frozen=True):
     l2_hit_ratio: Share | None
     dram_read_bytes: NotNegative
     dram_written_bytes: NotNegative
+
+
+def launch_part(counts: CacheCounts | None) -> CachePart | None:
+    """Of the whole launch; None where there is no access, or no caches were simulated."""
+    part = cache_part(counts, lambda _: True)
+    if part is None or counts is None:
+        return None
+    written = part.dram_written_bytes + SECTOR_BYTES * counts.spilled_sectors
+    return replace(part, dram_written_bytes=written)
 
 
 def cache_part(

@@ -15,7 +15,7 @@ from kernelcast.models.terms.base import Bottleneck, Case, Part, Prediction
 from kernelcast.models.terms.parameters import model_label, parameters
 from kernelcast.reporting.documents.accesses import WastefulAccess, wasteful_accesses
 from kernelcast.reporting.documents.base import Extents, Natural, NotNegative, Positive, Share
-from kernelcast.reporting.documents.caches import CachePart, cache_part
+from kernelcast.reporting.documents.caches import CachePart, launch_part
 from kernelcast.reporting.documents.divergence import DivergencePart, divergence
 from kernelcast.reporting.documents.lines import CostlyLine, costly_lines
 from kernelcast.reporting.plain_words import MEANING, STALL
@@ -130,12 +130,13 @@ class SampledPart(Struct, frozen=True):
 
 
 class ResourcesPart(Struct, frozen=True):
-    """Registers of a thread, shared memory of a block, static and dynamic together, and what of
-    a thread's registers is spilled."""
+    """Registers of a thread, shared memory of a block, static and dynamic together, what of a
+    thread's registers is spilled, as far as the compiler said so, and its local memory."""
 
     registers: Natural | None
     shared_bytes: Natural
     spilled_bytes: Natural
+    local_bytes: Natural
 
 
 class ProvenancePart(Struct, frozen=True):
@@ -226,7 +227,7 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
         title=launch_title(case),
         model_label=model_label(p.model),
         model_parameters={m.name: parameter_value(m.value) for m in parameters(p.model)},
-        meaning=MEANING[p.bottleneck],
+        meaning=_meaning(case, p.bottleneck),
         work=_work(case),
         resources=_resources(case),
         costly_lines=costly_lines(case.profile, case.cache_counts, p.bottleneck, most),
@@ -312,13 +313,24 @@ def _traffic(case: Case) -> TrafficPart:
         shared_requested_bytes=profile.requested_bytes(Space.SHARED),
         local_requested_bytes=profile.requested_bytes(Space.LOCAL),
         state=str(case.caches),
-        caches=cache_part(counts, lambda _: True),
+        caches=launch_part(counts),
         simulated=_simulated(counts.simulated) if counts else None,
     )
 
 
 def _simulated(blocks: SimulatedBlocks) -> SimulatedBlocksPart:
     return SimulatedBlocksPart(blocks.blocks, blocks.of, blocks.spread, blocks.in_whole_waves)
+
+
+_OF_MEMORY = (Bottleneck.DRAM_BANDWIDTH, Bottleneck.L2_BANDWIDTH, Bottleneck.L1_BANDWIDTH)
+
+
+def _meaning(case: Case, bottleneck: Bottleneck) -> str:
+    """What binds, in a sentence; with it, where most of what it moves is no data of the user's."""
+    local, arrays = (case.profile.requested_bytes(s) for s in (Space.LOCAL, Space.GLOBAL))
+    if bottleneck in _OF_MEMORY and local > arrays:
+        return f"{MEANING[bottleneck]}; most are of local memory: spills or private arrays"
+    return MEANING[bottleneck]
 
 
 def _work(case: Case) -> WorkPart:
@@ -338,6 +350,7 @@ def _resources(case: Case) -> ResourcesPart:
         registers=held.registers,
         shared_bytes=held.static_shared_bytes + case.launch.smem_bytes,
         spilled_bytes=held.spilled_bytes,
+        local_bytes=held.local_bytes,
     )
 
 

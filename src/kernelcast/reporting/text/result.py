@@ -138,7 +138,8 @@ def _traffic(result: Result) -> str:
     ]
     low, high = moved.dram_low_bytes, moved.dram_high_bytes
     if high:
-        between = "" if low == high else f" (between {size(low)} and {size(high)})"
+        least, most = size(low), size(high)
+        between = "" if least == most else f" (between {least} and {most})"
         parts.append(f"{size(moved.dram_bytes)} moved by the DRAM{between}")
     return ", ".join(parts) or "no memory is accessed"
 
@@ -192,6 +193,8 @@ def _code(result: Result) -> str:
         text += f", {grouped(held.shared_bytes)} B of shared memory per block"
     if held.spilled_bytes:
         text += f", {grouped(held.spilled_bytes)} B spilled"
+    elif held.local_bytes:
+        text += f", {grouped(held.local_bytes)} B of local memory per thread"
     return text + (f" ({made.resources})" if made.resources else "")
 
 
