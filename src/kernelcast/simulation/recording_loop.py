@@ -7,7 +7,7 @@ import numpy as np
 
 from kernelcast.execution.trace import ID_MASK, ID_SHIFT, KIND_SHIFT, RECORD_WORDS, RecordKind
 from kernelcast.ir.sizes import FULL_MASK, HALF_WARP_LANES, WARP_LANES
-from kernelcast.isas.ptx.tries import bank_of_try as _bank_of_try
+from kernelcast.isas.ptx.tries import bank_of_try
 from kernelcast.profiling import layout
 from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.layout import (
@@ -59,7 +59,7 @@ NOT_A_TRACE = -1
 ROOM = 1 + 4 * (1 + 256)
 """Most words that one record of a trace becomes: an access that leads to all spaces."""
 
-bank_of_try = inlined(_bank_of_try)
+_bank_of_try = inlined(bank_of_try)
 
 _WARP = int(RecordKind.WARP)
 _BLOCK = int(RecordKind.BLOCK)
@@ -159,7 +159,7 @@ def _add_tries(instruction, ident, mask, lanes, passes, out, recording):
         lane = lowest_bit(rest)
         rest &= rest - 1
         address = lanes[np.uint64(lane)]
-        bit = np.int64(1) << bank_of_try(address, lane, instruction.bytes)
+        bit = np.int64(1) << _bank_of_try(address, lane, instruction.bytes)
         if taken & bit == 0:
             out[np.uint64(header + 1 + tried)] = LINE | address >> 2 << LINE_SHIFT
             tried += 1
