@@ -47,7 +47,7 @@ class ReferenceSm:
         self.busy_until = [0] * self.schedulers
         self.last = [-1] * self.schedulers
         self.turn = 0
-        self.pipes: defaultdict[tuple[int, int], float] = defaultdict(float)
+        self.pipes: defaultdict[tuple[int, int], float] = defaultdict(lambda: -float("inf"))
         self.slots: dict[int, int] = {}  # the block in every slot
         self.taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # places, by slot
         self.arrived: defaultdict[tuple[int, int], int] = defaultdict(int)
@@ -163,12 +163,13 @@ class ReferenceSm:
             return 0.0
         if self.hardware["fp32_halves"] and pipe in (layout.FP32_PIPE, layout.MULTIPLIERS):
             return self._occupy_half(scheduler, row, now)
-        free = max(self.pipes[scheduler, pipe], float(now))
+        queued = float(self.hardware["queued"][pipe])
+        free = max(self.pipes[scheduler, pipe] + queued, float(now))
         is_shared = self.hardware["of_sm"][pipe]
         if is_shared:
             self.turn = (scheduler + 1) % self.schedulers
         for other in range(self.schedulers) if is_shared else [scheduler]:
-            self.pipes[other, pipe] = free + row["interval"]
+            self.pipes[other, pipe] = free + row["interval"] - queued
         return free - now
 
     def _occupy_half(self, scheduler: int, row: np.void, now: int) -> float:

@@ -71,7 +71,8 @@ def test_no_scheduler_and_no_pipe_is_used_above_its_width(drawn, gpu):
                     check_pipe(own["cycle"][on_pipe], taken[on_pipe], more=2.0)
                     continue
                 on_pipe = rows["pipe"] == pipe
-                check_pipe(own["cycle"][on_pipe], rows["interval"][on_pipe])
+                queued = float(setting.hardware(code, 1)[0]["queued"][pipe])
+                check_pipe(own["cycle"][on_pipe], rows["interval"][on_pipe], more=queued)
 
 
 def check_pipe(cycles: np.ndarray, intervals: np.ndarray, more: float = 0.0) -> None:

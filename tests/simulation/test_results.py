@@ -9,7 +9,7 @@ import pytest
 
 from kernelcast.simulation.layout import EVENT
 from kernelcast.simulation.plan import DetailedSms
-from kernelcast.simulation.results import achieved_warps, launch_time
+from kernelcast.simulation.results import achieved_warps, are_in_step, launch_time, time_in_step
 from kernelcast.simulation.simulated import Simulated
 
 
@@ -99,3 +99,22 @@ def test_a_simulation_that_was_cut_goes_by_the_dram_where_that_binds():
     for busy, cycles in ((50.0, 60 * 200 / 50), (40.0, 60 * 200 / 40), (30.0, 600)):
         time = launch_time(replace(cut, dram_busy=busy), plan, 1, 400.0, dram_cycles=200.0)
         assert time.cycles == pytest.approx(cycles)
+
+
+def test_blocks_that_were_cut_in_step_leave_a_last_wave_to_itself():
+    """Two of 100 instructions at a time, of five: 40 of them take 60 cycles, one alone 12 of 6."""
+    found, _ = simulated([(0, -1), (0, -1)])
+    found = replace(found, is_cut=True, cycles=60)
+    assert are_in_step(found, dram_cycles=0.0)
+    last = replace(found, cycles=6, issued=np.array([12]))
+    time = time_in_step(found, last, busiest=5, resident=2, each=100.0)
+    assert time.cycles == pytest.approx(2 * 200 / 40 * 60 + 100 / 12 * 6)
+
+
+@pytest.mark.parametrize(
+    "change", [{"is_cut": False}, {"times": np.array([(0, 50), (0, -1)])}, {"dram_busy": 50.0}]
+)
+def test_blocks_are_not_in_step_where_one_has_ended_or_the_dram_binds(change):
+    found, _ = simulated([(0, -1), (0, -1)])
+    found = replace(found, is_cut=True, cycles=60)
+    assert not are_in_step(replace(found, **change), dram_cycles=200.0)

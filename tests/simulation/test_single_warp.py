@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation.programs import EXIT, Setting, entering, played, program, streams
+from tests.simulation.programs import EXIT, Op, Setting, entering, played, program, streams
 from tests.simulation.random_programs import ops
 
 import kernelcast as kc
 from kernelcast.analysis.static_timing import TimedInstruction, schedule
-from kernelcast.ir import Kernel
-from kernelcast.machines.loader import load_machine
+from kernelcast.ir import Kernel, OpClass
+from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.simulation import layout
 from kernelcast.simulation.code import IssueTables
 
@@ -63,3 +64,13 @@ def test_blocks_of_real_code_take_the_cycles_of_static_timing(gpu, example):
         assert found == static_cycles(kernel, block.index, code)
         # Pipes that are narrower than the code takes them to be can only delay it.
         assert issue_cycles(kernel, block.index, own)[-1] >= found[-1]
+
+
+@pytest.mark.parametrize("waiting", [0, 4])
+def test_special_functions_wait_beside_their_units(waiting):
+    """Of ten in a row, as many issue at once as there is room for; then one in eight cycles."""
+    machine = apply_overrides(load_machine("h100-sxm"), (f"sfu.queue={waiting}",))
+    kernel = program([*[Op(OpClass.SFU)] * 10, EXIT])
+    cycles = issue_cycles(kernel, 0, Setting(machine))[:10]
+    assert cycles[: waiting + 1] == list(range(waiting + 1))
+    assert set(np.diff(cycles[waiting + 1 :])) == {8}

@@ -35,8 +35,8 @@ def test_loads_take_the_unit_as_long_with_lanes_as_without(has_lanes):
     assert further / (WARPS * TIMES) == pytest.approx(each, rel=0.03)
 
 
-def test_a_barrier_takes_the_unit_as_long_as_a_load():
-    """Of blocks of one warp, which nobody lets wait."""
+def test_a_barrier_takes_the_unit_one_cycle():
+    """Of blocks of one warp, which nobody lets wait: beside loads, which take two."""
     load, barrier = Op(OpClass.LOAD, space=Space.SHARED), Op(OpClass.BARRIER)
 
     def cycles_of(times):
@@ -48,4 +48,5 @@ def test_a_barrier_takes_the_unit_as_long_as_a_load():
 
     further = cycles_of(2 * TIMES) - cycles_of(TIMES)
     each = WARP_LANES / RTX_3080.number("throughput.load")
-    assert further / (2 * WARPS * TIMES) == pytest.approx(each, rel=0.03)
+    assert each == 2
+    assert further / (WARPS * TIMES) == pytest.approx(each + 1, rel=0.1)

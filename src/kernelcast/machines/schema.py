@@ -103,6 +103,7 @@ _SM = {
         64,
     ),
     "lsu.queue": _count("1", "memory instructions of a scheduler that wait to be sent", 1, 1024),
+    "sfu.queue": _count("1", "special functions of a scheduler that wait for their units", 0, 1024),
     "lsu.address_cycles": _real(_CYCLES, "addresses of a scheduler's memory instruction", 0.1, 64),
     "lsu.shared_address_cycles": _real(_CYCLES, "the same in shared memory", 0.1, 64),
     "fetch.line": _count("byte", "of instructions that are fetched at once", 16, 65536),

@@ -52,8 +52,10 @@ from kernelcast.simulation.removing import resident_blocks, without, without_tai
 from kernelcast.simulation.results import (
     LaunchTime,
     achieved_warps,
+    are_in_step,
     cycle_stack,
     launch_time,
+    time_in_step,
 )
 from kernelcast.simulation.rewriting import sent_together
 from kernelcast.simulation.simulate import SimulationInput, simulate
@@ -69,6 +71,7 @@ _MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
 """Of streams, and of warps, where all SMs are simulated: up to 3 GB, and seconds to a minute."""
 _ROOM_LEFT = 0.8
 """Of the words there may be: blocks that have more than the mean are to find room, too."""
+_ALIKE = 0.05
 _UNEVEN, _OF_UNEVEN = 0.3, 5
 """From which variation of the blocks' instructions on a grid is uneven, and how many times the
 instructions are simulated of one: where some blocks work and most do not, few tell little."""
@@ -220,6 +223,13 @@ class Teg:
         instructions = _instructions(case, plan, resident) if found.is_cut else 0.0
         dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
         time = launch_time(found, plan, resident, instructions, dram_cycles)
+        left = plan.busiest % resident
+        if left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles):
+            fewer = replace(plan, blocks=tuple(own[:left] for own in plan.blocks))
+            most = ready.instructions * left // resident
+            last = simulate(without(ready.given, removed), fewer, ready.system, most_issued=most)
+            each = _instructions_per_block(case)
+            time = time_in_step(found, last, plan.busiest, resident, each)
         if Removal.TAIL in removed:
             time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
         return Played(case, removed, plan, ready.given, found, time, ready.notes)
@@ -417,6 +427,11 @@ def _instructions(case: Case, plan: DetailedSms, resident: int) -> float:
         return max(own) * sum(2 * one >= max(own) for one in own)
     mean = sum(own) / sum(map(len, plan.blocks))
     return mean * plan.busiest * len(plan.blocks)
+
+
+def _are_alike(case: Case, plan: DetailedSms, resident: int) -> bool:
+    """Whether SMs get several waves of blocks that all have about as much to do."""
+    return plan.busiest > resident and case.profile.sample.variation <= _ALIKE
 
 
 def _most_words(plan: DetailedSms) -> int:

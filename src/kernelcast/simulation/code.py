@@ -139,7 +139,7 @@ def issue_tables(
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)
         row["reason"] = _reason(kind, instruction)
-        row["throttle"] = _throttle(kind, instruction)
+        row["throttle"] = _throttle(kind, timing.pipe, instruction)
         row["bytes"] = instruction.access_bytes
         row["row"] = rows.get(instruction.index, 0)
         row["is_generic"] = instruction.space is Space.GENERIC
@@ -236,8 +236,13 @@ def _reason(kind: int, instruction: Instruction) -> int:
     return layout.SHORT_SCOREBOARD if is_short else layout.WAIT
 
 
-def _throttle(kind: int, instruction: Instruction) -> int:
-    """Why it waits while its pipe is busy: profilers tell the queue's two ends apart."""
+def _throttle(kind: int, pipe: int, instruction: Instruction) -> int:
+    """Why it waits while its pipe is busy: profilers tell the queue's two ends apart.
+
+    Special functions wait in the one that is near.
+    """
+    if pipe == layout.SFU_PIPE:
+        return layout.MIO_THROTTLE
     if kind not in _QUEUED:
         return layout.MATH_PIPE
     is_far = instruction.space in (Space.GLOBAL, Space.LOCAL, Space.GENERIC)

@@ -186,6 +186,13 @@ class SmTimings:
         return self.machine.number(fallback, _NEEDED_BY)
 
 
+def _sfu_queued(machine: Machine) -> float:
+    """Cycles of work that wait for a scheduler's special-function units while its warps go on."""
+    rate = class_number(machine, "throughput", OpClass.SFU)
+    each = WARP_LANES * int(machine.get("sm.schedulers") or 1) / rate if rate else 0.0
+    return each * (machine.get("sfu.queue") or 0)
+
+
 def _is_of_sm(pipe: int, machine: Machine) -> bool:
     """Whether the schedulers of an SM share one such pipe.
 
@@ -242,6 +249,7 @@ def hardware_record(
     one["jump_holds"] = [get(f"dispatch.{name}") or 0 for name in ("branch", "branch_indirect")]
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
+    one["queued"][layout.SFU_PIPE] = _sfu_queued(machine)
     one["of_sm"] = [_is_of_sm(pipe, machine) for pipe in range(layout.PIPES)]
     one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")

@@ -163,6 +163,7 @@ HARDWARE = np.dtype(
         ("loads_per_warp", np.int64),  # that may be in flight; 0 for any
         ("store_next", np.float64),  # from a store to memory to the next of its warp
         ("of_sm", np.int64, PIPES),  # of every pipe, whether its schedulers share one
+        ("queued", np.float64, PIPES),  # cycles of work that may wait for every pipe, beside warps
         ("fp32_halves", np.int64),  # whether the FP32 pipe is two, one of which multiplies integers
         ("block_interval", np.float64),  # an SM's share of the chip's: from block to block
         ("replacement", np.float64),  # from the end of a block to the first issue of the next

@@ -711,12 +711,13 @@ def _occupy(code, sm, scheduler, now, stages, told, hardware):
         told.busy[FP32_PIPE] += code.interval if pipe == BOTH_HALVES else code.interval / 2
         return _occupy_half(code, stages.pipes[sm, scheduler], now)
     told.busy[pipe] += code.interval
-    free = max(stages.pipes[sm, scheduler, pipe], np.float64(now))
+    queued = hardware.queued[np.uint64(pipe)]
+    free = max(stages.pipes[sm, scheduler, pipe] + queued, np.float64(now))
     if hardware.of_sm[np.uint64(pipe)]:
         for other in range(hardware.schedulers):
-            stages.pipes[sm, other, pipe] = free + code.interval
+            stages.pipes[sm, other, pipe] = free + code.interval - queued
     else:
-        stages.pipes[sm, scheduler, pipe] = free + code.interval
+        stages.pipes[sm, scheduler, pipe] = free + code.interval - queued
     return free - now
 
 

@@ -77,7 +77,7 @@ def launch_time(
     it, the `dram_cycles` of the launch: what warps do later may ask for less, or more.
     """
     if found.is_cut:
-        scale = instructions / max(1, int(found.issued.sum()) - found.repeated)
+        scale = instructions / _executed(found)
         if dram_cycles and found.dram_busy > _BINDING * found.cycles:
             scale = dram_cycles / found.dram_busy
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)
@@ -88,6 +88,37 @@ def launch_time(
     missing = plan.busiest - plan.simulated
     error = _standard_error(found, plan, _waves(passed, resident), missing)
     return LaunchTime(found.cycles, missing * each, each, error)
+
+
+def are_in_step(found: Simulated, dram_cycles: float) -> bool:
+    """Whether a simulation was cut before any block had ended, and does not wait for the DRAM.
+
+    Blocks that are alike then all end at about the same time, and a last wave of few has the SM to
+    itself.
+    """
+    waits_for_dram = dram_cycles > 0 and found.dram_busy > _BINDING * found.cycles
+    return found.is_cut and not waits_for_dram and bool((found.times[:, 1] < 0).all())
+
+
+def time_in_step(
+    found: Simulated, last: Simulated, busiest: int, resident: int, each: float
+) -> LaunchTime:
+    """The time of blocks in step, of `each` so many instructions, and `busiest` of them for an SM.
+
+    `found` tells how fast a full wave of `resident` blocks is, and `last` the blocks left over:
+
+        T = floor(busiest / resident) resident each / r + (busiest mod resident) each / r_last
+    """
+    waves, left = divmod(busiest, resident)
+    instructions = each * found.sms
+    cycles = waves * resident * instructions / _executed(found) * found.cycles
+    cycles += left * instructions / _executed(last) * last.cycles
+    return LaunchTime(found.cycles, max(0.0, cycles - found.cycles), 0.0)
+
+
+def _executed(found: Simulated) -> int:
+    """Instructions that were issued, those that were once more not counted."""
+    return max(1, int(found.issued.sum()) - found.repeated)
 
 
 def _replacements(found: Simulated, plan: DetailedSms, resident: int) -> list[NDArray[np.int64]]:

@@ -157,7 +157,7 @@ def _stages(one: np.void, rows: NDArray[np.void]) -> tuple[NDArray[np.generic], 
     flying = np.zeros((sms, IN_FLIGHT), FLIGHT)
     flying["line"] = -1
     return (
-        np.zeros((sms, schedulers, layout.PIPES)),
+        np.tile(-one["queued"], (sms, schedulers, 1)),
         np.zeros((sms, schedulers, int(one["queue"]))),
         np.zeros((sms, schedulers), np.int64),
         np.zeros((sms, schedulers)),
