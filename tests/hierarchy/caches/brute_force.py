@@ -222,7 +222,7 @@ class BruteForce:
         since = self.moved - moved
         is_waited_for = last == chunk and since <= self.system.waiting_sectors
         count["visits"] += not is_waited_for
-        count["apart"] += is_waited_for and in_parts and since > 30
+        count["apart"] += is_waited_for and in_parts
         self.moved += len(sectors)
         self.visited[slot] = chunk, self.moved
 

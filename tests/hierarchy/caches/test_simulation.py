@@ -203,7 +203,15 @@ def test_sectors_that_stores_begin_in_parts_leave_apart():
 
     assert (visits(0), visits(1)) == ((32, 0), (32, 32))
     whole = counted(one_warp(store(1, 3, 3), store(2, 3, 3), store(1, 3, 3)), system)
-    assert (whole["visits"], whole["apart"], whole["begun"], whole["fills"]) == (1, 0, 4, 2)
+    assert (whole["visits"], whole["apart"], whole["begun"], whole["fills"]) == (1, 1, 4, 2)
+
+
+def test_lines_of_a_store_that_begins_sectors_in_parts_leave_apart():
+    """Eight lines of one chunk: whole they leave together."""
+    system = replace(ONE_SM, waiting_sectors=1 << 20, chunk_lines=8)
+    for parts, expected in ((0, 0), (1, 7)):
+        found = counted(one_warp(*(store(line, 1, parts) for line in range(8))), system)
+        assert (found["visits"], found["apart"]) == (1, expected)
 
 
 def test_a_sector_written_in_parts_is_read_unless_the_rest_is_written():
