@@ -72,6 +72,7 @@ _MOST_WORDS_OF_ALL, _MOST_INSTRUCTIONS_OF_ALL = 1 << 25, 1 << 27
 _ROOM_LEFT = 0.8
 """Of the words there may be: blocks that have more than the mean are to find room, too."""
 _ALIKE = 0.05
+"""To which variation of their instructions blocks that begin together also end together."""
 _UNEVEN, _OF_UNEVEN = 0.3, 5
 """From which variation of the blocks' instructions on a grid is uneven, and how many times the
 instructions are simulated of one: where some blocks work and most do not, few tell little."""
@@ -219,17 +220,7 @@ class Teg:
             most_issued=2 * ready.instructions,
             most_events=0 if removed else _NOTED,
         )
-        resident = int(ready.given.hardware["resident"][0])
-        instructions = _instructions(case, plan, resident) if found.is_cut else 0.0
-        dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
-        time = launch_time(found, plan, resident, instructions, dram_cycles)
-        left = plan.busiest % resident
-        if left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles):
-            fewer = replace(plan, blocks=tuple(own[:left] for own in plan.blocks))
-            most = ready.instructions * left // resident
-            last = simulate(without(ready.given, removed), fewer, ready.system, most_issued=most)
-            each = _instructions_per_block(case)
-            time = time_in_step(found, last, plan.busiest, resident, each)
+        time = _time_of_launch(case, ready, found, removed)
         if Removal.TAIL in removed:
             time = without_tail(time, plan, int(case.machine.number("sm.count", _BY)))
         return Played(case, removed, plan, ready.given, found, time, ready.notes)
@@ -427,6 +418,22 @@ def _instructions(case: Case, plan: DetailedSms, resident: int) -> float:
         return max(own) * sum(2 * one >= max(own) for one in own)
     mean = sum(own) / sum(map(len, plan.blocks))
     return mean * plan.busiest * len(plan.blocks)
+
+
+def _time_of_launch(
+    case: Case, ready: PreparedCase, found: Simulated, removed: Removals
+) -> LaunchTime:
+    """The time of a launch of which a plan was simulated; once more, where its last wave tells."""
+    plan, resident = ready.plan, int(ready.given.hardware["resident"][0])
+    instructions = _instructions(case, plan, resident) if found.is_cut else 0.0
+    dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
+    left = plan.busiest % resident
+    if not (left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles)):
+        return launch_time(found, plan, resident, instructions, dram_cycles)
+    fewer = replace(plan, blocks=tuple(own[:left] for own in plan.blocks))
+    most = ready.instructions * left // resident
+    last = simulate(without(ready.given, removed), fewer, ready.system, most_issued=most)
+    return time_in_step(found, last, plan.busiest, resident, _instructions_per_block(case))
 
 
 def _are_alike(case: Case, plan: DetailedSms, resident: int) -> bool:

@@ -110,10 +110,9 @@ def time_in_step(
         T = floor(busiest / resident) resident each / r + (busiest mod resident) each / r_last
     """
     waves, left = divmod(busiest, resident)
-    instructions = each * found.sms
-    cycles = waves * resident * instructions / _executed(found) * found.cycles
-    cycles += left * instructions / _executed(last) * last.cycles
-    return LaunchTime(found.cycles, max(0.0, cycles - found.cycles), 0.0)
+    of_full, of_last = (each * one.sms / _executed(one) * one.cycles for one in (found, last))
+    cycles = waves * resident * of_full + left * of_last
+    return LaunchTime(found.cycles, max(0.0, cycles - found.cycles), of_full)
 
 
 def _executed(found: Simulated) -> int:
