@@ -592,7 +592,7 @@ def _try(warp, sm, word, done, program, residents, hardware):
         tried = program.words[np.uint64(warp.at + 1 + i)] >> LINE_SHIFT
         known = words[np.uint64(tried % len(words))]
         is_same = known.word == tried and known.block == number
-        if is_same and warp.loaded < known.at < begun:
+        if is_same and known.at > warp.loaded:
             warp.failed |= np.int64(1) << i
         else:
             known.word, known.block, known.at = tried, number, begun

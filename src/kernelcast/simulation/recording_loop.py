@@ -156,10 +156,9 @@ def _add_tries(instruction, ident, mask, lanes, passes, out, recording):
     header, taken, tried = recording.words, np.int64(0), np.int64(0)
     rest = mask
     while rest:
-        lane = lowest_bit(rest)
+        address = lanes[np.uint64(lowest_bit(rest))]
         rest &= rest - 1
-        address = lanes[np.uint64(lane)]
-        bit = np.int64(1) << _bank_of_try(address, lane, instruction.bytes)
+        bit = np.int64(1) << _bank_of_try(address, instruction.bytes)
         if taken & bit == 0:
             out[np.uint64(header + 1 + tried)] = LINE | address >> 2 << LINE_SHIFT
             tried += 1

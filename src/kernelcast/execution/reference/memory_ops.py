@@ -164,7 +164,7 @@ def _atomic(instruction: Instruction, run: RunState) -> StepFunction:
         for lane, buffer, at in locate(warp, mask):
             bits = np.array([int.from_bytes(buffer[at : at + size], "little")], stored)
             values = [v[..., lane : lane + 1] for v in operands]
-            if tries and (bank := bank_of_try(at, lane, size)) in taken:
+            if tries and (bank := bank_of_try(at, size)) in taken:
                 continue
             if tries:
                 taken.add(bank)

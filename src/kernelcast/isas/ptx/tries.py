@@ -11,11 +11,13 @@ from __future__ import annotations
 TRY_TO_SWAP = "try"
 """The modifier of the step that does it, whose result is 1 where it was done, else 0."""
 
-WORD_BANKS, PAIR_BANKS = 32, 16
+BANKS = 32
 
 
-def bank_of_try(place: int, lane: int, size: int) -> int:
-    """The bank of a word of `size` bytes; those of 8 have banks for each half of a warp."""
-    if size == 8:
-        return place // 8 % PAIR_BANKS + (lane & PAIR_BANKS)
-    return place // 4 % WORD_BANKS
+def bank_of_try(place: int, size: int) -> int:
+    """The bank of a word of `size` bytes; words of 8 have as many as those of 4.
+
+    So 32 lanes with words of 8 bytes in a row all have their turn together, as on an H100, and
+    lanes on one word have it in their order.
+    """
+    return place // size % BANKS

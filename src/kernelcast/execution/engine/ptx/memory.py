@@ -20,7 +20,7 @@ from kernelcast.execution.engine.ptx.operands import (
 from kernelcast.execution.engine.values import PtxType, Value, element_bits, ptx_type, vector
 from kernelcast.ir import Address, Instruction, Operand, Space, Symbol, Vector
 from kernelcast.isas.ptx import mbarriers
-from kernelcast.isas.ptx.tries import PAIR_BANKS, TRY_TO_SWAP, WORD_BANKS
+from kernelcast.isas.ptx.tries import BANKS, TRY_TO_SWAP
 
 
 def address_of(lw: Lowering, operand: Operand) -> Value:
@@ -271,7 +271,7 @@ def _one_lane(
         second = b.scalar(f"load {element}, ptr {item('%operands2', element)}")
     old = b.scalar(f"load {element}, ptr {where}")
     if taken:
-        old = _tried(lw, where, element, old, first, second, _turn(lw, host, element, lane, taken))
+        old = _tried(lw, where, element, old, first, second, _turn(lw, host, element, taken))
     elif lw.is_shared and i.space is not Space.SHARED:
         old = _replace(
             lw,
@@ -286,18 +286,12 @@ def _one_lane(
     b.line(f"store {element} {old}, ptr {item('%results', element)}")
 
 
-def _turn(lw: Lowering, host: str, element: str, lane: str, taken: str) -> str:
+def _turn(lw: Lowering, host: str, element: str, taken: str) -> str:
     """Whether a lane is the first on its bank, as `bank_of_try` says; takes the bank."""
     b = lw.b
     place = b.scalar(f"trunc i64 {host} to i32")
-    if element == "i64":
-        pair = b.scalar(f"lshr i32 {place}, 3")
-        of_half = b.scalar(f"and i32 {pair}, {PAIR_BANKS - 1}")
-        half = b.scalar(f"and i32 {lane}, {PAIR_BANKS}")
-        bank = b.scalar(f"or i32 {of_half}, {half}")
-    else:
-        word = b.scalar(f"lshr i32 {place}, 2")
-        bank = b.scalar(f"and i32 {word}, {WORD_BANKS - 1}")
+    word = b.scalar(f"lshr i32 {place}, {3 if element == 'i64' else 2}")
+    bank = b.scalar(f"and i32 {word}, {BANKS - 1}")
     bit = b.scalar(f"shl i32 1, {bank}")
     before = b.scalar(f"load i32, ptr {taken}")
     meets = b.scalar(f"and i32 {before}, {bit}")
