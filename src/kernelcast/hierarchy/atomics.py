@@ -60,8 +60,12 @@ def shared_conflict_latency(machine: Machine, needed_by: str) -> float:
 
 def shared_turns(instruction: Instruction, machine: Machine) -> float:
     """Turns of a bank, each of `atomics.shared_lane_cycles`, that a lane of an atomic takes."""
-    swaps = instruction.traits.swap is not None
-    return machine.get("atomics.shared_swap_turns") or 1.0 if swaps else 1.0
+    return 1.0 if instruction.traits.swap is None else swap_turns(machine)
+
+
+def swap_turns(machine: Machine) -> float:
+    """The same of a compare-and-swap; one where nobody has measured it."""
+    return machine.get("atomics.shared_swap_turns") or 1.0
 
 
 @lru_cache(maxsize=32)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelcast.errors import MissingNumberError
-from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency
+from kernelcast.hierarchy.atomics import shared_conflict_latency, shared_latency, swap_turns
 from kernelcast.hierarchy.l1_cache import lies_in_shared_banks, shared_pass_cycles
 from kernelcast.hierarchy.l2_cache import l2_times
 from kernelcast.hierarchy.rules import caches_memory, serves_half_warps
@@ -186,11 +186,11 @@ class SmTimings:
         return self.machine.number(fallback, _NEEDED_BY)
 
 
-def _sfu_queued(machine: Machine) -> float:
+def _sfu_queued(timings: SmTimings) -> float:
     """Cycles of work that wait for a scheduler's special-function units while its warps go on."""
-    rate = class_number(machine, "throughput", OpClass.SFU)
-    each = WARP_LANES * int(machine.get("sm.schedulers") or 1) / rate if rate else 0.0
-    return each * (machine.get("sfu.queue") or 0)
+    rate = class_number(timings.machine, "throughput", OpClass.SFU)
+    each = WARP_LANES * timings.schedulers / rate if rate else 0.0
+    return each * (timings.machine.get("sfu.queue") or 0)
 
 
 def _is_of_sm(pipe: int, machine: Machine) -> bool:
@@ -249,7 +249,7 @@ def hardware_record(
     one["jump_holds"] = [get(f"dispatch.{name}") or 0 for name in ("branch", "branch_indirect")]
     one["loads_per_warp"] = int(get("sm.loads_per_warp") or 0)
     one["store_next"] = get("latency.store_next") or 0.0
-    one["queued"][layout.SFU_PIPE] = _sfu_queued(machine)
+    one["queued"][layout.SFU_PIPE] = _sfu_queued(timings)
     one["of_sm"] = [_is_of_sm(pipe, machine) for pipe in range(layout.PIPES)]
     one["fp32_halves"] = multiplies_in_half(machine)
     interval = get("launch.block_interval")
@@ -382,7 +382,7 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     operand = get("latency.shared_operand_conflict")
     one["operand_conflict_cycles"] = operand / halves if operand else one["conflict_cycles"]
     one["shared_atomic_cycles"] = machine.number("atomics.shared_lane_cycles", _NEEDED_BY)
-    one["swap_turns"] = machine.get("atomics.shared_swap_turns") or 1.0
+    one["swap_turns"] = swap_turns(machine)
     one["atomic_shared_latency"] = shared_latency(machine, _NEEDED_BY)
     one["atomic_conflict_cycles"] = shared_conflict_latency(machine, _NEEDED_BY)
 
