@@ -15,17 +15,9 @@ block = ["block_size_x", "block_size_y"]
 args = { power = "f32[grid_height + 3 * max_tfactor, grid_width + 2 * max_tfactor] random(1)", temp = "f32[grid_height + 3 * max_tfactor, grid_width + 2 * max_tfactor] random(2)", temp_dst = "f32[grid_height, grid_width]", Rx_1 = 0.1, Ry_1 = 0.1, Rz_1 = 0.1, step_div_cap = 0.1 }
 */
 #define kernel_tuner 1
-#define GRID_SIZE_X grid_width
-#define GRID_SIZE_Y grid_height
-#define BLOCK_SIZE_X block_size_x
-#define BLOCK_SIZE_Y block_size_y
-#define BLOCK_SIZE_Z 1
 #define block_size_z 1
-#define TILE_SIZE_X tile_size_x
-#define TILE_SIZE_Y tile_size_y
-#define TEMPORAL_TILING_FACTOR temporal_tiling_factor
-#define MAX_TFACTOR max_tfactor
-#define LOOP_UNROLL_FACTOR_T loop_unroll_factor_t
-#define SH_POWER sh_power
-#define BLOCKS_PER_SM blocks_per_sm
+// nvcc's preprocessor leaves macros in pragmas as they are.
+constexpr int unrolled_steps = loop_unroll_factor_t;
+#undef loop_unroll_factor_t
+constexpr int loop_unroll_factor_t = unrolled_steps;
 #include "hotspot.cu"

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tests.frontends.source.reading import view_of
 from tests.kept import CACHE
 
-from kernelcast.errors import CompileError, ToolError
-from kernelcast.frontends.loading import LoadedModule, load
+from kernelcast.errors import CompileError, InputError, ToolError
+from kernelcast.frontends.loading import LoadedModule, load, load_bytes
 from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source
 from kernelcast.frontends.source.top_level import read_declarations
 from kernelcast.ir import Immediate
 from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc
+from kernelcast.toolchain.nvrtc import CompileOptions
 
 PROGRAM = """\
 #include <iostream>
@@ -291,6 +292,44 @@ def nvcc() -> None:
             tool()
         except ToolError as error:
             pytest.skip(str(error))
+
+
+UNROLLED = """
+#include <cstdio>
+constexpr int TURNS = 4;
+__global__ void sum(float* x, int n) {
+  float s = 0;
+#pragma unroll TURNS
+  for (int i = 0; i < n; i++) s += x[i];
+  x[threadIdx.x] = s;
+}
+int main() { printf("nothing\\n"); }
+"""
+
+
+def test_a_constant_that_only_a_pragma_names(tmp_path: Path) -> None:
+    """It was left out as if no kernel needed it, and NVRTC refused the source."""
+    file = tmp_path / "k.cu"
+    file.write_text(UNROLLED)
+    module = load(file, cache=CACHE)
+    assert module.toolchain.startswith("NVRTC ")
+    assert not module.notes
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_nvcc_compiles_where_it_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(UNROLLED)
+    module = load(file, options=CompileOptions(nvcc=""), cache=CACHE)
+    assert module.toolchain.startswith("nvcc ")
+    assert not module.notes
+    with pytest.raises(ToolError, match=r"nvcc 11\.1 is not installed, 1\d\.\d is"):
+        load(file, options=CompileOptions(nvcc="11.1"), cache=CACHE)
+
+
+def test_nvcc_compiles_files_alone() -> None:
+    with pytest.raises(InputError, match="nvcc compiles files alone"):
+        load_bytes(UNROLLED.encode(), name="k.cu", options=CompileOptions(nvcc=""))
 
 
 @pytest.mark.usefixtures("nvcc")

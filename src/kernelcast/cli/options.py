@@ -265,6 +265,7 @@ class SourceFlags:
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
     std: str | None
+    compiler: str
     nvrtc: str | None
     registers: int | None
     cache_dir: str | None
@@ -275,7 +276,8 @@ class SourceFlags:
         from kernelcast.toolchain.cache import Cache
 
         folders = tuple(map(Path, self.include_dirs))
-        options = CompileOptions(self.defines, folders, self.std, nvrtc=self.nvrtc)
+        nvcc = "" if self.compiler == "nvcc" else None
+        options = CompileOptions(self.defines, folders, self.std, nvrtc=self.nvrtc, nvcc=nvcc)
         cache = Cache(Path(self.cache_dir)) if self.cache_dir else Cache()
         return Build(options, self.registers, cache, self.isa)
 
@@ -309,6 +311,14 @@ source_options = gathered(
     ),
     click.option("--std", metavar="STD", help="C++ standard, e.g. c++20."),
     click.option(
+        "--compiler",
+        type=click.Choice(["nvrtc", "nvcc"]),
+        default="nvrtc",
+        show_default=True,
+        help="What compiles CUDA C++. nvcc needs a C++ compiler, and $KERNELCAST_NVCC may name it; "
+        "before CUDA 13 it unrolls some loops that NVRTC does not.",
+    ),
+    click.option(
         "--nvrtc",
         metavar="VERSION",
         help="Compile with NVRTC of this version, e.g. 12.3, where several are installed.",
@@ -322,7 +332,7 @@ source_options = gathered(
     ),
     click.option("--cache-dir", metavar="DIR", help="Where compiled kernels are kept."),
 )
-"""`--kernel --isa -D -I --std --nvrtc --regs --cache-dir`, as `source: SourceFlags`."""
+"""`--kernel --isa -D -I --std --compiler --nvrtc --regs --cache-dir`, as `source: SourceFlags`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,12 @@ from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import asks_for_one_chip
+from kernelcast.toolchain.nvcc import nvcc_architecture
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,
     Compilation,
     CompileOptions,
+    CompileTarget,
     choose_architecture,
 )
 
@@ -129,7 +131,10 @@ def compile_for_chip(
     )
     if architecture is not None:
         return compiled(architecture=architecture), ""
-    target = choose_architecture(compute_capability, options.nvrtc)
+    if options.nvcc is None:
+        target = choose_architecture(compute_capability, options.nvrtc)
+    else:
+        target = CompileTarget(nvcc_architecture(compute_capability))
     try:
         return compiled(architecture=target.architecture), target.note
     except CompileError as error:

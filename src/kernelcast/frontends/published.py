@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelcast.errors import CompileError, NotFoundError, ToolError
+from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
 from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
 from kernelcast.frontends.mangling import base_name
 from kernelcast.frontends.source.device_source import (
@@ -30,7 +30,7 @@ from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import error_places, older_exchange
 from kernelcast.toolchain.header_shims import header_package
-from kernelcast.toolchain.nvcc import ProgramOptions, compile_to_ptx
+from kernelcast.toolchain.nvcc import ProgramOptions, compile_kernels, nvcc_version
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,
     Compilation,
@@ -49,7 +49,6 @@ from kernelcast.toolchain.prelude import (
     PRELUDE_HEADER,
     STANDARD_PRELUDE,
 )
-from kernelcast.toolchain.ptxas import assemble
 
 _ATTEMPTS = 6
 _PUBLISHED = ("--device-as-default-execution-space", f"--pre-include={PRELUDE_HEADER}")
@@ -91,7 +90,8 @@ def compile_published(
     `kernels` does not. Raises as `compile_cuda`; NotFoundError for a template that the source
     does not define.
     """
-    version = cuda_version(architecture, options.nvrtc)
+    has_nvcc = options.nvcc is not None
+    version = nvcc_version() if has_nvcc else cuda_version(architecture, options.nvrtc)
     folders = HeaderFolders(options.include_dirs, header_folders(version[0]))
     view, declarations = read_source(source, name, folders, architecture, version, options.defines)
     declared = kernels_among(view, declarations)
@@ -104,11 +104,14 @@ def compile_published(
     attempt = _Attempt(device, folders, name, architecture, asked, launched, options, cache)
     notes = tuple(_found_nearby(tuple(dict.fromkeys(device.nearby))))
     types = SourceTypes(view.words, declarations)
+    if has_nvcc:
+        compilation = _by_nvcc(source, attempt)
+        return PublishedSource(compilation, declared, launches, types, notes)
     try:
         compilation, compiled = _compiled(attempt)
         notes = (*notes, *compiled.notes)
     except CompileError as error:
-        compilation = _with_host_code(source, attempt, error)
+        compilation = _after_refusal(source, attempt, error)
         notes = (
             *notes,
             f"compiled with its host code by {compilation.compiler}, since NVRTC "
@@ -125,25 +128,36 @@ def _found_nearby(paths: Sequence[str]) -> Iterator[str]:
         yield f"{paths[0]} and {more} were found near the source"
 
 
-def _with_host_code(source: str, attempt: _Attempt, refused: CompileError) -> Compilation:
+def _after_refusal(source: str, attempt: _Attempt, refused: CompileError) -> Compilation:
     """What nvcc makes of a source with host code; raises what was `refused` before where it is not
     installed, or refuses it, too."""
-    device, options = attempt.device, attempt.options
-    path = Path(attempt.name)
+    device = attempt.device
     is_of_device_alone = device.text == source and not device.view.includes
-    if is_of_device_alone or not path.is_file():
+    if is_of_device_alone or not Path(attempt.name).is_file():
         raise refused
-    folders = dict.fromkeys((*options.include_dirs, *_near_folders(device)))
-    given = ProgramOptions(options.defines, tuple(folders), options.std)
-    architecture, cache = attempt.architecture, attempt.cache
     try:
-        ptx, version = compile_to_ptx(path, source, architecture, options=given, cache=cache)
-        cubin = assemble(ptx, architecture, name=attempt.name, cache=cache)
+        return _by_nvcc(source, attempt)
     except ToolError:
         raise refused from None
     except CompileError as error:
         raise refused.with_hint(refused.hint or error.hint) from None
-    return Compilation(ptx, cubin, {}, "", architecture, f"nvcc {version}")
+
+
+def _by_nvcc(source: str, attempt: _Attempt) -> Compilation:
+    """What nvcc makes of a source with its host code; raises as `compile_kernels`, and InputError
+    where the source is no file."""
+    path, options = Path(attempt.name), attempt.options
+    if not path.is_file():
+        raise InputError("nvcc compiles files alone", where=attempt.name, hint="use NVRTC")
+    folders = dict.fromkeys((*options.include_dirs, *_near_folders(attempt.device)))
+    return compile_kernels(
+        path,
+        source,
+        attempt.architecture,
+        options=ProgramOptions(options.defines, tuple(folders), options.std),
+        version=options.nvcc or "",
+        cache=attempt.cache,
+    )
 
 
 def _near_folders(device: DeviceSource) -> Iterator[Path]:

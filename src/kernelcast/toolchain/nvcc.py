@@ -12,6 +12,8 @@ from functools import cache as once
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
@@ -21,6 +23,7 @@ from kernelcast.toolchain.diagnostics import (
     has_texture_reference,
 )
 from kernelcast.toolchain.includes import include_fingerprint
+from kernelcast.toolchain.nvrtc import Compilation
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 
 _NEWEST = "cu*/bin/nvcc"
@@ -136,32 +139,60 @@ def compile_program(
     return kept_program(texts, options.include_dirs, made_by, cache, made)
 
 
-def compile_to_ptx(
+def nvcc_version() -> tuple[int, int]:
+    """The version of CUDA that the nvcc found is of; ToolError where there is none."""
+    major, minor = _version(find_nvcc()).split(".")[:2]
+    return int(major), int(minor)
+
+
+def nvcc_architecture(compute_capability: tuple[int, int]) -> str:
+    """What the nvcc found compiles for, for a chip: its own, or that of an older one of the same
+    generation; ToolError where there is none."""
+    return f"sm_{_target(find_nvcc(), compute_capability)}"
+
+
+def compile_kernels(
     source: Path,
     text: str,
     architecture: str,
     *,
     options: ProgramOptions,
+    version: str = "",
     cache: Cache | None = None,
-) -> tuple[str, str]:
-    """The PTX of a source with its host code for an architecture such as `sm_90`, and the version
-    of nvcc that made it.
+) -> Compilation:
+    """The kernels of a source with its host code, for an architecture such as `sm_90`.
 
-    `text` is what the file holds. Raises CompileError where nvcc refuses it, ToolError where a
-    compiler is missing.
+    `text` is what the file holds; nvcc has to be of a `version`, where one is named. Raises
+    CompileError where nvcc refuses the source, ToolError where a compiler is missing.
     """
     nvcc, host = find_nvcc(), find_host_compiler()
-    arguments = ["-ptx", "-ccbin", host, "-lineinfo", f"-arch={architecture}"]
-    arguments += _of_options(nvcc, options)
+    _check_version(nvcc, version)
+    arguments = ["-cubin", "-ccbin", host, "-lineinfo", f"-arch={architecture}"]
+    arguments += ["-Xptxas", "-v", *_of_options(nvcc, options)]
 
     def made() -> bytes:
-        with tempfile.TemporaryDirectory(prefix="kernelcast-") as folder:
-            return _run(nvcc, source, Path(folder), arguments, is_program=False)
+        with tempfile.TemporaryDirectory(prefix="kernelcast-") as name:
+            folder = Path(name)
+            kept = ["--keep", "--keep-dir", name]
+            cubin, log = _run(nvcc, source, folder, [*arguments, *kept], is_program=False)
+            ptx = (folder / source.with_suffix(".ptx").name).read_text("utf-8", "replace")
+            by = f"nvcc {_version(nvcc)}"
+            return msgspec.msgpack.encode(Compilation(ptx, cubin, {}, log, architecture, by))
 
     texts = {source: text.encode("utf-8", "surrogateescape")}
     made_by = [str(nvcc), _version(nvcc), *arguments]
-    ptx = kept_program(texts, options.include_dirs, made_by, cache, made)
-    return ptx.decode("utf-8", "replace"), _version(nvcc)
+    kept = kept_program(texts, options.include_dirs, made_by, cache, made)
+    return msgspec.msgpack.decode(kept, type=Compilation)
+
+
+def _check_version(nvcc: Path, wanted: str) -> None:
+    found = _version(nvcc)
+    if wanted and found.split(".")[: len(wanted.split("."))] != wanted.split("."):
+        raise ToolError(
+            f"nvcc {wanted} is not installed, {found} is",
+            where=str(nvcc),
+            hint=f"let {_CHOSEN} name one of that version",
+        )
 
 
 def read_sources(paths: Iterable[Path]) -> Mapping[Path, bytes]:
@@ -242,13 +273,14 @@ def _linked(nvcc: Path, source: Path, arguments: Sequence[str], runtime: Path) -
         # Linkers look for a library by its name without a version.
         for name, version in (("libcudart", _runtime_version(nvcc)), ("libcuda", 1)):
             (Path(folder) / f"{name}.so").symlink_to((runtime / f"{name}.so.{version}").absolute())
-        return _run(nvcc, source, Path(folder), [f"-L{folder}", *arguments])
+        made, _ = _run(nvcc, source, Path(folder), [f"-L{folder}", *arguments])
+        return made
 
 
 def _run(
     nvcc: Path, source: Path, folder: Path, arguments: Sequence[str], *, is_program: bool = True
-) -> bytes:
-    """What nvcc makes of a source; CompileError where it refuses it.
+) -> tuple[bytes, str]:
+    """What nvcc makes of a source, and what it says; CompileError where it refuses it.
 
     Texture references are bound by a program: where it `is_program`, they come back.
     """
@@ -256,14 +288,14 @@ def _run(
     command = [str(nvcc), str(source), "-o", str(made), *arguments]
     call = partial(call_compiler, source=source, folder=folder, signs=_SIGNS, hint=_INSTALL)
     try:
-        call(command, made=made)
+        log = call(command, made=made)
     except CompileError as error:
         if has_texture_reference(error.log) and not is_program:
             raise error.with_hint(_RUN_WITH_TEXTURES) from None
         if not (headers := tuple(_older_headers(error.log))):
             raise
-        call([*command, *headers], made=made)
-    return made.read_bytes()
+        log = call([*command, *headers], made=made)
+    return made.read_bytes(), log
 
 
 def _older_headers(log: str) -> Iterator[str]:
@@ -282,8 +314,8 @@ def call_compiler(
     signs: Sequence[str],
     hint: str,
     made: Path | None = None,
-) -> None:
-    """Let a compiler, or a linker, work on a source.
+) -> str:
+    """Let a compiler, or a linker, work on a source; what it says.
 
     Its own files lie in `folder`. Raises CompileError where it refuses the source, or leaves
     nothing at `made`, with the first line of what it said that holds one of the `signs`; ToolError,
@@ -296,9 +328,9 @@ def call_compiler(
         raise ToolError(
             f"cannot run {name}: {error.strerror}", where=command[0], hint=hint
         ) from error
-    if done.returncode == 0 and (made is None or made.is_file()):
-        return
     log = done.stdout + done.stderr
+    if done.returncode == 0 and (made is None or made.is_file()):
+        return log
     lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in signs)]
     what = lines[0] if lines else f"{name} ended with status {done.returncode}"
     raise CompileError(what, where="" if str(source) in what else str(source), log=log)

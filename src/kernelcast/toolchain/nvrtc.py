@@ -34,7 +34,8 @@ class CompileOptions:
 
     `defines` are `NAME` or `NAME=VALUE`; `std` is `c++17`, for example; `extra` holds NVRTC's own
     options, such as `--use_fast_math`. `nvrtc` is the version to compile with, such as `12.3`,
-    where several are installed.
+    where several are installed. With `nvcc`, nvcc compiles instead, with the host code: the one
+    that is found, which has to be of that version where one is named, such as `12.4`.
     """
 
     defines: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class CompileOptions:
     extra: tuple[str, ...] = ()
     line_info: bool = True
     nvrtc: str | None = None
+    nvcc: str | None = None
 
 
 NO_OPTIONS = CompileOptions()

@@ -109,7 +109,7 @@ class PublishedLaunch:
         if included is None:
             # Nobody can tell what it includes: no other answer is this one.
             included = uuid4().hex
-        return one.gpu, one.settings, one.nvrtc, self.place, self.row, self.kernel, text, included
+        return *one.basis, self.place, self.row, self.kernel, text, included
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """What every model predicts."""
@@ -239,7 +239,7 @@ class PublishedChase:
     def asked(self) -> tuple[object, ...]:
         """All that the answer follows from."""
         one, workload = self.one, self._workload
-        return one.gpu, one.settings, one.nvrtc, self.table.read_bytes(), workload.read_bytes()
+        return *one.basis, self.table.read_bytes(), workload.read_bytes()
 
     def answer(self, models: Sequence[Model]) -> LaunchAnswer:
         """The footprints that caches no longer hold, as simulated and as measured."""
@@ -497,8 +497,10 @@ def _build_of(one: PublicSet, folders: Folders) -> Build:
     """
     inner = (folder for folder in sorted(folders.sources.iterdir()) if folder.is_dir())
     own = (f for f in inner if f.name == one.folder or not (folders.workloads / f.name).is_dir())
-    every = (folders.sources, *own, folders.workloads / "host")
-    return Build(CompileOptions(include_dirs=every, nvrtc=one.nvrtc))
+    # What a host compiler brings stands there for NVRTC.
+    host = () if one.nvcc else (folders.workloads / "host",)
+    every = (folders.sources, *own, *host)
+    return Build(CompileOptions(include_dirs=every, nvrtc=one.nvrtc, nvcc=one.nvcc))
 
 
 def _answer(

@@ -36,8 +36,9 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of the sources, are compiled by `compiler` and run for at most `seconds` each. With `counters`,
     what a profiler counted is compared, beside the times where there are some; with `capacities`,
     the footprints at which the caches overflow under the chase in `workload`. `settings` replace
-    numbers of the machine, `nvrtc` names the compiler. Of `records` launches traces are kept for
-    the tests: the licence of the kernels allows it.
+    numbers of the machine, `nvrtc` and `nvcc` name the version of the compiler, of which one
+    compiles. Of `records` launches traces are kept for the tests: the licence of the kernels allows
+    it.
     """
 
     title: str
@@ -52,6 +53,7 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: RowsBeside | None = None
     settings: tuple[str, ...] = ()
     nvrtc: str | None = None
+    nvcc: str | None = None
     longer_than_us: float = 0.0
     ground_truth: str = ""
     programs: str = ""
@@ -62,6 +64,11 @@ class PublicSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     capacities: bool = False
     names: Mapping[str, int] = {}
     aside: str = ""
+
+    @property
+    def basis(self) -> tuple[object, ...]:
+        """What its answers follow from, beside the row and the workload."""
+        return self.gpu, self.settings, self.nvrtc, self.nvcc
 
 
 class _Sets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from kernelcast.frontends.source.device_code import DeviceCode, device_code
 from kernelcast.frontends.source.dialect import compound_literals, constants
 from kernelcast.frontends.source.macros import Macro, defined_macro
 from kernelcast.frontends.source.preprocess import Include, SourceView, source_view
+from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import (
     DeclarationKind,
     SourceDeclaration,
@@ -197,7 +198,7 @@ def device_source(
 
     Where it `has_constants`, numbers that are `const` become constant expressions.
     """
-    code = device_code(view.words, declarations, named, refused)
+    code = device_code(view.words, declarations, (*named, *_in_pragmas(view)), refused)
     ranges = host_ranges(view, code)
     outside = [each for each in view.includes if not _is_in(each, ranges)]
     gone = [each for each in outside if each.target is None and _is_left_out(each, code, folders)]
@@ -236,6 +237,14 @@ def device_source(
         types=_types(code, gone),
         nearby=tuple(view.files[each.target].path for each in near if each.target),
     )
+
+
+def _in_pragmas(view: SourceView) -> Iterator[str]:
+    """Names that pragmas hold, such as a constant that says how often to unroll."""
+    for file in view.files:
+        for directive in file.directives:
+            if directive.name == "pragma":
+                yield from (w.text for w in directive.words if w.kind is TokenKind.NAME)
 
 
 def _is_found(view: SourceView, include: Include, folders: HeaderFolders) -> bool:
