@@ -79,6 +79,7 @@ class Op:
     mbarrier: MbarrierUse | None = None
     offset: int | None = None
     match: LaneMatch | None = None
+    width: int = 4
 
 
 EXIT = Op(OpClass.BRANCH, exits=True)
@@ -113,7 +114,7 @@ def _instruction(index: int, op: Op, control: bool) -> Instruction:
         reads=tuple(Register(name, "b32") for name in op.reads.split()),
         writes=tuple(Register(name, "b32") for name in op.writes.split()),
         space=op.space,
-        access_bytes=4 if op.space else 0,
+        access_bytes=op.width if op.space else 0,
         traits=Traits(exits=op.exits, is_copy=op.is_copy, mbarrier=op.mbarrier, match=op.match),
         code_offset=op.offset,
         issue_cycles=op.stall,

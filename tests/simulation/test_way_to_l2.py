@@ -15,7 +15,7 @@ from kernelcast.simulation.removals import NOTHING, Removal
 H100 = load_machine("h100-sxm")
 MANY = 64
 NEAR = {"l2_far_latency": H100.number("latency.l2")}
-OF_SM = ("store_first", "store_further", "store_whole", "miss_cycles")
+OF_SM = ("store_first", "store_further", "store_narrow", "store_whole", "miss_cycles")
 SETTING = Setting(H100, changed=NEAR, rows={"dram": 0.0}, is_plain=True)
 BEYOND = SETTING.with_numbers(**dict.fromkeys(OF_SM, 0.0))
 """Where what an SM sends takes it no time."""
@@ -42,16 +42,16 @@ def atomic(lines, sectors):
     return OpClass.ATOMIC, lines, sectors
 
 
-def cycles(setting, *accesses, removed=NOTHING, same=1):
+def cycles(setting, *accesses, removed=NOTHING, same=1, width=4):
     """From one turn of a warp's accesses to the next, of so many that their rate counts alone.
 
-    So many of them in a row are to the `same` lines.
+    So many of them in a row are to the `same` lines; a lane's are `width` bytes.
     """
 
     def of(times):
         # A warp that ends does not wait for its loads, but for its copies.
         ops = [
-            Op(op_class, space=Space.GLOBAL, is_copy=op_class is OpClass.LOAD)
+            Op(op_class, space=Space.GLOBAL, is_copy=op_class is OpClass.LOAD, width=width)
             for op_class, _, _ in accesses
         ] * times
         words, line = entering(0), 0
@@ -93,6 +93,14 @@ def test_an_sm_sends_what_it_stores_by_a_way_of_its_own():
     first, further = (H100.number(f"sm.store_{name}cycles") for name in ("", "further_"))
     assert cycles(ALONE, store(32, 1)) == pytest.approx(32 * first, rel=0.01)
     assert cycles(ALONE, store(8, 4)) == pytest.approx(8 * (first + 3 * further), rel=0.01)
+
+
+def test_an_sm_sends_narrow_words_in_a_time_of_their_own():
+    setting = ALONE.with_numbers(store_narrow=3.5)
+    first, further = (H100.number(f"sm.store_{name}cycles") for name in ("", "further_"))
+    assert cycles(setting, store(32, 1), width=2) == pytest.approx(32 * 3.5, rel=0.01)
+    assert cycles(setting, store(8, 4), width=1) == pytest.approx(8 * (3.5 + 3 * further), rel=0.01)
+    assert cycles(setting, store(32, 1), width=4) == pytest.approx(32 * first, rel=0.01)
 
 
 def test_a_line_that_is_written_whole_is_sent_faster():

@@ -129,6 +129,9 @@ _SM = {
     "sm.store_lines": _count("1", "lines stored last of which a sector is sent once", 0, 4096),
     "sm.store_cycles": _real(_CYCLES, "in which an SM sends the first sector of a line", 0.1, 64),
     "sm.store_further_cycles": _real(_CYCLES, "in which it sends each other one", 0.1, 64),
+    "sm.store_narrow_cycles": _real(
+        _CYCLES, "in which it sends the first one of words narrower than 4 byte", 0.1, 64
+    ),
     "sm.store_whole_cycles": _real(_CYCLES, "in which it sends a line written whole", 0.1, 64),
     "sm.miss_cycles": _real(
         _CYCLES, "in which it asks for a line that its L1 cache lacks", 0.1, 64

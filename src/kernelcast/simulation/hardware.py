@@ -264,6 +264,7 @@ def hardware_record(
     _set_l2(one, machine, clock_hz * share.busy / share.sms)
     one["store_first"] = get("sm.store_cycles") or 0.0
     one["store_further"] = get("sm.store_further_cycles") or 0.0
+    one["store_narrow"] = get("sm.store_narrow_cycles") or one["store_first"]
     one["store_whole"] = get("sm.store_whole_cycles") or 0.0
     one["store_lines"] = get("sm.store_lines") or 0
     one["miss_cycles"] = get("sm.miss_cycles") or 0.0

@@ -48,6 +48,7 @@ from kernelcast.simulation.streams import (
 )
 
 _DRAM, _L1 = range(2)
+_WORD_BYTES = 4
 _SECTOR_BYTES = 32.0
 _LINE_SECTORS = float(LINE_SECTORS)
 _LINE_BITS = (1 << LOCAL_BIT) - 1
@@ -564,27 +565,30 @@ def _not_joined(told, line, count, sm, stages, hardware):
 
 
 @inlined
-def _sent(sectors, is_joined, is_whole, hardware):
+def _sent(sectors, is_joined, is_whole, is_narrow, hardware):
     """Cycles in which an SM sends sectors of a line."""
     if is_whole and hardware.store_whole > 0.0:
         return hardware.store_whole
-    first = hardware.store_further if is_joined else hardware.store_first
+    first = hardware.store_narrow if is_narrow else hardware.store_first
+    if is_joined:
+        first = hardware.store_further
     return first + (np.float64(popcount(sectors)) - 1.0) * hardware.store_further
 
 
 @inlined
-def _store(word, at, words, row_number, sm, local, begun, cycles, stored, stages, clock, hardware):
+def _store(word, at, words, row_number, sm, local, begun, cycles, width, stages, clock, hardware):
     """The lines of a store whose banks have `begun`; returns when all have arrived.
 
     The banks wait until the SM can send the first of them: while it sends, they serve loads, as on
     an H100, where a store and a load of the same 32 lines take 67 cycles together, and alone 63 and
     32. That the L2 cache takes what many SMs send more slowly holds none of them up: as if it did,
-    transpositions on an H100 take 1.25 of their time. What is `stored` are bytes.
+    transpositions on an H100 take 1.25 of their time. `width` are the bytes of a lane.
     """
     first = max(begun, stages.leaving[sm])
     done, latest, sent = begun, first, first
     lines = word >> LINES_SHIFT & LINES_MASK
-    are_whole = stored >= lines * LINE_BYTES
+    are_whole = (word >> LANES_SHIFT & LANES_MASK) * width >= lines * LINE_BYTES
+    is_narrow = width < _WORD_BYTES
     for i in range(lines):
         told = words[np.uint64(at + i)]
         line = _line_of(told, local)
@@ -595,7 +599,7 @@ def _store(word, at, words, row_number, sm, local, begun, cycles, stored, stages
         begins, there = _store_line(left, row_number, sm, local, sent, stages, clock, hardware)
         latest = max(latest, begins)
         done = max(done, there)
-        sent += _sent(sectors, is_joined, are_whole and not is_joined, hardware)
+        sent += _sent(sectors, is_joined, are_whole and not is_joined, is_narrow, hardware)
     stages.leaving[sm] = sent
     _hold_back(sm, latest, stages, hardware)
     clock.l1_busy += max(0.0, sent - first - cycles)
@@ -715,9 +719,9 @@ def request_memory(code, word, at, words, sm, scheduler, local, now, stages, clo
         done = _change(word, at, words, row_number, sm, begun, cycles, stages, clock, hardware)
         return done, read
     if code.kind == STORE:
-        stored = (word >> LANES_SHIFT & LANES_MASK) * code.bytes
+        width = code.bytes
         return _store(
-            word, at, words, row_number, sm, place, begun, cycles, stored, stages, clock, hardware
+            word, at, words, row_number, sm, place, begun, cycles, width, stages, clock, hardware
         ), read
     is_copy = code.kind == COPY
     return _load(

@@ -170,7 +170,15 @@ def _change_rows(*names: str) -> Callable[[SimulationInput], SimulationInput]:
 
 def _without_l1_bandwidth(given: SimulationInput) -> SimulationInput:
     at_once = dict.fromkeys(
-        ("tag_cycles", "store_first", "store_further", "store_whole", "miss_cycles", "atomic_line"),
+        (
+            "tag_cycles",
+            "store_first",
+            "store_further",
+            "store_narrow",
+            "store_whole",
+            "miss_cycles",
+            "atomic_line",
+        ),
         0.0,
     )
     faster = _change_hardware(l1_rate=_ENDLESS, **at_once)(given)

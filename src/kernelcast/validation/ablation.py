@@ -44,6 +44,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "what leaves an SM": (
         "sm.store_cycles",
         "sm.store_further_cycles",
+        "sm.store_narrow_cycles",
         "sm.store_whole_cycles",
         "sm.store_lines",
         "sm.miss_cycles",
