@@ -101,6 +101,8 @@ def test_an_sm_sends_narrow_words_in_a_time_of_their_own():
     assert cycles(setting, store(32, 1), width=2) == pytest.approx(32 * 3.5, rel=0.01)
     assert cycles(setting, store(8, 4), width=1) == pytest.approx(8 * (3.5 + 3 * further), rel=0.01)
     assert cycles(setting, store(32, 1), width=4) == pytest.approx(32 * first, rel=0.01)
+    whole_sector = cycles(setting, store(1, 1), width=1)
+    assert whole_sector == pytest.approx(first, rel=0.01)
 
 
 def test_a_line_that_is_written_whole_is_sent_faster():

@@ -13,3 +13,6 @@ FULL_MASK = (1 << WARP_LANES) - 1
 
 SECTOR_BYTES = 32
 """Bytes of a sector, the part of a cache line that moves and is counted by itself."""
+
+WORD_BYTES = 4
+"""Bytes of a word: a register, a bank of shared memory, what caches write at least in one go."""

@@ -130,7 +130,7 @@ _SM = {
     "sm.store_cycles": _real(_CYCLES, "in which an SM sends the first sector of a line", 0.1, 64),
     "sm.store_further_cycles": _real(_CYCLES, "in which it sends each other one", 0.1, 64),
     "sm.store_narrow_cycles": _real(
-        _CYCLES, "in which it sends the first one of words narrower than 4 byte", 0.1, 64
+        _CYCLES, "in which it sends the first one, of words narrower than 4 byte", 0.1, 64
     ),
     "sm.store_whole_cycles": _real(_CYCLES, "in which it sends a line written whole", 0.1, 64),
     "sm.miss_cycles": _real(

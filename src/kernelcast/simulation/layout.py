@@ -200,7 +200,7 @@ HARDWARE = np.dtype(
         ("l2_change_cycles", np.float64),  # and one that writes
         ("store_first", np.float64),  # cycles in which an SM sends a line's first sector, and
         ("store_further", np.float64),  # each other; 0 where nobody knows
-        ("store_narrow", np.float64),  # the first one of words narrower than four bytes
+        ("store_narrow", np.float64),  # the first one, where words are written in part
         ("store_whole", np.float64),  # a line that is written whole; 0 as any other
         ("store_lines", np.int64),  # of the store buffer; 0 where it joins nothing
         ("miss_cycles", np.float64),  # in which it asks for a line that its L1 cache lacks; 0 so

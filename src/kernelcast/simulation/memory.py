@@ -15,6 +15,7 @@ import numpy as np
 
 from kernelcast.hierarchy.caches.l1 import load_l1, store_l1
 from kernelcast.hierarchy.caches.layout import ALLOCATES_L1, ASKS_L1, IS_LOCAL, LOCAL_BIT
+from kernelcast.ir.sizes import SECTOR_BYTES, WORD_BYTES
 from kernelcast.profiling.layout import GLOBAL, LINE_BYTES, LINE_SECTORS, LOCAL, SHARED
 from kernelcast.profiling.loops import HASH_FACTOR, inlined, inner, popcount
 from kernelcast.simulation.layout import (
@@ -48,7 +49,6 @@ from kernelcast.simulation.streams import (
 )
 
 _DRAM, _L1 = range(2)
-_WORD_BYTES = 4
 _SECTOR_BYTES = 32.0
 _LINE_SECTORS = float(LINE_SECTORS)
 _LINE_BITS = (1 << LOCAL_BIT) - 1
@@ -576,6 +576,18 @@ def _sent(sectors, is_joined, is_whole, is_narrow, hardware):
 
 
 @inlined
+def _leaves_words_in_part(word, at, words, width):
+    """Whether words of four bytes are written in part: the lanes' are narrower, and do not make up
+    whole sectors."""
+    if width >= WORD_BYTES:
+        return False
+    sectors = np.int64(0)
+    for i in range(word >> LINES_SHIFT & LINES_MASK):
+        sectors += popcount(words[np.uint64(at + i)] >> SECTORS_SHIFT & SECTORS_MASK)
+    return (word >> LANES_SHIFT & LANES_MASK) * width < sectors * SECTOR_BYTES
+
+
+@inlined
 def _store(word, at, words, row_number, sm, local, begun, cycles, width, stages, clock, hardware):
     """The lines of a store whose banks have `begun`; returns when all have arrived.
 
@@ -588,7 +600,7 @@ def _store(word, at, words, row_number, sm, local, begun, cycles, width, stages,
     done, latest, sent = begun, first, first
     lines = word >> LINES_SHIFT & LINES_MASK
     are_whole = (word >> LANES_SHIFT & LANES_MASK) * width >= lines * LINE_BYTES
-    is_narrow = width < _WORD_BYTES
+    is_narrow = _leaves_words_in_part(word, at, words, width)
     for i in range(lines):
         told = words[np.uint64(at + i)]
         line = _line_of(told, local)
