@@ -31,9 +31,7 @@ from kernelcast.cli.options import (
     metavar="SECONDS",
     help="Time of the function on the CPU, in place of measuring it here.",
 )
-@click.option(
-    "--cc", "compiler", metavar="NAME", default="", help="C compiler.  [default: $CC, cc]"
-)
+@click.option("--cc", "cc", metavar="NAME", default="", help="C compiler.  [default: $CC, cc]")
 @click.option(
     "--cc-flags",
     metavar="FLAGS",
@@ -64,7 +62,7 @@ from kernelcast.cli.options import (
 def command(
     file: str,
     cpu_time: float | None,
-    compiler: str,
+    cc: str,
     cc_flags: str,
     transfers: str,
     no_break_even: bool,
@@ -122,7 +120,7 @@ def command(
         else measured(
             Path(file),
             NativeCode(
-                c_compiler(compiler),
+                c_compiler(cc),
                 tuple(shlex.split(cc_flags)),
                 source.defines,
                 tuple(map(Path, source.include_dirs)),
