@@ -100,6 +100,7 @@ def test_what_took_too_short_is_left_out(run, given_files):
         (["--gpu", "h100-sxm", "--longer-than", "1e6"], "nothing took 1 s or longer"),
         (["--gpu", "h100-sxm", "-D", "scale=1x"], "nothing can be compared"),
         (["--gpu", "h100-sxm", "--nvrtc", "1.0"], "NVRTC 1.0 is not installed"),
+        (["--gpu", "a40", "--compiler", "nvcc", "--nvrtc", "12.3"], "12.3 is a version of NVRTC"),
     ],
 )
 def test_bad_input_is_one_line(run, given_files, more, what):

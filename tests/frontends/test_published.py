@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -325,6 +326,16 @@ def test_nvcc_compiles_where_it_is_asked_for(tmp_path: Path) -> None:
     assert not module.notes
     with pytest.raises(ToolError, match=r"nvcc 11\.1 is not installed, 1\d\.\d is"):
         load(file, options=CompileOptions(nvcc="11.1"), cache=CACHE)
+
+
+@pytest.mark.usefixtures("nvcc")
+def test_nvcc_is_given_what_the_user_asks_for(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(f"#ifndef FAST\n#error slow\n#endif\n{UNROLLED}")
+    fast = CompileOptions(nvcc="", extra=("-DFAST",))
+    assert load(file, options=fast, cache=CACHE).kernel_names == ("sum",)
+    with pytest.raises(CompileError, match="slow"):
+        load(file, options=replace(fast, extra=()), cache=CACHE)
 
 
 def test_nvcc_compiles_files_alone() -> None:

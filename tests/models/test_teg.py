@@ -162,14 +162,12 @@ def test_of_blocks_that_differ_those_that_work_tell_how_long_a_cut_launch_takes(
 
 
 def test_what_comes_for_a_load_is_written_through_the_banks_of_the_l1_cache() -> None:
-    """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store, which the
-    simulation sends sector by sector."""
+    """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store of a whole
+    line."""
     (case,) = kc.cases(kc.workload(EXAMPLES / "saxpy.cu"), [kc.machine("a40")])
-    first, further = (
-        case.machine.number(f"sm.store_{name}cycles", "a test") for name in ("", "further_")
-    )
+    whole = case.machine.number("sm.store_whole_cycles", "a test")
     warps_per_sm = case.profile.warps / 84
-    for model, stored in ((Teg(), first + 3 * further), (Volkov(), 2)):
+    for model, stored in ((Teg(), whole), (Volkov(), 2)):
         bounds = {part.name: part.cycles for part in model.predict(case).bounds}
         found = bounds[Bottleneck.L1_BANDWIDTH] / warps_per_sm
         assert found == pytest.approx(2 * (2 + 2) + stored, rel=0.01)

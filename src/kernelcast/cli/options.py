@@ -275,6 +275,12 @@ class SourceFlags:
         from kernelcast.api import Build, CompileOptions
         from kernelcast.toolchain.cache import Cache
 
+        if self.compiler == "nvcc" and self.nvrtc:
+            raise InputError(
+                f"{self.nvrtc} is a version of NVRTC, which does not compile here",
+                where="--nvrtc",
+                hint="leave it out, and let KERNELCAST_NVCC name an nvcc of the version wanted",
+            )
         folders = tuple(map(Path, self.include_dirs))
         nvcc = "" if self.compiler == "nvcc" else None
         options = CompileOptions(self.defines, folders, self.std, nvrtc=self.nvrtc, nvcc=nvcc)

@@ -154,7 +154,7 @@ def _by_nvcc(source: str, attempt: _Attempt) -> Compilation:
         path,
         source,
         attempt.architecture,
-        options=ProgramOptions(options.defines, tuple(folders), options.std),
+        options=ProgramOptions(options.defines, tuple(folders), options.std, options.extra),
         version=options.nvcc or "",
         cache=attempt.cache,
     )
