@@ -31,7 +31,7 @@ from kernelcast.cli.options import (
     metavar="SECONDS",
     help="Time of the function on the CPU, in place of measuring it here.",
 )
-@click.option("--cc", "cc", metavar="NAME", default="", help="C compiler.  [default: $CC, cc]")
+@click.option("--cc", metavar="NAME", default="", help="C compiler.  [default: $CC, cc]")
 @click.option(
     "--cc-flags",
     metavar="FLAGS",

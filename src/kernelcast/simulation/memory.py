@@ -569,9 +569,12 @@ def _sent(sectors, is_joined, is_whole, is_narrow, hardware):
     """Cycles in which an SM sends sectors of a line."""
     if is_whole and hardware.store_whole > 0.0:
         return hardware.store_whole
-    first = hardware.store_narrow if is_narrow else hardware.store_first
     if is_joined:
         first = hardware.store_further
+    elif is_narrow:
+        first = hardware.store_narrow
+    else:
+        first = hardware.store_first
     return first + (np.float64(popcount(sectors)) - 1.0) * hardware.store_further
 
 

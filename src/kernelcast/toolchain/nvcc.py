@@ -12,8 +12,6 @@ from functools import cache as once
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.processes import captured
 from kernelcast.toolchain.cache import Cache, content_key
@@ -23,7 +21,7 @@ from kernelcast.toolchain.diagnostics import (
     has_texture_reference,
 )
 from kernelcast.toolchain.includes import include_fingerprint
-from kernelcast.toolchain.nvrtc import Compilation
+from kernelcast.toolchain.nvrtc import Compilation, is_of_version, kept_compilation
 from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 
 _NEWEST = "cu*/bin/nvcc"
@@ -91,10 +89,14 @@ def _targets(nvcc: Path) -> tuple[int, ...]:
     return tuple(sorted(int(number) for number in numbers if number.isdigit()))
 
 
-@once
 def _runtime_version(nvcc: Path) -> int:
     """The major version of the runtime that programs of an nvcc ask for."""
-    return int(_version(nvcc).partition(".")[0])
+    return _version_numbers(nvcc)[0]
+
+
+def _version_numbers(nvcc: Path) -> tuple[int, int]:
+    major, minor = _version(nvcc).split(".")[:2]
+    return int(major), int(minor)
 
 
 @once
@@ -141,8 +143,7 @@ def compile_program(
 
 def nvcc_version() -> tuple[int, int]:
     """The version of CUDA that the nvcc found is of; ToolError where there is none."""
-    major, minor = _version(find_nvcc()).split(".")[:2]
-    return int(major), int(minor)
+    return _version_numbers(find_nvcc())
 
 
 def nvcc_architecture(compute_capability: tuple[int, int]) -> str:
@@ -170,26 +171,24 @@ def compile_kernels(
     arguments = ["-cubin", "-ccbin", host, "-lineinfo", f"-arch={architecture}"]
     arguments += ["-Xptxas", "-v", *_of_options(nvcc, options)]
 
-    def made() -> bytes:
+    def made() -> Compilation:
         with tempfile.TemporaryDirectory(prefix="kernelcast-") as name:
             folder = Path(name)
             kept = ["--keep", "--keep-dir", name]
             cubin, log = _run(nvcc, source, folder, [*arguments, *kept], is_program=False)
             ptx = (folder / source.with_suffix(".ptx").name).read_text("utf-8", "replace")
-            by = f"nvcc {_version(nvcc)}"
-            return msgspec.msgpack.encode(Compilation(ptx, cubin, {}, log, architecture, by))
+        return Compilation(ptx, cubin, {}, log, architecture, f"nvcc {_version(nvcc)}")
 
     texts = {source: text.encode("utf-8", "surrogateescape")}
     made_by = [str(nvcc), _version(nvcc), *arguments]
-    kept = kept_program(texts, options.include_dirs, made_by, cache, made)
-    return msgspec.msgpack.decode(kept, type=Compilation)
+    key = _key(texts, options.include_dirs, made_by)
+    return made() if cache is None or key is None else kept_compilation(cache, key, made)
 
 
 def _check_version(nvcc: Path, wanted: str) -> None:
-    found = _version(nvcc)
-    if wanted and found.split(".")[: len(wanted.split("."))] != wanted.split("."):
+    if wanted and not is_of_version(_version_numbers(nvcc), wanted):
         raise ToolError(
-            f"nvcc {wanted} is not installed, {found} is",
+            f"nvcc {wanted} is not installed, {_version(nvcc)} is",
             where=str(nvcc),
             hint=f"let {_CHOSEN} name one of that version",
         )
@@ -216,15 +215,24 @@ def kept_program(
 
     `made_by` says who makes it, and how.
     """
-    prints = [include_fingerprint(text, str(path), include_dirs) for path, text in texts.items()]
-    if cache is None or None in prints:
+    key = None if cache is None else _key(texts, include_dirs, made_by)
+    if cache is None or key is None:
         return make()
-    parts = (*map(str, wheel_versions()), *made_by, *map(str, texts), *map(str, prints))
-    key = content_key(*texts.values(), *parts)
     if (stored := cache.get("program", key)) is None:
         stored = make()
         cache.put("program", key, stored)
     return stored
+
+
+def _key(
+    texts: Mapping[Path, bytes], include_dirs: Sequence[Path], made_by: Sequence[str]
+) -> str | None:
+    """What the cache calls the product of sources; None where nobody can tell what they include."""
+    prints = [include_fingerprint(text, str(path), include_dirs) for path, text in texts.items()]
+    if None in prints:
+        return None
+    parts = (*map(str, wheel_versions()), *made_by, *map(str, texts), *map(str, prints))
+    return content_key(*texts.values(), *parts)
 
 
 def _arguments(nvcc: Path, host: str, options: ProgramOptions) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -32,10 +32,10 @@ _ARCHITECTURE = re.compile(r"sm_(\d+)[a-z]?")
 class CompileOptions:
     """What a user may tell the compiler.
 
-    `defines` are `NAME` or `NAME=VALUE`; `std` is `c++17`, for example; `extra` holds NVRTC's own
-    options, such as `--use_fast_math`. `nvrtc` is the version to compile with, such as `12.3`,
-    where several are installed. With `nvcc`, nvcc compiles instead, with the host code: the one
-    that is found, which has to be of that version where one is named, such as `12.4`.
+    `defines` are `NAME` or `NAME=VALUE`; `std` is `c++17`, for example; `extra` holds the
+    compiler's own options, such as `--use_fast_math`. `nvrtc` is the version to compile with, such
+    as `12.3`, where several are installed. With `nvcc`, nvcc compiles instead, with the host code:
+    the one that is found, which has to be of that version where one is named, such as `12.4`.
     """
 
     defines: tuple[str, ...] = ()
@@ -136,12 +136,27 @@ def compile_cuda(
         *(f"name {expression}" for expression in name_expressions),
         *(f"header {header} {shim}" for header, shim in shims.items()),
     )
+    return kept_compilation(
+        cache,
+        key,
+        lambda: library.compile(text, name, architecture, arguments, name_expressions, shims),
+    )
+
+
+def kept_compilation(cache: Cache, key: str, make: Callable[[], Compilation]) -> Compilation:
+    """What the cache holds of a compilation, else what `make` makes, which is kept."""
     if (stored := cache.get("compilation", key)) is not None:
         with suppress(msgspec.ValidationError):  # of a version that kept something else
             return msgspec.msgpack.decode(stored, type=Compilation)
-    result = library.compile(text, name, architecture, arguments, name_expressions, shims)
+    result = make()
     cache.put("compilation", key, msgspec.msgpack.encode(result))
     return result
+
+
+def is_of_version(found: tuple[int, int], wanted: str) -> bool:
+    """Whether a version of CUDA is the one `wanted`, such as `12.3`, or `12` for any of these."""
+    parts = wanted.split(".")
+    return list(map(str, found))[: len(parts)] == parts
 
 
 def cuda_version(architecture: str, version: str | None = None) -> tuple[int, int]:
@@ -204,11 +219,11 @@ def _libraries(version: str | None) -> tuple[Nvrtc, ...]:
     """The installed libraries of a version, such as `12.3` or `12`; of any where it is None."""
     if version is None:
         return _installed()
-    wanted = version.split(".")
-    found = [x for x in _installed() if list(map(str, x.version))[: len(wanted)] == wanted]
+    found = [x for x in _installed() if is_of_version(x.version, version)]
     if not found:
         there = ", ".join(".".join(map(str, x.version)) for x in _installed())
-        package = "nvidia-cuda-nvrtc" + ("" if wanted[0] == "13" else f"-cu{wanted[0]}")
+        major = version.partition(".")[0]
+        package = "nvidia-cuda-nvrtc" + ("" if major == "13" else f"-cu{major}")
         raise ToolError(
             f"NVRTC {version} is not installed, {there} is",
             hint=f"install it with: pip install '{package}=={version}.*'",
