@@ -186,7 +186,7 @@ def test_a_compilation_database_comes_before_the_makefile(tmp_path):
         {
             "directory": "/there",
             "file": "/there/src/a-cuda/main.cu",
-            "command": "clang++ -I/there/src/a-cuda/src -I/usr/x -std=gnu++14 -Dreal=float -c",
+            "command": "clang++ -I/there/src/a-cuda/src -I/there/src/shared -I/usr/x -std=gnu++14 -Dreal=float -c",
         },
         {
             "file": "/there/src/a-cuda/src/host.cpp",
@@ -198,7 +198,7 @@ def test_a_compilation_database_comes_before_the_makefile(tmp_path):
     assert (found, main) == (folder, folder / "main.cu")
     assert options.sources == (folder / "src" / "host.cpp",)
     assert options.defines == ("real=float", "N=1")
-    assert options.include_dirs == (folder, folder / "src")
+    assert options.include_dirs == (folder, folder / "src", tmp_path / "shared")
     assert options.std == "c++20"
 
 

@@ -76,25 +76,32 @@ def _of_commands(
     commands: Sequence[_CompiledFile], folder: Path, database: Path
 ) -> tuple[Path, ProgramOptions]:
     """What commands compile and how, with the paths of whoever wrote them found in the folder."""
-    files = [folder / _inside(one.file, folder) for one in commands]
+    roots = dict.fromkeys(_root_of(one.file, folder.name) for one in commands)
+
+    def here(path: str) -> Iterator[Path]:
+        """Where a path among the sources, wherever they lay, is in the folder of all sources."""
+        for root in roots:
+            if PurePosixPath(path).is_relative_to(root):
+                yield folder.parent / PurePosixPath(path).relative_to(root)
+
+    files = [next(here(one.file)) for one in commands]
     if lost := [file for file in files if not file.is_file()]:
         raise InputError(f"names {lost[0].name}, which is not in {folder}", where=str(database))
     words = dict.fromkeys(word for one in commands for word in one.words)
-    includes = (word[2:] for word in words if word.startswith("-I"))
-    own = (path for path in includes if folder.name in PurePosixPath(path).parts)
+    includes = (path for word in words if word.startswith("-I") for path in here(word[2:]))
     standards = (word[5:].replace("gnu", "c") for word in words if word.startswith("-std="))
     return files[0], ProgramOptions(
         defines=tuple(word[2:] for word in words if word.startswith("-D")),
-        include_dirs=tuple(dict.fromkeys((folder, *(folder / _inside(p, folder) for p in own)))),
+        include_dirs=tuple(dict.fromkeys((folder, *includes))),
         std=next((std for std in standards if std not in _OLD_STANDARDS), None),
         sources=tuple(dict.fromkeys(files[1:])),
     )
 
 
-def _inside(path: str, folder: Path) -> PurePosixPath:
-    """A path below a program's folder, wherever that lay."""
-    parts = PurePosixPath(path).parts
-    return PurePosixPath(*parts[parts.index(folder.name) + 1 :])
+def _root_of(file: str, program: str) -> PurePosixPath:
+    """Where the folder of all sources lay, by a file in a program's folder."""
+    parts = PurePosixPath(file).parts
+    return PurePosixPath(*parts[: parts.index(program)])
 
 
 def of_makefile(folder: Path, *, with_arithmetic: bool) -> tuple[Path, ProgramOptions]:
