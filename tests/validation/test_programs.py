@@ -186,7 +186,8 @@ def test_a_compilation_database_comes_before_the_makefile(tmp_path):
         {
             "directory": "/there",
             "file": "/there/src/a-cuda/main.cu",
-            "command": "clang++ -I/there/src/a-cuda/src -I/there/src/shared -I/usr/x -std=gnu++14 -Dreal=float -c",
+            "command": "clang++ -I/there/src/a-cuda/src -I/there/src/shared -I/usr/x -std=gnu++14"
+            " -Dreal=float -c",
         },
         {
             "file": "/there/src/a-cuda/src/host.cpp",
