@@ -152,10 +152,12 @@ class ReferenceSm:
             return min(able, key=lambda place: (place <= last, place))
         if last in able and not held[last].gave_way:
             return last
+        if policy == 4:
+            return max(able)
         return (max if policy == 2 else min)(able, key=lambda place: held[place].age)
 
     def _pipe(self, scheduler: int, warp: _Warp) -> float:
-        return self.pipes[scheduler, int(self.code.table[warp.todo[0]]["pipe"])]
+        return self.pipes[scheduler, int(self.code.table[warp.todo[0]]["door"])]
 
     def _occupy(self, scheduler: int, row: np.void, now: int) -> float:
         pipe = int(row["pipe"])
@@ -166,10 +168,12 @@ class ReferenceSm:
         queued = float(self.hardware["queued"][pipe])
         free = max(self.pipes[scheduler, pipe] + queued, float(now))
         is_shared = self.hardware["of_sm"][pipe]
-        if is_shared:
+        if is_shared and row["door"] == pipe:
             self.turn = (scheduler + 1) % self.schedulers
         for other in range(self.schedulers) if is_shared else [scheduler]:
             self.pipes[other, pipe] = free + row["interval"] - queued
+        if row["door"] == layout.MEMORY_QUEUE:
+            self.pipes[scheduler, layout.MEMORY_QUEUE] = free
         return free - now
 
     def _occupy_half(self, scheduler: int, row: np.void, now: int) -> float:

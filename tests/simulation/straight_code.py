@@ -35,6 +35,7 @@ def straight_code(count: int, **fields: object) -> IssueTables:
     for name, value in fields.items():
         table[name][:count] = value
     table["kind"][count], table["pipe"][count] = layout.EXIT, layout.NO_PIPE
+    table["door"] = table["pipe"]
     bounds = np.array([(0, count), (count, count + 1)])
     return IssueTables(_KERNEL, table, bounds, np.zeros(1, np.int32), 0)
 

@@ -1,14 +1,19 @@
-"""Which ready warp a scheduler issues from: in line, as an H100 does, or by age."""
+"""Which ready warp a scheduler issues from: in line, as an H100 does, by age, or by place."""
 
 from __future__ import annotations
 
 import pytest
+from tests.simulation.programs import EXIT, Op, Setting, entering, program, streams
+from tests.simulation.programs import played as played_program
 from tests.simulation.straight_code import ALL_THERE, played, straight_code
+
+from kernelcast.ir import OpClass
+from kernelcast.machines.loader import load_machine
 
 COUNT = 256
 WARPS = 16
 """Four for each scheduler."""
-YOUNGEST, IN_LINE = 2, 3
+YOUNGEST, IN_LINE, HIGHEST_PLACE = 2, 3, 4
 
 
 def mean_over_span(policy, **fields) -> float:
@@ -33,6 +38,27 @@ def test_warps_that_yield_take_turns():
 
 def test_by_age_alone_the_youngest_end_first_all_the_same():
     assert mean_over_span(YOUNGEST, yields=1, stall=2) < 0.8
+
+
+def first_to_end(policy: int) -> int:
+    """Of two long blocks, of which the second begins later where a short one was, who ends first.
+
+    The short one had the lower place of every scheduler.
+    """
+    code = program([*[Op(OpClass.FP32, stall=2)] * (1 + COUNT), EXIT], [1, COUNT, 1])
+    short, long = ([*entering(at), *entering(2)] for at in (0, 1))
+    changed = {**ALL_THERE, "policy": policy}
+    setting = Setting(load_machine("rtx-3080"), resident=2, changed=changed)
+    events = played_program(
+        code, streams([[way] * 8 for way in (short, long, long)]), setting
+    ).events
+    ends = {block: events["cycle"][events["block"] == block].max() for block in (1, 2)}
+    return min(ends, key=ends.__getitem__)
+
+
+def test_the_highest_place_comes_first_however_long_its_block_has_been_there():
+    assert first_to_end(HIGHEST_PLACE) == 1
+    assert first_to_end(YOUNGEST) == 2
 
 
 def test_a_branch_that_is_taken_takes_longer_than_one_that_is_not():

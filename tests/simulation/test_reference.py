@@ -9,12 +9,13 @@ from tests.simulation.programs import Setting, played
 from tests.simulation.random_programs import Drawn, drawn_programs
 from tests.simulation.reference import ReferenceSm
 
-from kernelcast.machines.loader import load_machine
+from kernelcast.machines.loader import apply_overrides, load_machine
 from kernelcast.simulation import layout
 
 HARDWARE = st.fixed_dictionaries(
     {
-        "policy": st.integers(0, 2),
+        "memory_apart": st.just(1),  # barriers then stand in no queue
+        "policy": st.sampled_from([0, 1, 2, 4]),
         "issue_interval": st.integers(1, 2),
         "of_sm": st.sets(st.sampled_from((layout.FP64_PIPE, layout.SFU_PIPE))).map(
             lambda shared: [int(pipe in shared) for pipe in range(layout.PIPES)]
@@ -35,11 +36,18 @@ def issues(drawn: Drawn, setting: Setting) -> tuple[list, list]:
     return sorted(events), sorted(ReferenceSm(code, hardware).play(drawn.paths))
 
 
-@pytest.mark.parametrize(("gpu", "control"), [("h100-sxm", True), ("gtx-480", False)])
+IN_LATCH = "lsu.doubles_in_latch=1"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "numbers", "control"),
+    [("h100-sxm", [], True), ("h100-sxm", [IN_LATCH], True), ("gtx-480", [], False)],
+)
 @settings(max_examples=150)
 @given(st.data(), st.integers(1, 3), HARDWARE)
-def test_both_loops_issue_the_same(gpu, control, data, resident, changed):
+def test_both_loops_issue_the_same(gpu, numbers, control, data, resident, changed):
     drawn = data.draw(drawn_programs(control=control))
-    setting = Setting(load_machine(gpu), min(resident, len(drawn.ways)), changed=changed)
+    chip = apply_overrides(load_machine(gpu), numbers)
+    setting = Setting(chip, min(resident, len(drawn.ways)), changed=changed)
     compiled, plain = issues(drawn, setting)
     assert compiled == plain

@@ -86,9 +86,9 @@ _SM = {
     "sm.policy": _count(
         "1",
         "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest, "
-        "3 last or first in line",
+        "3 last or first in line, 4 last or in the highest place",
         0,
-        3,
+        4,
     ),
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),
@@ -103,6 +103,9 @@ _SM = {
         64,
     ),
     "lsu.queue": _count("1", "memory instructions of a scheduler that wait to be sent", 1, 1024),
+    "lsu.doubles_in_latch": _count(
+        "1", "whether double precision waits where memory instructions enter their queue", 0, 1
+    ),
     "sfu.queue": _count("1", "special functions of a scheduler that wait for their units", 0, 1024),
     "lsu.address_cycles": _real(_CYCLES, "addresses of a scheduler's memory instruction", 0.1, 64),
     "lsu.shared_address_cycles": _real(_CYCLES, "the same in shared memory", 0.1, 64),

@@ -64,14 +64,16 @@ class ClassTiming:
     """What instructions of a class ask of an SM.
 
     `pipe` is the one of `simulation.layout` that they go to, `interval` the cycles for which it is
-    busy, and `latency` those from issue to the use of the result. Of a load that computes,
-    `computing` are those from what it loads to its result. `slots` of its scheduler go to it, which
-    dispatches nothing else for `holds` cycles more.
+    busy, and `latency` those from issue to the use of the result. Where they stand `in_latch` until
+    the pipe takes them, they do so where memory instructions enter their queue, which none does
+    meanwhile. Of a load that computes, `computing` are those from what it loads to its result.
+    `slots` of its scheduler go to it, which dispatches nothing else for `holds` cycles more.
     """
 
     pipe: int
     interval: float
     latency: float
+    in_latch: bool = False
     computing: float = 0.0
     slots: int = 1
     holds: int = 0
@@ -130,6 +132,7 @@ def issue_tables(
         timing = class_timing(op_class or OpClass.OTHER, instruction)
         row["kind"] = kind
         row["pipe"] = layout.MEMORY_QUEUE if kind in _QUEUED else timing.pipe
+        row["door"] = layout.MEMORY_QUEUE if timing.in_latch else row["pipe"]
         row["interval"], row["latency"] = timing.interval, timing.latency
         row["computing"] = timing.computing
         row["slots"], row["holds"] = timing.slots, timing.holds
@@ -139,7 +142,7 @@ def issue_tables(
         least = same_warp_cycles(instruction)
         row["stall"] = max(least, instruction.issue_cycles)
         row["reason"] = _reason(kind, instruction)
-        row["throttle"] = _throttle(kind, timing.pipe, instruction)
+        row["throttle"] = _throttle(kind, timing, instruction)
         row["bytes"] = instruction.access_bytes
         row["row"] = rows.get(instruction.index, 0)
         row["is_generic"] = instruction.space is Space.GENERIC
@@ -236,12 +239,12 @@ def _reason(kind: int, instruction: Instruction) -> int:
     return layout.SHORT_SCOREBOARD if is_short else layout.WAIT
 
 
-def _throttle(kind: int, pipe: int, instruction: Instruction) -> int:
+def _throttle(kind: int, timing: ClassTiming, instruction: Instruction) -> int:
     """Why it waits while its pipe is busy: profilers tell the queue's two ends apart.
 
-    Special functions wait in the one that is near.
+    Special functions wait in the one that is near, as does what stands in its latch.
     """
-    if pipe == layout.SFU_PIPE:
+    if timing.pipe == layout.SFU_PIPE or timing.in_latch:
         return layout.MIO_THROTTLE
     if kind not in _QUEUED:
         return layout.MATH_PIPE

@@ -81,6 +81,7 @@ class SmTimings:
             pipe,
             self._interval(op_class, pipe, instruction),
             self._latency(op_class, instruction),
+            pipe == layout.FP64_PIPE and bool(self.machine.get("lsu.doubles_in_latch")),
             self._computing(instruction),
             self._slots(instruction),
             self._holds(instruction),

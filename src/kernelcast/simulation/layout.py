@@ -89,6 +89,7 @@ CODE = np.dtype(
     [
         ("kind", np.int64),
         ("pipe", np.int64),
+        ("door", np.int64),  # what must be free for it to issue: its pipe, or `MEMORY_QUEUE`
         ("interval", np.float64),  # that the pipe of its scheduler is busy
         ("latency", np.float64),  # from issue to the use of its result
         ("computing", np.float64),  # from what a load loads to its result

@@ -60,6 +60,7 @@ from kernelcast.simulation.layout import (
     LOAD,
     LONG_SCOREBOARD,
     MBARRIERS,
+    MEMORY_QUEUE,
     MULTIPLIERS,
     NO_INSTRUCTION,
     NO_PIPE,
@@ -99,7 +100,7 @@ DONE, DEADLOCK, CONTRADICTION = range(3)
 """How a simulation ends: as it should, with warps that wait for ever, or with a stream whose
 accesses are not those of the code."""
 
-_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, _IN_LINE = range(4)
+_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, _IN_LINE, _HIGHEST_PLACE = range(5)
 """Warps in line keep their place, the youngest first, until they give way: then they are last."""
 
 
@@ -308,7 +309,7 @@ def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
         latest = warp.fetched
         warp.reason = NO_INSTRUCTION
     schedulers.ready[np.uint64(place)] = np.int64(np.ceil(latest))
-    schedulers.pipe[np.uint64(place)] = code.pipe
+    schedulers.pipe[np.uint64(place)] = code.door
 
 
 @inlined
@@ -718,6 +719,9 @@ def _occupy(code, sm, scheduler, now, stages, told, hardware):
             stages.pipes[sm, other, pipe] = free + code.interval - queued
     else:
         stages.pipes[sm, scheduler, pipe] = free + code.interval - queued
+    if code.door == MEMORY_QUEUE:
+        entered = stages.pipes[sm, scheduler, MEMORY_QUEUE]
+        stages.pipes[sm, scheduler, MEMORY_QUEUE] = max(entered, free)
     return free - now
 
 
@@ -932,6 +936,8 @@ def _rank(place, k, last, schedulers, hardware):
         # Those behind the last one come first, in order.
         behind = k - last - 1
         return -(behind if behind >= 0 else behind + hardware.places)
+    if hardware.policy == _HIGHEST_PLACE:
+        return k
     age = schedulers.ages[np.uint64(place)]
     return age if hardware.policy == _GREEDY_YOUNGEST else -age
 

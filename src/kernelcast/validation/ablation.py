@@ -56,6 +56,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     ),
     "life of a block": ("launch.block_interval", "latency.block_replacement"),
     "share of double precision's peak": ("throughput.fp64_share", "throughput.convert64"),
+    "double precision in the latch": ("lsu.doubles_in_latch",),
     "products apart from sums": ("throughput.int_mul_wide", "throughput.fp32_multiply"),
     "registers that are read late": ("registers.read_cycles",),
     "taken branches": ("latency.branch_taken",),
