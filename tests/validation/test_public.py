@@ -15,7 +15,7 @@ from kernelcast.errors import InputError
 from kernelcast.machines.loader import load_machine
 from kernelcast.measurements.observation import Observation
 from kernelcast.models import load_model
-from kernelcast.validation import public_launches
+from kernelcast.validation import public, public_launches
 from kernelcast.validation.judging import judge
 from kernelcast.validation.measured import Choice, validate_measured
 from kernelcast.validation.public import SetAccuracy, accuracy_of_sets
@@ -307,6 +307,9 @@ def test_what_is_done_is_kept_until_something_changes(
     (folders["sources"] / "headers" / "factor.h").write_text("#define FACTOR 3.0f\n")
     run()
     assert len(judged) == 7, "another source is another kernel"
+    monkeypatch.setattr(public, "wheel_versions", lambda: ("nvidia_cuda_nvrtc-99.dist-info",))
+    run()
+    assert len(judged) == 9, "another compiler may make other code"
 
 
 def test_other_registers_are_another_kernel(folders: dict[str, Any]) -> None:

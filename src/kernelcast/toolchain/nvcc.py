@@ -27,8 +27,9 @@ from kernelcast.toolchain.wheels import find_in_wheels, wheel_versions
 _NEWEST = "cu*/bin/nvcc"
 _OLDER = "cuda_nvcc/bin/nvcc"  # where the wheels of CUDA 12 put it
 _HEADERS = ("cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include")
-_CHOSEN = "KERNELCAST_NVCC"
-_UNSET = f"let {_CHOSEN} name one, or unset it"
+CHOSEN = "KERNELCAST_NVCC"
+"""The variable that names an nvcc."""
+_UNSET = f"let {CHOSEN} name one, or unset it"
 _INSTALL = "install it with: pip install 'kernelcast[run]'"
 _RUN_WITH_TEXTURES = "run the program, which binds its texture references: kernelcast run FILE.cu"
 _INSTALL_HOST = "install one, for example: apt install g++"
@@ -61,10 +62,10 @@ class ProgramOptions:
 def find_nvcc() -> Path:
     """The nvcc that `$KERNELCAST_NVCC` names, else the one installed, the newest where there are
     several; ToolError where there is none."""
-    if chosen := os.environ.get(_CHOSEN):
+    if chosen := os.environ.get(CHOSEN):
         if found_at := shutil.which(chosen):
             return Path(found_at)
-        raise ToolError("there is no nvcc to execute", where=f"{_CHOSEN}={chosen}", hint=_UNSET)
+        raise ToolError("there is no nvcc to execute", where=f"{CHOSEN}={chosen}", hint=_UNSET)
     found = (*reversed(find_in_wheels(_NEWEST)), *find_in_wheels(_OLDER))
     if found and find_in_wheels(*_WANTED_BY_NVCC):
         return found[0]
@@ -190,7 +191,7 @@ def _check_version(nvcc: Path, wanted: str) -> None:
         raise ToolError(
             f"nvcc {wanted} is not installed, {_version(nvcc)} is",
             where=str(nvcc),
-            hint=f"let {_CHOSEN} name one of that version",
+            hint=f"let {CHOSEN} name one of that version",
         )
 
 

@@ -19,6 +19,8 @@ from kernelcast.execution.trace import Progress
 from kernelcast.models import default_model_name, load_model
 from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import model_label
+from kernelcast.toolchain.nvcc import CHOSEN
+from kernelcast.toolchain.wheels import wheel_versions
 from kernelcast.validation.accuracy import Comparison, nearest_rank, require_scipy
 from kernelcast.validation.kept_answers import kept_answer
 from kernelcast.validation.measured import Score
@@ -155,7 +157,9 @@ def _end_quietly() -> None:
 
 def _kept_or_new(launch: SetLaunch, *, models: Sequence[Model], keep: Path | None) -> LaunchAnswer:
     labels = [model_label(model) for model in models]
-    asked = [launch.asked, labels] if keep else []
+    # Another compiler makes other code, and what none is there for may be compiled later.
+    compilers = wheel_versions(), os.environ.get(CHOSEN)
+    asked = [launch.asked, labels, compilers] if keep else []
     return kept_answer(keep, asked, LaunchAnswer, partial(launch.answer, models))
 
 
