@@ -103,8 +103,8 @@ _SM = {
         64,
     ),
     "lsu.queue": _count("1", "memory instructions of a scheduler that wait to be sent", 1, 1024),
-    "lsu.doubles_in_latch": _count(
-        "1", "whether double precision waits where memory instructions enter their queue", 0, 1
+    "lsu.doubles_in_latch": _flag(
+        "double precision waits where memory instructions enter their queue"
     ),
     "sfu.queue": _count("1", "special functions of a scheduler that wait for their units", 0, 1024),
     "lsu.address_cycles": _real(_CYCLES, "addresses of a scheduler's memory instruction", 0.1, 64),

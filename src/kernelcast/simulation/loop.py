@@ -119,7 +119,7 @@ class _Schedulers(NamedTuple):
 
     warps: Any
     ready: Any  # from which cycle each may issue
-    pipe: Any  # where its next instruction goes
+    door: Any  # what must be free for its next instruction, as in `CODE`
     ages: Any  # the lower, the older
     wake: Any  # by SM and scheduler: when one may issue next; behind them the SM's first
     free: Any  # from when on it is done with what it issued last
@@ -309,7 +309,7 @@ def _make_ready(warp, place, from_cycle, program, schedulers, hardware):
         latest = warp.fetched
         warp.reason = NO_INSTRUCTION
     schedulers.ready[np.uint64(place)] = np.int64(np.ceil(latest))
-    schedulers.pipe[np.uint64(place)] = code.door
+    schedulers.door[np.uint64(place)] = code.door
 
 
 @inlined
@@ -732,10 +732,10 @@ def _note(code, warp, place, sm, scheduler, now, stages, told, schedulers, resid
     stalls = told.stalls[code_at]
     first = warp.last + 1
     ready = max(first, schedulers.ready[np.uint64(place)])
-    pipe = schedulers.pipe[np.uint64(place)]
+    door = schedulers.door[np.uint64(place)]
     free = ready
-    if pipe != NO_PIPE:
-        free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, pipe])))
+    if door != NO_PIPE:
+        free = max(ready, min(now, np.int64(stages.pipes[sm, scheduler, door])))
     # Before a constant that it named was missing, it waited for something else, and for its turn.
     reason, could, missed = warp.reason, ready, np.int64(0)
     if reason == IMC_MISS:
@@ -908,7 +908,7 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
     keeps = last >= 0 and hardware.policy != _LOOSE_ROUND_ROBIN
     if keeps and not schedulers.warps[np.uint64(first + last)].gave_way:
         place = np.uint64(first + last)
-        free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[place])]
+        free = stages.pipes[sm, scheduler, np.uint64(schedulers.door[place])]
         if schedulers.ready[place] <= now and free < now + 1:
             return first + last, now
     best_rank = np.int64(0)
@@ -916,7 +916,7 @@ def _choose(sm, scheduler, first, now, schedulers, stages, hardware):
         place = first + k
         ready = schedulers.ready[np.uint64(place)]
         if ready <= now:
-            free = stages.pipes[sm, scheduler, np.uint64(schedulers.pipe[np.uint64(place)])]
+            free = stages.pipes[sm, scheduler, np.uint64(schedulers.door[np.uint64(place)])]
             if free < now + 1:
                 rank = _rank(place, k, last, schedulers, hardware)
                 if best >= 0:
@@ -971,7 +971,7 @@ def _issue_of_sm(sm, now, program, schedulers, residents, stages, told, clock, h
                 continue
             is_same = last[sm, scheduler] == place - first
             last[sm, scheduler] = place - first
-            if hardware.of_sm[np.uint64(schedulers.pipe[np.uint64(place)])]:
+            if hardware.of_sm[np.uint64(schedulers.door[np.uint64(place)])]:
                 schedulers.turns[sm] = (scheduler + 1) % hardware.schedulers
             wake[sm, scheduler] = FAR_OFF
             spent = _issue(

@@ -158,8 +158,7 @@ def _end_quietly() -> None:
 def _kept_or_new(launch: SetLaunch, *, models: Sequence[Model], keep: Path | None) -> LaunchAnswer:
     labels = [model_label(model) for model in models]
     # Another compiler makes other code, and what none is there for may be compiled later.
-    compilers = wheel_versions(), os.environ.get(CHOSEN)
-    asked = [launch.asked, labels, compilers] if keep else []
+    asked = [launch.asked, labels, wheel_versions(), os.environ.get(CHOSEN)] if keep else []
     return kept_answer(keep, asked, LaunchAnswer, partial(launch.answer, models))
 
 
