@@ -1,7 +1,7 @@
 """Issue slots that are lost while a scheduler's banks of registers give what was asked for.
 
 R. Huerta et al.: Analyzing Modern NVIDIA GPU cores. MICRO 2025, section 5.3, as the timing
-simulation plays it (`simulation/loop.py`). Only code that tells its registers' banks is known.
+simulation plays it (`simulation/pipes.py`). Only code that tells its registers' banks is known.
 """
 
 from __future__ import annotations
