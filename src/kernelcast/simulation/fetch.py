@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelcast.profiling.loops import inlined, inner
-from kernelcast.simulation.memory import cross
+from kernelcast.simulation.chip import cross
 
 _SECTOR_BYTES = 32.0
 _SCHEDULERS = 2

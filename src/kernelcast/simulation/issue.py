@@ -7,6 +7,7 @@ import numpy as np
 
 from kernelcast.profiling.layout import SHARED
 from kernelcast.profiling.loops import inlined
+from kernelcast.simulation.banks import pass_by, shuffle_lanes
 from kernelcast.simulation.blocks import arrive, end_warp
 from kernelcast.simulation.choice import IN_LINE
 from kernelcast.simulation.constants import load_constant, load_constants
@@ -44,7 +45,7 @@ from kernelcast.simulation.layout import (
     TRIES,
 )
 from kernelcast.simulation.mbarriers import await_arrivals, name_mbarrier, signal
-from kernelcast.simulation.memory import pass_by, request_memory, shuffle_lanes
+from kernelcast.simulation.memory import request_memory
 from kernelcast.simulation.pipes import hold_others, occupy, read_registers
 from kernelcast.simulation.streams import (
     ACCESS,

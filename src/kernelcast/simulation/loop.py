@@ -33,7 +33,7 @@ from kernelcast.simulation.layout import (
     SWAPPED,
     WARP,
 )
-from kernelcast.simulation.memory import MemoryStages
+from kernelcast.simulation.stages import MemoryStages
 from kernelcast.simulation.state import Residents, Schedulers, Told, WarpCode
 from kernelcast.simulation.supply import fetch_first, names_what_is_there
 

@@ -23,6 +23,8 @@ LOCAL_BIT = 31
 LINE_BITS = 31
 """Lines are told apart by so many bits, 256 GiB; above them stands whether they are local."""
 
+LINE_MASK = (1 << LINE_BITS) - 1
+
 NEVER_LEAVES = 0xFFFFFFFF
 """The time of the last use of what is no way."""
 

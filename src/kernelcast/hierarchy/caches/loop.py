@@ -23,7 +23,7 @@ from kernelcast.hierarchy.caches.layout import (
     IS_ATOMIC,
     IS_LOCAL,
     IS_STORE,
-    LINE_BITS,
+    LINE_MASK,
     LOADS,
     LOCAL_BIT,
     NOTED_SHIFT,
@@ -42,7 +42,6 @@ from kernelcast.profiling.compilation import compiled
 from kernelcast.profiling.loops import array, fetch_ahead, inlined, inner, popcount
 from kernelcast.profiling.streams import FIRST_BIT, LINE_SHIFT, PARTIAL_SHIFT, ROW_MASK, ROW_SHIFT
 
-_LINE_MASK = (1 << LINE_BITS) - 1
 _SECTOR_MASK = (1 << SECTORS) - 1
 _TURNS_AHEAD = 8
 """Words of so many turns are on their way to the CPU."""
@@ -86,9 +85,9 @@ def _noted(line, sectors, partial, row, above, system):
 @inlined
 def _line_of(word, rule, place, system):
     """The line of a word, as it is told apart from those of other warps."""
-    line = word >> LINE_SHIFT & _LINE_MASK
+    line = word >> LINE_SHIFT & LINE_MASK
     if rule & IS_LOCAL:
-        line = line + place * system.local_lines & _LINE_MASK | 1 << LOCAL_BIT
+        line = line + place * system.local_lines & LINE_MASK | 1 << LOCAL_BIT
     return line
 
 
@@ -266,7 +265,7 @@ def survey(words, rules, pages, start, end, systems):
     found = np.int64(0)
     for at in range(start, end):
         word = words[np.uint64(at)]
-        line = word >> LINE_SHIFT & _LINE_MASK
+        line = word >> LINE_SHIFT & LINE_MASK
         if rules[np.uint64(word >> ROW_SHIFT & ROW_MASK)] & IS_LOCAL:
             system.local_lines = max(system.local_lines, line + 1)
         elif pages[np.uint64(line >> PAGE_SHIFT)] < 0:
