@@ -58,6 +58,7 @@ _PLAIN = {
     "read_cycles": 0.0,
     "jump_holds": 0,
     "constant_lines": 0,
+    "constant_told_lines": 0,
     "constant_sets": 0,
     "constant_word_cycles": 0.0,
 }

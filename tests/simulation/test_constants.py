@@ -28,6 +28,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MISS, FAR, HIT = 50, 100, 30
 CACHES = {
     "constant_lines": 8,
+    "constant_told_lines": 8,
     "constant_near_latency": MISS,
     "constant_sets": 8,
     "constant_ways": 4,
@@ -139,12 +140,27 @@ def test_a_named_constant_may_stand_in_the_stream():
     ]
 
 
-def _named_by_register(lines: list[int], words: list[int]) -> Simulated:
-    """Two loads to uniform registers, which their warp waits for before it issues them."""
-    kernel = program([Op(OpClass.LOAD, space=Space.PARAM)] * 2 + [EXIT])
-    setting = PLAIN.with_numbers(**CACHES)
+@pytest.mark.parametrize(("lines", "misses"), [(2, 2), (3, 6)])
+def test_what_registers_tell_has_a_cache_of_its_own(lines, misses):
+    """A loop over one line more than it holds finds none there, and named ones stay in theirs."""
+    told = [16 * at for at in range(lines)] * 2
+    words = [word for at, first in enumerate(told) for word in loading(at, [first])]
+    in_stream, named = [IN_STREAM] * len(told), [90, 91, 92] * 2
+    found = _named_by_register([*in_stream, *named], words, {"constant_told_lines": 2})
+    waited = missed(found)
+    assert sum(m > 0 for m in waited[: len(told)]) == misses
+    assert sum(m > 0 for m in waited[len(told) :]) == 3
+
+
+def _named_by_register(
+    lines: list[int], words: list[int], changed: Mapping[str, float] | None = None
+) -> Simulated:
+    """Loads to uniform registers, which their warp waits for before it issues them."""
+    count = len(lines)
+    kernel = program([Op(OpClass.LOAD, space=Space.PARAM)] * count + [EXIT])
+    setting = PLAIN.with_numbers(**{**CACHES, **(changed or {})})
     code = setting.code(kernel)
-    code.table["constant"][:2], code.table["names_constant"][:2] = lines, 1
+    code.table["constant"][:count], code.table["names_constant"][:count] = lines, 1
     done = streams([[[*entering(0), *words]]])
     given = SimulationInput(code, done, setting.hardware(code, 1), np.zeros(8, ROW))
     plan = DetailedSms(1, ((0,),), 1, 1 / 64)

@@ -121,6 +121,9 @@ _SM = {
     "fetch.latency": _latency("to an instruction that the scheduler's own cache lacks"),
     "fetch.l2_latency": _latency("to an instruction that sm.instruction_cache lacks, too"),
     "constant.near_size": _count("byte", "constants that code names and a scheduler keeps"),
+    "constant.uniform_size": _count(
+        "byte", "constants whose place a uniform register tells and a scheduler keeps"
+    ),
     "constant.size": _count("byte", "constants that are loaded and an SM keeps"),
     "constant.ways": _count("1", "ways of a set of that cache", 1, 64),
     "constant.word_cycles": _real(_CYCLES, "in which an SM loads one word of constants", 0.1, 64),

@@ -42,9 +42,10 @@ _WIDE_BYTES = 8
 
 
 class ConstantCaches(NamedTuple):
-    """The caches of constants: those of an SM's schedulers, and then its own."""
+    """The caches of constants."""
 
-    kept: Any  # by SM, cache and place, set by set, what was used last first: the line, or -1
+    kept: Any  # by SM, cache and place, set by set, what was used last first: the line, or -1;
+    # two caches of each scheduler, of what code names and registers tell, and then the SM's
     arrives: Any  # when it is there
     free: Any  # by SM: when the next line can come, and when the next word can be loaded
 
@@ -88,11 +89,13 @@ def _look_up(line, sm, cache, first, ways, cycle, latency, constants, hardware):
 
 
 @inner
-def name_constant(line, sm, scheduler, cycle, constants, hardware):
-    """A scheduler wants a constant that an instruction names; returns when it is there."""
-    ways = hardware.constant_lines
+def name_constant(line, is_told, sm, scheduler, cycle, constants, hardware):
+    """A scheduler wants a constant that an instruction names, or whose place a uniform register
+    tells; returns when it is there."""
+    ways = hardware.constant_told_lines if is_told else hardware.constant_lines
+    cache = 2 * scheduler + is_told
     latency = hardware.constant_near_latency
-    return _look_up(line, sm, scheduler, np.int64(0), ways, cycle, latency, constants, hardware)
+    return _look_up(line, sm, cache, np.int64(0), ways, cycle, latency, constants, hardware)
 
 
 @inlined
@@ -112,7 +115,7 @@ def _load(line, sm, cycle, constants, hardware):
     ways = hardware.constant_ways
     first = line % hardware.constant_sets * ways
     latency = hardware.constant_far_latency
-    own = hardware.schedulers
+    own = 2 * hardware.schedulers
     return _look_up(line, sm, own, first, ways, cycle, latency, constants, hardware)
 
 

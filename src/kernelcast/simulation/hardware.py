@@ -284,6 +284,7 @@ def _set_constants(one: np.void, machine: Machine, share: ChipShare) -> None:
     near, near_latency = get("constant.near_size"), get("latency.constant_near")
     if near and near_latency:
         one["constant_lines"], one["constant_near_latency"] = near // LINE_BYTES, near_latency
+        one["constant_told_lines"] = (get("constant.uniform_size") or near) // LINE_BYTES
     size, ways, far = (get(n) for n in ("constant.size", "constant.ways", "latency.constant_far"))
     if size and ways and far:
         one["constant_sets"], one["constant_ways"] = size // (LINE_BYTES * ways), ways

@@ -221,8 +221,9 @@ def _fetched(
 def _constants(one: np.void) -> tuple[NDArray[np.generic], ...]:
     """Caches of constants, as in `constants.ConstantCaches`, which a launch finds empty."""
     sms, own = int(one["sms"]), int(one["schedulers"])
-    lines = max(1, int(one["constant_lines"]), int(one["constant_sets"] * one["constant_ways"]))
-    kept = np.full((sms, own + 1, lines), -1, np.int64)
+    near = max(int(one["constant_lines"]), int(one["constant_told_lines"]))
+    lines = max(1, near, int(one["constant_sets"] * one["constant_ways"]))
+    kept = np.full((sms, 2 * own + 1, lines), -1, np.int64)
     return kept, np.zeros(kept.shape), np.zeros((sms, 2))
 
 

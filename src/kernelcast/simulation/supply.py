@@ -39,12 +39,13 @@ def names_what_is_there(warp, place, sm, scheduler, now, program, schedulers, st
     if not code.names_constant or hardware.constant_lines == 0:
         return True
     line = code.constant
-    if line == IN_STREAM:
+    is_told = line == IN_STREAM
+    if is_told:
         line = line_told(warp.at, warp.end, warp.pc, program.words)
     if line < 0 or line == warp.constant:
         warp.constant = NOT_NAMED
         return True
-    there = name_constant(line, sm, scheduler, np.float64(now), stages.constants, hardware)
+    there = name_constant(line, is_told, sm, scheduler, np.float64(now), stages.constants, hardware)
     if there <= now:
         return True
     warp.constant = line
