@@ -69,7 +69,7 @@ class BruteForce:
     # --- the order of accesses --------------------------------------------------------------------
     def run(self, streams, rules, parts):
         system = self.system
-        self.rules, self.touched = rules, set()
+        self.rules, self.touched, self.soiled = rules, set(), set()
         self.asked_of_l1: list = []  # an SM, a line and sectors
         self.asked_of_l2: list = []  # what to do, a line and sectors
         self.counts: list = [[Counter() for _ in rules] for _ in parts]
@@ -273,6 +273,8 @@ class BruteForce:
         new = sectors - entry.dirty
         if new and rule & layout.IS_LOCAL == 0:
             count["dirtied"] += len(new)
+            count["dirtied_again"] += sum((line, s) in self.soiled for s in new)
+            self.soiled |= {(line, s) for s in new}
             self.visit(line, new, count, is_write=True, in_parts=in_parts)
         entry.dirty |= sectors
 

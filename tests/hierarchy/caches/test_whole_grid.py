@@ -68,6 +68,22 @@ def test_a_sector_that_was_filled_stays_whole_where_all_that_is_written_fits(
     assert count_launch(launch, profile, limits)[0].dram_read_sectors == read
 
 
+@pytest.mark.parametrize(("ways", "written"), [(1, 100 * 12), (64, 100 * 4 + 4)])
+def test_what_is_written_again_after_it_left_goes_to_the_dram_again(make_case, ways, written):
+    """Of 100 blocks 20 ran, each of which writes a line of its own twice, and in between one that
+    all write: of the L2 cache, that takes the place of its own where there is one way."""
+    small = MemorySystem(1, 1, None, CacheShape(1, ways))
+    own, other = [(block, 15, 0) for block in range(20)], [(100, 15, 0)]
+    work = [[[(0, [line]), (0, other), (0, [line])]] for line in own]
+    store = AccessRow(replace(LOAD.instruction, op_class=OpClass.STORE), Space.GLOBAL)
+    streams = replace(stream_of(work, of=100), blocks=np.arange(20), rows=(store,))
+    access = {"op_class": OpClass.STORE, "space": Space.GLOBAL, "times": 3}
+    profile = make_case(api.machine("h100-sxm"), [access], blocks=100, threads=32).profile
+    limits = Limits(read=0.0, written=404.0, touched=404.0, estimated=0.0)
+    counts, _ = count_launch(StreamedLaunch(streams, frozenset(), small), profile, limits)
+    assert counts.dram_written_sectors == written
+
+
 def test_where_warps_were_cut_sectors_tell_of_the_rest_and_what_was_not_seen_does_as_others(
     make_case,
 ):

@@ -25,6 +25,7 @@ from kernelcast.hierarchy.caches.layout import (
     PARTIAL_SHIFT,
     TOGETHER,
 )
+from kernelcast.profiling.layout import LINE_SECTORS
 from kernelcast.profiling.loops import fetch_ahead, inlined, inner, lowest_bit, matches, popcount
 
 _LOW_BITS = 0xFFFFFFFF
@@ -52,7 +53,8 @@ class L2(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """What is counted of the accesses, and which sectors were touched at all, by page.
+    """What is counted of the accesses, and which sectors were touched at all, by page: of every
+    line the sectors touched, and above these those that were to be written to the DRAM.
 
     `visited` holds chunks of the DRAM with the sectors that had moved when it was last there.
     """
@@ -165,6 +167,18 @@ def _touch(line, sectors, beyond, system):
 
 
 @inlined
+def _soiled_again(line, sectors, beyond, system):
+    """Of some sectors of a line of global memory, how many were to be written before, too."""
+    if not system.notes_first:
+        return np.int64(0)
+    page = np.int64(beyond.pages[np.uint64(line >> PAGE_SHIFT)])
+    at = np.uint64(page << PAGE_SHIFT | line & ((1 << PAGE_SHIFT) - 1))
+    before = np.int64(beyond.touched[at])
+    beyond.touched[at] = before | sectors << LINE_SECTORS
+    return popcount(sectors & before >> LINE_SECTORS)
+
+
+@inlined
 def _visit(line, sectors, is_write, in_parts, count, beyond, system):
     """Sectors of a line move: the DRAM turns to their chunk, unless it is there.
 
@@ -248,6 +262,7 @@ def _soil(at, line, sectors, in_parts, rule, count, l2, beyond, system):
     dirtied = sectors & ~(state >> DIRTY_SHIFT)
     if dirtied and not rule & IS_LOCAL:
         count.dirtied += popcount(dirtied)
+        count.dirtied_again += _soiled_again(line, dirtied, beyond, system)
         _visit(line, dirtied, np.int64(1), in_parts, count, beyond, system)
     l2.states[np.uint64(at)] = state | sectors << DIRTY_SHIFT
 

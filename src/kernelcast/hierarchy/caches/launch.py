@@ -177,25 +177,26 @@ def _counts(
     fits = limits.touched <= system.l2_sectors
     reads = _first(total("first_reads"), limits.read, limits.estimated, grid, fits=fits)
     # Blocks before those counted have soiled what is written again and again.
-    written = total("dirtied") if grid.has_later_spans else limits.written
-    dirtied = total("dirtied")
-    if grid.is_cut and not dirtied:
+    first_writes = total("dirtied") - total("dirtied_again")
+    written = first_writes if grid.has_later_spans else limits.written
+    if grid.is_cut and not first_writes:
         # Not one of its stores was seen.
-        dirtied = limits.written
-    writes = _first(dirtied, limits.written, written, grid, fits=fits)
+        first_writes = limits.written
+    writes = _first(first_writes, limits.written, written, grid, fits=fits)
     dirty = min(grid.left_dirty, system.most_dirty_sectors)
     # Atomics may leave sectors to be filled that no store has soiled.
     unfilled = fills * min(1.0, dirty / total("dirtied")) if fills and total("dirtied") else 0.0
     left, not_read = (dirty, unfilled) if state is CacheState.FLUSHED else (0.0, 0.0)
     again = total("again_reads") + fills - not_read
     spilled = total("spilled")
+    more_writes = total("dirtied_again") + spilled
     share = reads.central / total("first_reads") if total("first_reads") else 1.0
     return CacheCounts(
         accesses=tuple(_access_counts(*one, first_share=share, filled=filled) for one in found),
         dram_read_sectors=reads.central + again,
-        dram_written_sectors=max(0.0, writes.central - left) + spilled,
-        least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + spilled,
-        most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + spilled,
+        dram_written_sectors=max(0.0, writes.central - left) + more_writes,
+        least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + more_writes,
+        most_dram_sectors=reads.high + again + max(0.0, writes.high - left) + more_writes,
         simulated=SimulatedBlocks(grid.blocks, grid.of, grid.spread, _in_whole_waves(grid)),
         dirty_sectors=dirty,
         unfilled_sectors=unfilled,

@@ -134,6 +134,7 @@ COUNTS = np.dtype(
         ("again_reads", np.int64),  # those that somebody had
         ("fills", np.int64),  # reads of sectors that were written in parts only
         ("dirtied", np.int64),  # sectors of global memory that are to be written to the DRAM
+        ("dirtied_again", np.int64),  # those of them that had been written there before
         ("spilled", np.int64),  # sectors of local memory that were
         ("visits", np.int64),  # of chunks of the DRAM, for sectors read or dirtied
         ("begun", np.int64),  # sectors that were written in parts, whoever completed them

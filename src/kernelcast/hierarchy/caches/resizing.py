@@ -41,6 +41,8 @@ def resized(grid: SimulatedGrid, simulated: MemorySystem, system: MemorySystem) 
     new["again_reads"] = np.maximum(0, again)
     dirtied = was["dirtied"] + l2.dirtied_at(l2_new) - l2.dirtied_at(l2_old)
     new["dirtied"] = np.maximum(0, dirtied)
+    again = was["dirtied_again"] + new["dirtied"] - was["dirtied"]
+    new["dirtied_again"] = np.clip(again, 0, new["dirtied"])
     left = grid.left_dirty * system.l2_sectors / simulated.l2_sectors
     # What a span moves at the least grows as what all move does; of one span that is the same.
     moved, moves = moved_sectors(was), moved_sectors(new)
