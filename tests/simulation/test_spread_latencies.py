@@ -7,7 +7,7 @@ from tests.simulation.programs import EXIT, Op, Setting, entering, played, progr
 
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
-from kernelcast.profiling.layout import GLOBAL
+from kernelcast.profiling.layout import GLOBAL, LINE_BYTES
 
 ROUNDS = 1000
 CHUNK_LINES = 32
@@ -73,6 +73,20 @@ def test_latencies_of_l2_are_spread_over_lines_about_their_mean():
     alike = {"l2_spread": 60.0, "l2_far_latency": MACHINE.number("latency.l2")}
     assert longer(alike, apart(1), kept) == pytest.approx(0, abs=4)
     assert longer(alike, apart(3), kept) == pytest.approx(60 * 12**0.5 / 4, rel=0.1)
+
+
+@pytest.mark.parametrize(("loads", "expected"), [(1, 0), (2, 0), (3, 1 / 3)])
+def test_waits_for_the_way_from_l2_are_spread_about_their_mean(loads, expected):
+    """Of loads at the same time the second waits for one line and the third for two: on average
+    the later of e and 2 e', of the exponential distribution, comes 2 + 1/3 lines late."""
+    line_cycles = 60.0
+    even = {"dram_spread": 0.0, "l2_rate": LINE_BYTES / line_cycles}
+    kept = {"dram": 0.0, "dram_cycles": 0.0}
+    taken = [
+        round_cycles(apart(loads), setting({**even, "l2_wait_spread": spread}, kept))
+        for spread in (0.0, 1.0)
+    ]
+    assert (taken[1] - taken[0]) / line_cycles == pytest.approx(expected, abs=0.1)
 
 
 def test_what_is_drawn_is_the_same_every_time():

@@ -48,13 +48,15 @@ def test_simulated_caches_overflow_where_a_table_made_for_their_sizes_says(tmp_p
 
 
 def test_reading_slows_down_where_an_l1_cache_overflows(tmp_path: Path) -> None:
-    """One of 64 KiB, for 16 warps with up to 40 lines of 128 B each on their way."""
+    """One of 64 KiB, for 16 warps with up to 40 lines of 128 B each on their way; all wait evenly,
+    so that none of them gets ahead."""
     file = tmp_path / "chip.txt"
     sizes = [36, 44, 52, 56, 112, 132, 148, 168, 188]
     rates = [8000.0 if kib <= 112 else 2000.0 for kib in sizes]
     file.write_text("".join(_read(kib, rate) for kib, rate in zip(sizes, rates, strict=True)))
     small = ("l1.size=65536", "l1.reach=65536", "l1.ways=128", "occupancy.shared_carveouts=0")
-    chip = apply_overrides(load_machine("a40"), [*small, "sm.count=2", "l2.bandwidth=6e10"])
+    slow = ("sm.count=2", "l2.bandwidth=6e10", "noc.wait_spread=0")
+    chip = apply_overrides(load_machine("a40"), [*small, *slow])
     (found,) = validate_capacities(str(file), READ_AGAIN, chip)
     assert found.measured_bytes == pytest.approx(math.sqrt(112 * 132) * KIB)
     assert found.error < 0.05

@@ -341,6 +341,9 @@ _MEMORY = {
     "l2.caches_global": _flag("global and local memory are cached"),
     "noc.bandwidth": _real("byte/s", "from the L2 cache to all SMs", 1e6, 1e16),
     "noc.queue": _count("1", "lines of 128 byte that an SM may have asked of the L2 cache", 1, 1e6),
+    "noc.wait_spread": _real(
+        "1", "of a wait for the way from the L2 cache, what differs from line to line", 0, 1
+    ),
     "tlb.reach": _real("byte", "memory whose addresses are translated without a miss", 1, 1e15),
     "tlb.page": _count("byte", "memory that one entry of the TLB translates", 4096, 1 << 40),
     "dram.size": _count("byte", "device memory", 1, 1e15),

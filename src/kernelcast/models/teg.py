@@ -139,6 +139,9 @@ class Teg:
     late_fills:
         Lines take their place in the L1 cache when they come, where `l1.allocates_on_fill` says so;
         else when they are asked for.
+    uneven_waits:
+        Of a load's wait for the way from the L2 cache, a share differs from line to line, as
+        `noc.wait_spread` says; else all wait evenly.
     """
 
     name: ClassVar[str] = "teg"
@@ -158,6 +161,7 @@ class Teg:
     assembled: bool = True
     policy: str = _OF_MACHINE
     late_fills: bool = False
+    uneven_waits: bool = False
 
     def predict(
         self, case: Case, removed: Removals = NOTHING, prepare: Preparer | None = None
@@ -261,6 +265,8 @@ class Teg:
             hardware["fetch_dram_interval"] = 0.0
         fills_late = case.machine.get("l1.allocates_on_fill") == 1
         hardware["fills_late"] = self.late_fills and fills_late and hardware["has_l1"]
+        if self.uneven_waits:
+            hardware["l2_wait_spread"] = case.machine.get("noc.wait_spread") or 0.0
         given = SimulationInput(code, streams, hardware, _rows(case, system, share))
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)

@@ -21,6 +21,8 @@ _SIDE_SHIFT = 5
 """Two to this many lines, 4 KiB, lie in one partition of the L2 cache."""
 _SM_BITS = 16
 _DRAWN_BITS = 32
+_CYCLE_BITS = 12
+"""Of a cycle, those that tell one time that a line is asked for from another."""
 _WAITS = 1 << 40
 """Sets what is drawn for waits apart from what is for latencies."""
 _UNIFORM_WIDTH = 12.0**0.5
@@ -45,6 +47,19 @@ def cross(at, sectors, clock, hardware):
     clock.l2_free = begins + moved
     clock.l2_busy += moved
     return begins
+
+
+@inlined
+def _more_or_less(waited, line, begins, sm, hardware):
+    """How much longer than `waited`, the mean, a line waits, or less long.
+
+    Lines lie in slices by a hash, and more wait before some than before others: so a share of the
+    wait is drawn for each, exponentially. What waits behind a line does so for the mean.
+    """
+    if waited <= 0.0 or hardware.l2_wait_spread == 0.0:
+        return 0.0
+    anew = line << _CYCLE_BITS | np.int64(begins) & (1 << _CYCLE_BITS) - 1
+    return waited * hardware.l2_wait_spread * (_exponential(anew, sm) - 1.0)
 
 
 @inlined
@@ -280,6 +295,8 @@ def fetch_line(line, missing, row_number, sm, at, is_change, stages, clock, hard
     from_dram = move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
         arrives = from_dram + _dram_latency(line, sm, hardware)
+    if not is_change:
+        arrives += _more_or_less(begins - at, line, begins, sm, hardware)
     arrives += translation(line, at, stages, clock, hardware)
     _take_registers(group, count, arrives, stages, hardware)
     return at, arrives

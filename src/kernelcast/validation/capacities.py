@@ -168,7 +168,7 @@ def _read_time(size: float, work: _Work) -> float:
     passes = max(2, int(_READ_BYTES / size))
     sms = int(work.chip.number("sm.count"))
     case = work.case({"footprint": int(size), "passes": passes, "sms": sms})
-    return Teg(sms="1", late_fills=True).play(case).time.cycles / (size * passes)
+    return Teg(sms="1", late_fills=True, uneven_waits=True).play(case).time.cycles / (size * passes)
 
 
 def _side_by_side(measured: Sequence[float], simulated: Sequence[float]) -> tuple[Capacity, ...]:
@@ -185,7 +185,7 @@ def _shared_time(size: float, work: _Work) -> float:
     parts = max(1, round(size / _PART_BYTES))
     blocks = max(_ROUNDS * parts, 2 * _ROUNDS * int(work.chip.number("sm.count")))
     case = work.case({"parts": parts, "blocks": blocks}, warm=True)
-    return Teg(late_fills=True).play(case).time.cycles / (_PART_BYTES * blocks)
+    return Teg(late_fills=True, uneven_waits=True).play(case).time.cycles / (_PART_BYTES * blocks)
 
 
 def _latency(size: float, work: _Work) -> float:
