@@ -60,6 +60,14 @@ def test_the_interval_holds_the_forecast() -> None:
 # -------------------------------------------------------------------------- all SMs
 
 
+def test_what_waits_unevenly_takes_about_as_long_in_all() -> None:
+    """A line that waits long must not make all that follow wait as long: they ask for theirs at
+    their own time."""
+    case = case_of("spmv_csr")
+    even, uneven = (Teg(uneven_waits=one).predict(case).time_s for one in (False, True))
+    assert uneven == pytest.approx(even, rel=0.1)
+
+
 def test_all_sms_play_the_launch_with_the_whole_of_what_they_share() -> None:
     case = case_of("transpose")
     played = Teg(sms="all").play(case)

@@ -54,7 +54,8 @@ def _more_or_less(waited, line, begins, sm, hardware):
     """How much longer than `waited`, the mean, a line waits, or less long.
 
     Lines lie in slices by a hash, and more wait before some than before others: so a share of the
-    wait is drawn for each, exponentially. What waits behind a line does so for the mean.
+    wait is drawn for each, exponentially. What waits behind a line does so for the mean, and so does
+    who needs its register.
     """
     if waited <= 0.0 or hardware.l2_wait_spread == 0.0:
         return 0.0
@@ -295,8 +296,8 @@ def fetch_line(line, missing, row_number, sm, at, is_change, stages, clock, hard
     from_dram = move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
         arrives = from_dram + _dram_latency(line, sm, hardware)
-    if not is_change:
-        arrives += _more_or_less(begins - at, line, begins, sm, hardware)
     arrives += translation(line, at, stages, clock, hardware)
     _take_registers(group, count, arrives, stages, hardware)
+    if not is_change:
+        arrives += _more_or_less(begins - at, line, begins, sm, hardware)
     return at, arrives
