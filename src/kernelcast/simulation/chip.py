@@ -54,8 +54,8 @@ def _more_or_less(waited, line, begins, sm, hardware):
     """How much longer than `waited`, the mean, a line waits, or less long.
 
     Lines lie in slices by a hash, and more wait before some than before others: so a share of the
-    wait is drawn for each, exponentially. What waits behind a line does so for the mean, and so does
-    who needs its register.
+    wait is drawn for each, exponentially. What waits behind a line, or for its register, does so
+    for the mean.
     """
     if waited <= 0.0 or hardware.l2_wait_spread == 0.0:
         return 0.0
