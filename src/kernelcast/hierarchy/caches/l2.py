@@ -155,12 +155,18 @@ def _complete(at, partial, l2, beyond):
 
 
 @inlined
+def _noted_at(line, beyond):
+    """Where `touched` has a line of global memory."""
+    page = np.int64(beyond.pages[np.uint64(line >> PAGE_SHIFT)])
+    return np.uint64(page << PAGE_SHIFT | line & ((1 << PAGE_SHIFT) - 1))
+
+
+@inlined
 def _touch(line, sectors, beyond, system):
     """Of some sectors of a line of global memory, those that nobody has touched before."""
     if line >> LOCAL_BIT or not system.notes_first:
         return np.int64(0)
-    page = np.int64(beyond.pages[np.uint64(line >> PAGE_SHIFT)])
-    at = np.uint64(page << PAGE_SHIFT | line & ((1 << PAGE_SHIFT) - 1))
+    at = _noted_at(line, beyond)
     before = np.int64(beyond.touched[at])
     beyond.touched[at] = before | sectors
     return sectors & ~before
@@ -171,8 +177,7 @@ def _soiled_again(line, sectors, beyond, system):
     """Of some sectors of a line of global memory, how many were to be written before, too."""
     if not system.notes_first:
         return np.int64(0)
-    page = np.int64(beyond.pages[np.uint64(line >> PAGE_SHIFT)])
-    at = np.uint64(page << PAGE_SHIFT | line & ((1 << PAGE_SHIFT) - 1))
+    at = _noted_at(line, beyond)
     before = np.int64(beyond.touched[at])
     beyond.touched[at] = before | sectors << LINE_SECTORS
     return popcount(sectors & before >> LINE_SECTORS)
