@@ -225,7 +225,7 @@ HARDWARE = np.dtype(
         ("fetch_latency", np.float64),  # to a line that the SM keeps
         ("fetch_l2_latency", np.float64),  # to one that it does not
         ("constant_lines", np.int64),  # of those named that a scheduler keeps; 0 for all
-        ("constant_told_lines", np.int64),  # of those that a uniform register tells; 0 for all
+        ("constant_told_lines", np.int64),  # the same of those that a uniform register tells
         ("constant_near_latency", np.float64),  # to one that it does not
         ("constant_sets", np.int64),  # of those loaded that the SM keeps; 0 for all
         ("constant_ways", np.int64),

@@ -275,9 +275,7 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     Removal.DRAM_BANDWIDTH: _change_rows("dram_cycles"),
     Removal.ARITHMETIC_LATENCY: lambda g: _change_table(g, _without_arithmetic_latency),
     Removal.CONSTANT_LATENCY: lambda g: _change_table(
-        _change_hardware(
-            constant_lines=0, constant_told_lines=0, constant_sets=0, constant_word_cycles=0.0
-        )(g),
+        _change_hardware(constant_lines=0, constant_sets=0, constant_word_cycles=0.0)(g),
         _without_constant_latency,
     ),
     Removal.SHARED_MEMORY_LATENCY: _change_hardware(shared_latency=0.0, atomic_shared_latency=0.0),
