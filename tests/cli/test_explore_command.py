@@ -40,6 +40,16 @@ def test_json_follows_its_schema_and_says_what_predict_says(run):
     assert result["sensitivities"][1]["elasticity"] == pytest.approx(-1, abs=0.1)
 
 
+@pytest.mark.parametrize("who", [(), ("--dask", "local")], ids=["processes", "dask"])
+def test_workers_are_given_the_launches(run, who):
+    if who:
+        pytest.importorskip("distributed")
+    given = ("explore", SAXPY, *QUICK, *SWEEPS, "--model", "roofline,teg", "--json")
+    alone, together = run(*given), run(*given, "--workers", "2", *who)
+    assert together.status == 0, together.err
+    assert json.loads(together.out)["results"] == json.loads(alone.out)["results"]
+
+
 def test_several_programs_and_all_models(run, shown):
     sweep = ("--sweep", "sm.count=10,40")  # every model, in time too
     done = run("explore", SAXPY, TRANSPOSE, SAXPY, *QUICK, *sweep, "--model", "all", "--top", "1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -74,6 +75,15 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 def said(prediction: Prediction) -> list[object]:
     """All that a prediction says; arrays are compared by what they hold."""
     return [repr(getattr(prediction, f.name)) for f in fields(prediction) if f.name != "case"]
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["executed", "recalled"])
+def test_a_worker_can_be_given_a_case(study: Study, is_known: bool) -> None:
+    if is_known:
+        study.cases()
+    for case in study.cases():
+        there = pickle.loads(pickle.dumps(case))
+        assert said(Teg().predict(there)) == said(Teg().predict(case))
 
 
 def test_what_was_forecast_is_not_executed_again(study: Study) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import zlib
 from dataclasses import replace
 from itertools import pairwise
@@ -51,8 +52,10 @@ def test_the_forecast_of_a_trace_is_that_of_the_same_blocks(tmp_path: Path, exam
         direct = replace(direct, find_streams=None, why_no_streams=traced.why_no_streams)
     # What lies in a file is not executed again.
     direct = replace(direct, run=None)
+    there = pickle.loads(pickle.dumps(traced))
     for model in kc.model_names():
         assert kc.predict(traced, model).time_s == kc.predict(direct, model).time_s
+        assert kc.predict(there, model).time_s == kc.predict(traced, model).time_s
 
 
 def test_a_trace_of_a_launch_that_gave_variables_values_is_forecast(tmp_path: Path) -> None:

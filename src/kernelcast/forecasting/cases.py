@@ -21,7 +21,7 @@ from kernelcast.forecasting.build import (
 from kernelcast.forecasting.executed import (
     ExecutedLaunch,
     LaunchesInOrder,
-    by_wave,
+    StreamsByWave,
     run_of_memory,
     sampling_beside,
     streams_by_wave,
@@ -126,7 +126,7 @@ def cases_of_memory(
                 )
             finally:
                 memory.undo()
-        executed = ExecutedLaunch(profiles[rules], by_wave(streams), why, lambda: run)
+        executed = ExecutedLaunch(profiles[rules], StreamsByWave(streams), why, lambda: run)
         found.append(executed.case(fit, launch, chip, caches))
     return tuple(found)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache as remembered
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
@@ -72,9 +71,15 @@ class ExecutedLaunch:
         return case if self.recall is None else recalling(case, self.recall)
 
 
-def by_wave(streams: Mapping[Wave, AccessStreams]) -> Callable[[Wave], AccessStreams]:
-    """The streams for a wave, else for any: whole waves of the largest GPU do for all."""
-    return lambda wave: streams[wave] if wave in streams else next(iter(streams.values()))
+@dataclass(frozen=True)
+class StreamsByWave:
+    """The streams of a launch for each of some waves."""
+
+    known: Mapping[Wave, AccessStreams]
+
+    def __call__(self, wave: Wave) -> AccessStreams:
+        """Those for a wave, else for any: whole waves of the largest GPU do for all."""
+        return self.known[wave] if wave in self.known else next(iter(self.known.values()))
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class LaunchesInOrder:
     """Launches that run one after another on the same memory, and what they are executed for.
 
     `rules` are those of accesses on all of the `machines`; files of arrays are looked for from
-    `base_dir` on.
+    `base_dir` on. Workers get copies of what asks for them: nothing here may be a local function.
     """
 
     runs: Sequence[tuple[Kernel, Launch]]
@@ -118,21 +123,23 @@ class LaunchesInOrder:
         self, known: Sequence[tuple[Profile, str]], recall: Recall
     ) -> list[ExecutedLaunch]:
         """What an earlier process found out; accesses, which it did not keep, are executed for."""
-        now = remembered(self._executed_now)
-
-        def streams(number: int, wave: Wave) -> AccessStreams:
-            return now()[number].streams(wave)
-
         return [
             ExecutedLaunch(
                 profile,
-                partial(streams, number),
+                partial(self._streams_of, number),
                 why,
                 partial(self._run_of, number),
                 recall.about(str(number)),
             )
             for number, (profile, why) in enumerate(known)
         ]
+
+    @cached_property
+    def _again(self) -> list[ExecutedLaunch]:
+        return self._executed_now()
+
+    def _streams_of(self, number: int, wave: Wave) -> AccessStreams:
+        return self._again[number].streams(wave)
 
     def _executed_now(self, progress: Progress | None = None) -> list[ExecutedLaunch]:
         found: list[ExecutedLaunch] = []
@@ -159,7 +166,7 @@ class LaunchesInOrder:
                 rules=self.rules,
             )
             again = partial(self._run_of, number)
-            found.append(ExecutedLaunch(profile, by_wave(streams), why, again))
+            found.append(ExecutedLaunch(profile, StreamsByWave(streams), why, again))
         return found
 
     def _run_of(self, number: int) -> Run:

@@ -69,7 +69,7 @@ def _run(trace: StoredTrace) -> Callable[[], Replay] | None:
     blocks = trace.head.blocks
     if len(blocks) < trace.head.launch.blocks:
         return None
-    return lambda: StoredRun(trace, these_blocks(len(blocks), blocks))
+    return partial(StoredRun, trace, these_blocks(len(blocks), blocks))
 
 
 def _streams(trace: StoredTrace) -> tuple[AccessStreams | None, str]:
