@@ -29,24 +29,27 @@ MILLION = (
     "noc.bandwidth=3e11:22e11:0.4e11",
     "dram.bandwidth=2e11:12e11:0.2e11",
 )
+GRIDS = (
+    (GRID, "explore matmul_tiled.cu, of a core"),
+    (OF_CACHES, "explore matmul_tiled.cu, ten L2 caches, of a core"),
+)
 _SIMULATE = ("auto", "teg")
 """Models that play the launch for every configuration."""
 
 
 def measure() -> Iterator[Measured]:
     machine = paper_machine()
-    (tiled,) = api.cases(api.workload(ROOT / "examples" / "matmul_tiled.cu"), [machine])
+    tiled = api.cases(api.workload(ROOT / "examples" / "matmul_tiled.cu"), [machine])
+    product = [Program("matmul_tiled", tiled)]
+    for grid, name in GRIDS:
+        # The caches for every number of SMs, which the first model has simulated and others find.
+        yield Measured(f"{name}, caches included", each_ms(grid, product, "roofline"), "ms")
     for model in api.model_names():
         if model in _SIMULATE:
             continue
-        # What the first one loads, others find.
-        seconds(space(_DRAM[:1]), [Program("matmul_tiled", (tiled,))], model)
-        for grid, name in ((GRID, ""), (OF_CACHES, ", ten L2 caches")):
-            start = time.process_time()
-            seconds(space(grid), [Program("matmul_tiled", (tiled,))], model)
-            each = 1e3 * (time.process_time() - start) / 1000
-            what = f"explore matmul_tiled.cu{name}, {model}, of a core"
-            yield Measured(what, each, "ms", 1.0, True)
+        seconds(space(_DRAM[:1]), product, model)  # what a model loads once
+        for grid, name in GRIDS:
+            yield Measured(f"{name}, {model}", each_ms(grid, product, model), "ms", 1.0, True)
     programs = [Program(a.name, cases_of_workload(a.workload(), [machine])) for a in APPLICATIONS]
     for model in ("mdm", "volkov"):
         name = f"17 applications x 1000 configurations, {model}"
@@ -60,6 +63,13 @@ def measure() -> Iterator[Measured]:
 
 def space(sweeps: Sequence[str]) -> DesignSpace:
     return design_space(paper_machine(), [read_axis(text) for text in sweeps])
+
+
+def each_ms(sweeps: Sequence[str], programs: Sequence[Program], model: str) -> float:
+    """The processor's time for one of 1000 configurations."""
+    start = time.process_time()
+    seconds(space(sweeps), programs, model)
+    return time.process_time() - start
 
 
 def seconds(
