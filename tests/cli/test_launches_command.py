@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -59,6 +60,16 @@ def test_a_missing_launch_is_answered_with_the_command(run, source: Path) -> Non
     assert "the file says no launch" in said
     assert "--kernel 'scale<float>' --grid '(<n> + 255) // 256' --block 256" in said
     assert "--arg 'x=f32[<n>]' --arg a=2.0 --arg 'n=<n>'" in said
+
+
+def test_what_is_open_is_marked_where_it_is_compared_and_nowhere_else(run, tmp_path: Path) -> None:
+    file = tmp_path / "n.cu"
+    file.write_text(SOURCE.replace("(n + 255) / 256", "n / 256 + (n % 256 == 0 ? 0 : 1)"))
+    said = refusal(run, "predict", file)
+    (grid,) = re.findall(r"--grid '([^']+)'", said)
+    assert "==" in grid
+    assert grid.count("n") == grid.count("<n>")
+    assert f"predict {file} --kernel" in said
 
 
 CLOSED = """\

@@ -31,19 +31,17 @@ def launch_tables(launches: Sequence[SourceLaunch]) -> str:
 def ready_command(source: str, launch: SourceLaunch) -> str:
     """The command that forecasts one launch; what is open stands as `<name>`."""
     parts = ["kernelcast", "predict", source, "--kernel", launch.kernel]
-    parts += ["--grid", ",".join(launch.grid), "--block", ",".join(launch.block)]
+    for option, texts in (("--grid", launch.grid), ("--block", launch.block)):
+        parts += [option, _with_blanks(",".join(texts), launch.opened)]
     if launch.smem != "0":
-        parts += ["--smem", launch.smem]
+        parts += ["--smem", _with_blanks(launch.smem, launch.opened)]
     for name, value in launch.arguments.items():
-        parts += ["--arg", f"{name}={value}"]
-    return shlex.join(_with_blanks(part, launch.opened) for part in parts)
+        parts += ["--arg", f"{name}={_with_blanks(value, launch.opened)}"]
+    return shlex.join(parts)
 
 
 def _with_blanks(text: str, opened: Mapping[str, str]) -> str:
-    head, equals, value = text.partition("=")
-    words = _words(value if equals else head)
-    replaced = "".join(f"<{word}>" if word in opened else word for word in words)
-    return f"{head}={replaced}" if equals else replaced
+    return "".join(f"<{word}>" if word in opened else word for word in _words(text))
 
 
 def _words(text: str) -> Iterator[str]:
