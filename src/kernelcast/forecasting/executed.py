@@ -87,7 +87,7 @@ class LaunchesInOrder:
     """Launches that run one after another on the same memory, and what they are executed for.
 
     `rules` are those of accesses on all of the `machines`; files of arrays are looked for from
-    `base_dir` on. Workers get copies of what asks for them: nothing here may be a local function.
+    `base_dir` on. Cases ask methods of it for more, and are sent to workers: it can be pickled.
     """
 
     runs: Sequence[tuple[Kernel, Launch]]
@@ -136,6 +136,7 @@ class LaunchesInOrder:
 
     @cached_property
     def _again(self) -> list[ExecutedLaunch]:
+        """What they tell when executed for what was not kept, all of them once."""
         return self._executed_now()
 
     def _streams_of(self, number: int, wave: Wave) -> AccessStreams:
