@@ -42,7 +42,7 @@ def test_the_printed_predictions_err_as_printed():
 
 
 def test_ratios_without_a_factor(study):
-    """Within 15 %, but for the gain of conflicts removed at 4 warps: there within 17 %."""
+    """All within 15 %."""
     found = gains(study)
     assert {g.says for g in found if not g.holds} == set()
     assert max(abs(g.error) for g in found) <= GAIN_ERROR

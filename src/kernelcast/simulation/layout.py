@@ -194,10 +194,7 @@ HARDWARE = np.dtype(
         ("dram_contention", np.float64),  # cycles: b in a load's further latency b u/(1 - u)
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
-        (
-            "l2_wait_spread",
-            np.float64,
-        ),  # of a wait for it, what differs by line; 0 where all are even
+        ("l2_wait_spread", np.float64),  # of a wait for it, what differs from line to line
         ("l2_write_first", np.float64),  # cycles of the way to L2 for a line's first sector, and
         ("l2_write_cycles", np.float64),  # for each other; 0 where they are as those from L2
         ("l2_write_shared", np.bool_),  # whether it is the way from L2
