@@ -43,5 +43,6 @@ STREAM(read, 0, if (a[i] == 123.0) out[i] = 0.0)
 STREAM(scale, 0, out[i] = 1.5 * a[i])
 STREAM(triad, 0, out[i] = a[i] + b[i] * c[i])
 STREAM(stencil_3, 1, out[i] = 0.5 * a[i - 1] - a[i] + 0.5 * a[i + 1])
+// Every neighbour has a product of its own, five operations one after the other.
 STREAM(stencil_5, 2,
-       out[i] = 0.25 * (a[i - 2] + a[i - 1]) - a[i] + 0.5 * (a[i + 1] + a[i + 2]))
+       out[i] = 0.25 * a[i - 2] + 0.25 * a[i - 1] - a[i] + 0.5 * a[i + 1] + 0.5 * a[i + 2])
