@@ -54,6 +54,7 @@ def test_a_known_chip_comes_back(tmp_path):
         "l2.mixed_bandwidth": CHIP.l2_mixed,
         "dram.achieved_bandwidth": CHIP.read,
         "dram.write_bandwidth": CHIP.write,
+        "dram.triad_bandwidth": CHIP.read,
         "dram.mixed_bandwidth": CHIP.mixed,
         "launch.overhead": CHIP.launch_s,
         "launch.block_interval": CHIP.block_s,

@@ -212,7 +212,7 @@ class ReferenceSm:
         (slot,) = (slot for slot, block in self.slots.items() if block == warp.block)
         handed_out = max(now, self.handed_out)
         self.handed_out = handed_out + self.hardware["block_interval"]
-        self._begin(slot, ceil(handed_out + self.hardware["replacement"]))
+        self._begin(slot, ceil(handed_out + self.hardware["replacement"] - self.hardware["drain"]))
 
 
 def path(kernel: Kernel, blocks: Sequence[int]) -> list[int]:

@@ -8,13 +8,17 @@ from tests.simulation.programs import EXIT, Op, Setting, entering, played, progr
 from kernelcast.ir import OpClass, Space
 from kernelcast.machines.loader import load_machine
 from kernelcast.profiling.layout import GLOBAL, LINE_BYTES
+from kernelcast.simulation.hardware import ChipShare, SmTimings, hardware_record
 
 ROUNDS = 1000
 CHUNK_LINES = 32
 """Lines of 4 KiB, which lie together."""
 MACHINE = load_machine("h100-sxm")
 SPREAD = 100.0
-ALONE = {"dram_spread": SPREAD, "l2_spread": 0.0, "dram_contention": 0.0, "dram_write_wait": 0.0}
+ALONE = {
+    "dram_spread": SPREAD,
+    **dict.fromkeys(("dram_line_spread", "l2_spread", "dram_contention", "dram_write_wait"), 0.0),
+}
 FROM_DRAM = {"dram": 1.0, "dram_cycles": 0.01}
 
 
@@ -45,7 +49,7 @@ def apart(loads, rounds=ROUNDS):
 
 def longer(changed, rounds_of, rows=FROM_DRAM):
     """What spread latencies add to a round."""
-    none = {**changed, "dram_spread": 0.0, "l2_spread": 0.0}
+    none = {**changed, **dict.fromkeys(("dram_spread", "dram_line_spread", "l2_spread"), 0.0)}
     return round_cycles(rounds_of, setting(changed, rows)) - round_cycles(
         rounds_of, setting(none, rows)
     )
@@ -62,9 +66,35 @@ def test_a_warp_waits_for_the_last_of_its_loads(loads):
     assert longer({}, apart(loads)) == pytest.approx(expected, rel=0.1)
 
 
+TOGETHER = [[[at * CHUNK_LINES * 7 + i] for i in range(8)] for at in range(ROUNDS)]
+"""Eight loads of a line each in every round, which lie together."""
+
+
 def test_lines_that_lie_together_come_together():
-    together = [[[at * CHUNK_LINES * 7 + i] for i in range(8)] for at in range(ROUNDS)]
-    assert longer({}, together) == pytest.approx(0, abs=0.1 * SPREAD)
+    assert longer({}, TOGETHER) == pytest.approx(0, abs=0.1 * SPREAD)
+
+
+def test_of_lines_that_lie_together_the_last_comes_later():
+    """By s (1/2 + 1/3 + ... + 1/8), s being the spread within 4 KiB."""
+    expected = SPREAD * sum(1 / k for k in range(2, 9))
+    found = longer({"dram_spread": 0.0, "dram_line_spread": SPREAD}, TOGETHER)
+    assert found == pytest.approx(expected, rel=0.1)
+
+
+def test_a_load_takes_longer_while_other_sms_load(set_numbers):
+    """In proportion to how many of them do."""
+    slower = set_numbers(MACHINE, {"latency.dram_all_sms": 33.0, "sm.count": 66})
+    latency = slower.number("latency.dram")
+    for busy, expected in ((66, latency + 33), (22, latency + 11)):
+        made = hardware_record(
+            SmTimings(slower),
+            ChipShare(1, busy, 1 / busy),
+            resident=1,
+            warps=1,
+            registers=0,
+            has_l1=True,
+        )
+        assert made[0]["dram_latency"] == pytest.approx(expected)
 
 
 def test_latencies_of_l2_are_spread_over_lines_about_their_mean():

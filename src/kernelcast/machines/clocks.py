@@ -45,7 +45,7 @@ _L2_RATES = (
     *("noc.bandwidth", "atomics.rate"),
 )
 _MEMORY_RATES = (
-    *(f"dram.{which}bandwidth" for which in ("", "achieved_", "write_", "mixed_")),
+    *(f"dram.{which}bandwidth" for which in ("", "achieved_", "write_", "mixed_", "triad_")),
     *("dram.scattered_rate", "volkov.latency_capacity", "volkov.latency_capacity_2"),
 )
 _BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic", "fetch.l2_latency")
@@ -54,6 +54,8 @@ _DRAM_LATENCIES = ("latency.dram", "volkov.latency_base", "mwp_cwp.mem_ld")
 _MEMORY_CYCLES = (
     *("volkov.latency_slope", "volkov.latency_slope_2", "latency.dram_contention"),
     "latency.dram_spread",
+    "latency.dram_line_spread",
+    "latency.dram_all_sms",
     *("mwp_cwp.departure_uncoalesced", "mwp_cwp.departure_coalesced"),
 )
 _L2_SECONDS = (

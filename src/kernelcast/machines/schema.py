@@ -262,6 +262,8 @@ _LATENCY = {
     "latency.dram": _latency("load that misses every cache, unloaded memory, TLB hit"),
     "latency.l2_spread": _latency("standard deviation over lines of loads that hit the L2 cache"),
     "latency.dram_spread": _latency("standard deviation over lines of loads from the DRAM"),
+    "latency.dram_line_spread": _latency("the same over the lines of 4 KiB, which differ less"),
+    "latency.dram_all_sms": _latency("what a load from the DRAM takes longer while all SMs load"),
     "latency.tlb_miss": _latency("what a load takes longer whose page the TLB does not hold"),
     "latency.atomic": _latency("atomic on global memory, of one lane for each address"),
     "latency.atomic_conflict": _latency("each further lane of a warp on the same address"),
@@ -286,6 +288,7 @@ _LATENCY = {
     "latency.barrier_release": _latency("from the last arrival at a barrier to what follows it"),
     "latency.barrier_warp": _latency("each further warp of the block at a barrier"),
     "latency.block_replacement": _latency("from a block's end to its successor's start"),
+    "latency.block_drain": _latency("how much sooner that is if the block has stored nothing"),
 }
 
 _MEMORY = {
@@ -358,6 +361,7 @@ _MEMORY = {
     "dram.bandwidth": _real("byte/s", "at the pins of the device memory", 1e6, 1e16),
     "dram.achieved_bandwidth": _real("byte/s", "of long streams, the best seen", 1e6, 1e16),
     "dram.write_bandwidth": _real("byte/s", "long streams of writes alone", 1e6, 1e16),
+    "dram.triad_bandwidth": _real("byte/s", "long streams, three reads to a write", 1e6, 1e16),
     "dram.mixed_bandwidth": _real("byte/s", "long streams, as many reads as writes", 1e6, 1e16),
     "dram.scattered_rate": _real("1/s", "transactions that each lie anywhere in memory", 1e3, 1e14),
     "dram.scattered_transaction": _count(

@@ -172,7 +172,10 @@ def end_warp(sm, warp, now, program, schedulers, residents, clock, hardware):
                 _release(sm, slot, barrier, cycle, program, schedulers, residents, hardware)
         return
     residents.times[block.number, 1] = max(now + 1, np.int64(np.ceil(block.done)))
+    if residents.taken[sm, 0] == residents.taken[sm, 1] and clock.full_until == 0:
+        clock.full_until, clock.issued_full = now, clock.issued
     handed_out = max(np.float64(now), clock.handed_out)
     clock.handed_out = handed_out + hardware.block_interval / hardware.sms
-    again = max(handed_out + hardware.replacement, block.done)
+    replacement = hardware.replacement - (0.0 if block.done else hardware.drain)
+    again = max(handed_out + replacement, block.done)
     begin_block(sm, slot, np.int64(np.ceil(again)), program, schedulers, residents, clock, hardware)

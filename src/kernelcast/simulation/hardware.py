@@ -256,10 +256,11 @@ def hardware_record(
     interval = get("launch.block_interval")
     one["block_interval"] = interval * clock_hz * share.busy if interval else 0.0
     one["replacement"] = get("latency.block_replacement") or 0.0
+    one["drain"] = min(one["replacement"], get("latency.block_drain") or 0.0)
     one["sync_cycles"] = get("latency.barrier") or number("latency.barrier_release", _NEEDED_BY)
     one["has_l1"] = has_l1
     _set_banks(one, machine)
-    _set_latencies(one, machine)
+    _set_latencies(one, machine, share.busy)
     _set_fetch(one, timings)
     _set_constants(one, machine, share)
     _set_l2(one, machine, clock_hz * share.busy / share.sms)
@@ -390,7 +391,8 @@ def _set_banks(one: np.void, machine: Machine) -> None:
     one["atomic_conflict_cycles"] = shared_conflict_latency(machine, _NEEDED_BY)
 
 
-def _set_latencies(one: np.void, machine: Machine) -> None:
+def _set_latencies(one: np.void, machine: Machine, busy: int) -> None:
+    """The latencies of the memory's levels where `busy` SMs load at the same time."""
     get = machine.get
     one["shared_latency"] = machine.number("latency.shared", _NEEDED_BY)
     dram = machine.number("latency.dram", _NEEDED_BY)
@@ -402,6 +404,9 @@ def _set_latencies(one: np.void, machine: Machine) -> None:
     one["l1_latency"] = get("latency.l1") or l2
     for level in ("l2", "dram"):
         one[f"{level}_spread"] = get(f"latency.{level}_spread") or 0.0
+    one["dram_line_spread"] = get("latency.dram_line_spread") or 0.0
+    loading = min(1.0, busy / machine.number("sm.count", _NEEDED_BY))
+    one["dram_latency"] += loading * (get("latency.dram_all_sms") or 0.0)
     waited_s = get("dram.write_wait") or 0.0
     one["dram_write_wait"] = waited_s * machine.number("clock.sm", _NEEDED_BY)
 

@@ -113,7 +113,7 @@ def _carry_out(
             warp.at += 1 + (word >> LINES_SHIFT & LINES_MASK)
         if warp.at == first and code.kind in (LOAD, STORE, ATOMIC, COPY):
             pass_by(code, sm, scheduler, now, stages, hardware)
-        if code.kind == STORE:
+        if code.kind == STORE and warp.at > first:
             warp.stores_done = max(warp.stores_done, done)
         elif code.kind == COPY:
             warp.copies_done = max(warp.copies_done, done)

@@ -168,6 +168,7 @@ HARDWARE = np.dtype(
         ("fp32_halves", np.int64),  # whether the FP32 pipe is two, one of which multiplies integers
         ("block_interval", np.float64),  # an SM's share of the chip's: from block to block
         ("replacement", np.float64),  # from the end of a block to the first issue of the next
+        ("drain", np.float64),  # how much sooner that is where the block has stored nothing
         ("sync_cycles", np.float64),  # from the last arrival at a barrier
         ("queue", np.int64),  # memory instructions that wait for their addresses
         ("address_cycles", np.float64),  # of one, of its scheduler
@@ -190,6 +191,7 @@ HARDWARE = np.dtype(
         ("dram_latency", np.float64),
         ("l2_spread", np.float64),  # standard deviations of the two over lines
         ("dram_spread", np.float64),
+        ("dram_line_spread", np.float64),  # that of the DRAM over the lines of 4 KiB
         ("dram_write_wait", np.float64),  # cycles of a load that comes while the DRAM writes
         ("dram_contention", np.float64),  # cycles: b in a load's further latency b u/(1 - u)
         ("miss_registers", np.int64),
@@ -320,6 +322,8 @@ CLOCK = np.dtype(
         ("broken_instruction", np.int64),
         ("resident_cycles", np.float64),  # of warps
         ("handed_out", np.float64),  # when the next block can be given to an SM
+        ("full_until", np.int64),  # when an SM first had no block for a place, 0 before
+        ("issued_full", np.int64),  # instructions that were issued by then
         ("l2_free", np.float64),  # the way from the L2 cache
         ("l2_write_free", np.float64),  # and to it
         ("l2_slices_free", np.float64),

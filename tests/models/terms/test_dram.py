@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -132,18 +133,24 @@ def test_a_sector_that_another_access_fills_takes_nothing(make_case):
     assert seconds(simulated(make_case, load_machine("rtx-3080"), *less)) > 0
 
 
-@given(shares, shares, bandwidths, bandwidths, bandwidths)
-def test_mixtures_lie_between_their_parts(a, b, reads, mixed, writes):
-    known = 1 / reads, 1 / mixed, 1 / writes
-    assert mixed_seconds(0.0, reads, mixed, writes) == pytest.approx(1 / reads)
-    assert mixed_seconds(0.5, reads, mixed, writes) == pytest.approx(1 / mixed)
-    assert mixed_seconds(1.0, reads, mixed, writes) == pytest.approx(1 / writes)
+@given(shares, shares, bandwidths, st.none() | bandwidths, bandwidths, bandwidths)
+def test_mixtures_lie_between_their_parts(a, b, reads, triad, mixed, writes):
+    of = reads, triad, mixed, writes
+    known = [1 / bandwidth for bandwidth in of if bandwidth is not None]
+    assert mixed_seconds(0.0, *of) == pytest.approx(1 / reads)
+    assert mixed_seconds(0.25, *of) == pytest.approx(1 / triad if triad else np.mean(known[:2]))
+    assert mixed_seconds(0.5, *of) == pytest.approx(1 / mixed)
+    assert mixed_seconds(1.0, *of) == pytest.approx(1 / writes)
     for written in (a, b):
-        taken = mixed_seconds(written, reads, mixed, writes)
+        taken = mixed_seconds(written, *of)
         assert min(known) * (1 - 1e-9) <= taken <= max(known) * (1 + 1e-9)
-    if reads >= mixed >= writes and a <= b:
-        slower = mixed_seconds(b, reads, mixed, writes)
-        assert mixed_seconds(a, reads, mixed, writes) <= slower * (1 + 1e-9)
+    if known == sorted(known) and a <= b:
+        assert mixed_seconds(a, *of) <= mixed_seconds(b, *of) * (1 + 1e-9)
+
+
+def test_what_nobody_measured_is_as_what_is_known():
+    assert mixed_seconds(1.0, 4.0, None, 2.0, None) == pytest.approx(1 / 2)
+    assert mixed_seconds(0.7, 4.0, None, None, None) == pytest.approx(1 / 4)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -88,6 +88,9 @@ def _fit_methods() -> Mapping[str, Sequence[_FitMethod]]:
             stream(f"{streams} of read, scale and triad", partial(_stream, _READING))
         ],
         "dram.write_bandwidth": [stream(f"{streams} of init", partial(_stream, ("init",)))],
+        "dram.triad_bandwidth": [
+            stream(f"{streams} of triad, three reads to a write", partial(_stream, ("triad",)))
+        ],
         "dram.mixed_bandwidth": [
             stream(f"{streams} of scale, as much read as written", partial(_stream, ("scale",)))
         ],

@@ -6,13 +6,13 @@ reads and writes, take their own share:
     t = B s(w) + sum over accesses of max(0, V_i / R - B_i s(w))
 
 B are bytes, w the share of them that is written, s(w) seconds per byte: linear between those of
-reads (`dram.achieved_bandwidth`), of as many reads as writes (`dram.mixed_bandwidth`) and of
-writes (`dram.write_bandwidth`). V_i are the visits of the DRAM to chunks of memory for the bytes
-B_i of one instruction, of which it makes R in a second (`dram.scattered_rate`): each opens a row,
-and what waits for that row at the same time is served with it. Where a sector is all that is wanted
-of a row, that bounds the time and not the bytes: V. Volkov: Understanding latency hiding on GPUs.
-PhD thesis, UC Berkeley, 2016, section 6.7; so do chunks of 64 B on an RTX 3080 (gpuFLOPBench,
-matrixT).
+reads (`dram.achieved_bandwidth`), of three reads to a write (`dram.triad_bandwidth`), of as many
+reads as writes (`dram.mixed_bandwidth`) and of writes (`dram.write_bandwidth`). V_i are the visits
+of the DRAM to chunks of memory for the bytes B_i of one instruction, of which it makes R in a
+second (`dram.scattered_rate`): each opens a row, and what waits for that row at the same time is
+served with it. Where a sector is all that is wanted of a row, that bounds the time and not the
+bytes: V. Volkov: Understanding latency hiding on GPUs. PhD thesis, UC Berkeley, 2016, section 6.7;
+so do chunks of 64 B on an RTX 3080 (gpuFLOPBench, matrixT).
 
 Visits are counted where caches are simulated; elsewhere they are the transactions of `scattered`.
 What is the host's (`models.terms.bus`) moves over the bus in place of the DRAM, at the same time as
@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernelcast.hierarchy.caches.counts import CacheCounts
 from kernelcast.hierarchy.traffic import Estimate
 from kernelcast.ir.sizes import SECTOR_BYTES
@@ -32,6 +34,7 @@ from kernelcast.models.terms.bus import bus_time
 from kernelcast.models.terms.scattered import scattered_transactions
 
 _RATE = "dram.scattered_rate"
+_MIXTURES = ("dram.triad_bandwidth", "dram.mixed_bandwidth", "dram.write_bandwidth")
 _LEAST_SAID = 0.02
 """Of the time: what is less is not said."""
 
@@ -109,28 +112,29 @@ def scattered_rate(machine: Machine, needed_by: str) -> tuple[float | None, str]
 
 
 def mixed_seconds(
-    written: float, streamed: float, mixed: float | None, writes: float | None
+    written: float,
+    reads: float,
+    triad: float | None,
+    mixed: float | None,
+    writes: float | None,
 ) -> float:
     """Seconds per byte s(w) of which the share `written` is written.
 
-    From the bandwidths of reads, of as many reads as writes, and of writes, the latter two where
-    they are known: a mixture takes as long as its parts, writes alone as long as the mixture.
+    From the bandwidths of reads and, where they are known, of three reads to a write, of as many
+    reads as writes, and of writes: a mixture takes as long as its parts, and writes alone, where
+    nobody knows better, as long as the mixture that has most of them.
     """
-    reading, writing = 1 / streamed, None if writes is None else 1 / writes
-    if mixed is None:
-        return reading if writing is None else reading + written * (writing - reading)
-    half = 1 / mixed
-    if written <= 0.5:
-        return reading + 2 * written * (half - reading)
-    return half if writing is None else half + (2 * written - 1) * (writing - half)
+    known = {0.0: reads, 0.25: triad, 0.5: mixed, 1.0: writes}
+    shares = [share for share, bandwidth in known.items() if bandwidth is not None]
+    seconds = [1 / bandwidth for bandwidth in known.values() if bandwidth is not None]
+    return float(np.interp(written, shares, seconds))
 
 
 def _mixed_bandwidth(machine: Machine, streamed: float, written: float) -> tuple[float, str]:
     if _is_set_by_hand(machine):
         return streamed, ""
-    names = ("dram.mixed_bandwidth", "dram.write_bandwidth")
-    seconds = mixed_seconds(written, streamed, *(machine.get(name) for name in names))
-    known = [f"{name}, {q.kind}" for name in names if (q := machine.quantities.get(name))]
+    seconds = mixed_seconds(written, streamed, *map(machine.get, _MIXTURES))
+    known = [f"{name}, {q.kind}" for name in _MIXTURES if (q := machine.quantities.get(name))]
     note = (
         f"{written:.0%} of the DRAM's bytes are written, among which it moves "
         f"{1e-9 / seconds:.0f} GB/s ({'; '.join(known)})"
@@ -143,8 +147,7 @@ def mixed_over_reads(machine: Machine, written: float) -> float:
     reads = machine.get("dram.achieved_bandwidth")
     if reads is None:
         return 1.0
-    names = ("dram.mixed_bandwidth", "dram.write_bandwidth")
-    return 1 / (reads * mixed_seconds(written, reads, *(machine.get(name) for name in names)))
+    return 1 / (reads * mixed_seconds(written, reads, *map(machine.get, _MIXTURES)))
 
 
 def written_share(case: Case) -> float:
