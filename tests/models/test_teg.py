@@ -203,3 +203,34 @@ def test_an_sm_with_more_blocks_is_heavier_than_one_with_a_block_that_does_a_lit
     profile = replace(case.profile, executed_blocks=np.arange(blocks), block_instructions=work)
     odd = replace(case, profile=profile)
     assert Teg().predict(odd).time_s == pytest.approx(Teg().predict(case).time_s, rel=0.02)
+
+
+# --------------------------------------------------------- what is left out
+
+SPINNING = """
+/* kernelcast
+[[launch]]
+kernel = "spin"
+grid = %d
+block = 256
+args = { out = "u32[256]", rounds = 4000 }
+*/
+extern "C" __global__ void spin(unsigned* out, int rounds) {
+    unsigned x = threadIdx.x;
+    for (int i = 0; i < rounds; i++) x = x * x + (x >> 3 ^ i);
+    if (x == 1) out[threadIdx.x] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("gpu", ["rtx-a4000", "rtx-2080-ti"])
+def test_more_blocks_take_longer_in_proportion(tmp_path: Path, gpu: str) -> None:
+    """Of long blocks few waves are simulated; where warps have priority by their place, some of
+    those blocks are far behind others."""
+    of_block = []
+    for blocks in (3000, 3300, 3700, 4100):
+        (tmp_path / "spin.cu").write_text(SPINNING % blocks)
+        (case,) = kc.cases(kc.workload(tmp_path / "spin.cu"), [kc.machine(gpu)])
+        rounds = -(-blocks // int(case.machine.number("sm.count")))
+        of_block.append(Teg().predict(case).time_s / rounds)
+    assert max(of_block) < 1.04 * min(of_block)

@@ -27,6 +27,8 @@ def simulated(*sms: list[tuple[int, int]]) -> tuple[Simulated, DetailedSms]:
         schedulers=4,
         cycles=max(end for own in sms for _, end in own),
         is_cut=False,
+        full_until=0,
+        issued_full=0,
         issued=np.array([40]),
         repeated=0,
         stalls=nothing.astype(np.int64),
@@ -52,6 +54,17 @@ def test_warps_of_blocks_left_out_are_there_for_as_long():
     found, plan = simulated(even, even)
     busy = replace(found, warp_cycles=2 * 4 * 100.0)
     assert achieved_warps(busy, plan, launch_time(found, plan, 1, 40.0)) == pytest.approx(1.0)
+
+
+def test_blocks_that_end_in_disorder_take_what_all_executed_while_sms_were_full():
+    """Three places: those of the first two blocks go on as fast as they can, and the third block
+    ends last. In 600 cycles two SMs of eight blocks each have issued 30 of the 40 instructions."""
+    starved = [(0, 100), (0, 150), (0, 900), (100, 300), (150, 400), (300, 600), (400, 700)]
+    found, plan = simulated([*starved, (600, 900)], [*starved, (600, 900)])
+    full = replace(found, full_until=600, issued_full=30)
+    time = launch_time(full, plan, 3, 40.0, ends_in_order=False)
+    assert time.block_cycles == pytest.approx(600 * 2 * (40 / 16) / 30)
+    assert time.left_out == pytest.approx(2 * time.block_cycles)
 
 
 def test_blocks_left_out_take_what_the_waves_behind_the_first_took():

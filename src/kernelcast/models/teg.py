@@ -435,7 +435,8 @@ def _time_of_launch(
     dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
     left = plan.busiest % resident
     if not (left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles)):
-        return launch_time(found, plan, resident, instructions, dram_cycles)
+        in_order = int(ready.given.hardware["policy"][0]) != _POLICIES.index("place")
+        return launch_time(found, plan, resident, instructions, dram_cycles, ends_in_order=in_order)
     fewer = replace(plan, blocks=tuple(own[:left] for own in plan.blocks))
     most = ready.instructions * left // resident
     last = simulate(without(ready.given, removed), fewer, ready.system, most_issued=most)

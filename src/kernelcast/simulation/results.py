@@ -69,12 +69,16 @@ def launch_time(
     resident: int,
     instructions: float,
     dram_cycles: float = 0.0,
+    *,
+    ends_in_order: bool = True,
 ) -> LaunchTime:
     """The time of a launch of which a plan was simulated.
 
-    Blocks that were left out begin as often as those did that replaced others. Of a simulation that
-    was cut, `instructions` of the SMs in detail say how much is missing; or, where the DRAM binds
-    it, the `dram_cycles` of the launch: what warps do later may ask for less, or more.
+    Blocks that were left out begin as often as those did that replaced others; where blocks do not
+    end in the order in which they began, they execute their instructions as fast as all SMs did as
+    long as these were full. Of a simulation that was cut, `instructions` of the SMs in detail say
+    how much is missing; or, where the DRAM binds it, the `dram_cycles` of the launch: what warps do
+    later may ask for less, or more.
     """
     if found.is_cut:
         scale = instructions / _executed(found)
@@ -83,11 +87,27 @@ def launch_time(
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)
     passed = _replacements(found, plan, resident)
     each = found.cycles / max(1, plan.simulated)
-    if passed:
+    if passed and ends_in_order:
         each = float(np.mean([np.mean(own) for own in passed])) / resident
+    elif passed and found.issued_full:
+        each = _cycles_of_block_while_full(found, plan)
     missing = plan.busiest - plan.simulated
     error = _standard_error(found, plan, _waves(passed, resident), missing)
     return LaunchTime(found.cycles, missing * each, each, error)
+
+
+def _cycles_of_block_while_full(found: Simulated, plan: DetailedSms) -> float:
+    """Cycles from one block of an SM to the next, by what was executed while all had their blocks.
+
+    Blocks that wait for others that come first are then in the middle of what they do, and none of
+    them tells how long it takes: n SMs that have issued I instructions in t cycles take
+
+        t n i / I
+
+    for a block of i instructions.
+    """
+    of_block = float(found.issued.sum()) / sum(map(len, plan.blocks))
+    return found.full_until * found.sms * of_block / found.issued_full
 
 
 def are_in_step(found: Simulated, dram_cycles: float) -> bool:

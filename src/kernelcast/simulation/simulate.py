@@ -118,6 +118,8 @@ def simulate(
         schedulers=schedulers,
         cycles=int(clock["now"] if stopped else clock["end"]),
         is_cut=bool(stopped) or streams.is_cut,
+        full_until=int(clock["full_until"]),
+        issued_full=int(clock["issued_full"]),
         issued=issued,
         repeated=int(clock["repeated"]),
         stalls=stalls,

@@ -19,6 +19,9 @@ class Simulated:
         instructions was reached, until then.
     is_cut:
         Whether that limit was reached before the end, or streams were cut themselves.
+    full_until, issued_full:
+        The cycle from which on an SM had fewer blocks than it has room for, and how many
+        instructions had been issued by then; both 0 where that never was.
     issued:
         How often each instruction was.
     repeated:
@@ -50,6 +53,8 @@ class Simulated:
     schedulers: int
     cycles: int
     is_cut: bool
+    full_until: int
+    issued_full: int
     issued: NDArray[np.int64] = field(repr=False)
     repeated: int
     stalls: NDArray[np.int64] = field(repr=False)
