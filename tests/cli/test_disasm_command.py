@@ -209,3 +209,13 @@ def test_a_listing_is_not_executed(run, tmp_path, cubin):
     done = run("predict", tmp_path / "two.sass", "--grid", "1", "--block", "32")
     assert done.status == 2
     assert "kernelcast disasm" in done.err
+
+
+def test_fast_functions_are_compiled_where_asked_for(run, tmp_path):
+    file = tmp_path / "sine.cu"
+    file.write_text("__global__ void sine(float* y) { y[threadIdx.x] = sinf(y[threadIdx.x]); }")
+    exact, fast = (
+        run("disasm", file, "--gpu", "a40", *flags).out.count("\n")
+        for flags in ((), ("--use_fast_math",))
+    )
+    assert fast < exact / 2

@@ -1,4 +1,4 @@
-"""Tables of gpu-l2-stream as observations: the times of the bytes it counts, the arrays' lengths."""
+"""Tables of gpu-l2-stream as observations: times of the bytes it counts, lengths of the arrays."""
 
 from __future__ import annotations
 

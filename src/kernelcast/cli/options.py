@@ -265,6 +265,7 @@ class SourceFlags:
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
     std: str | None
+    fast_math: bool
     compiler: str
     nvrtc: str | None
     registers: int | None
@@ -283,7 +284,10 @@ class SourceFlags:
             )
         folders = tuple(map(Path, self.include_dirs))
         nvcc = "" if self.compiler == "nvcc" else None
-        options = CompileOptions(self.defines, folders, self.std, nvrtc=self.nvrtc, nvcc=nvcc)
+        extra = ("--use_fast_math",) if self.fast_math else ()
+        options = CompileOptions(
+            self.defines, folders, self.std, extra, nvrtc=self.nvrtc, nvcc=nvcc
+        )
         cache = Cache(Path(self.cache_dir)) if self.cache_dir else Cache()
         return Build(options, self.registers, cache, self.isa)
 
@@ -316,6 +320,13 @@ source_options = gathered(
         "-I", "include_dirs", metavar="DIR", multiple=True, help="Search DIR for included files."
     ),
     click.option("--std", metavar="STD", help="C++ standard, e.g. c++20."),
+    click.option(
+        "--use-fast-math",
+        "--use_fast_math",
+        "fast_math",
+        is_flag=True,
+        help="Compile with faster and less exact functions, as nvcc does with this option.",
+    ),
     click.option(
         "--compiler",
         type=click.Choice(["nvrtc", "nvcc"]),

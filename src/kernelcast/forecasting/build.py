@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from kernelcast.forecasting.fitting import warned
 from kernelcast.frontends.containers import embedded_code
 from kernelcast.frontends.fatbin import is_container
 from kernelcast.frontends.loading import LoadedModule, load_bytes, read_file
+from kernelcast.frontends.macros import unheard
 from kernelcast.frontends.recognise import FileKind
 from kernelcast.ir import Kernel
 from kernelcast.machines.machine import Machine
@@ -148,6 +149,17 @@ def readable_kernel(module: LoadedModule, name: str, chip: Machine, build: Build
     if not reason:
         return kernel
     return warned(kernel, ptx_because(reason))
+
+
+def with_unheard_macros(
+    module: LoadedModule, file: Path, names: Mapping[str, int | float], build: Build
+) -> LoadedModule:
+    """The code of a CUDA source, with a note where it and its launch do not share a name."""
+    if module.kind is not FileKind.CUDA:
+        return module
+    text = read_file(file).decode("utf-8", "replace")
+    notes = unheard(text, file.name, names, build.options.defines)
+    return replace(module, notes=(*module.notes, *notes))
 
 
 def ptx_because(reason: str) -> str:

@@ -17,6 +17,7 @@ from kernelcast.forecasting.build import (
     open_module,
     ptx_because,
     with_fallback,
+    with_unheard_macros,
 )
 from kernelcast.forecasting.executed import (
     ExecutedLaunch,
@@ -193,6 +194,7 @@ class _Study:
             assert self.work.source is not None
             names = [launch.kernel for launch in self.work.launches]
             module = open_module(self.work.source, chip, names, self.build)
+            module = with_unheard_macros(module, self.work.source, self.work.names, self.build)
             self._modules[chip.compute_capability] = module
         return module
 

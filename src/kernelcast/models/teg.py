@@ -333,7 +333,7 @@ class Played:
 
     @property
     def use(self) -> dict[str, float]:
-        """Shares of the time for which resources are busy."""
+        """Shares of the launch's time for which resources are busy."""
         found = self.found
         slots = found.cycles * found.sms * found.schedulers
         used = {str(Bottleneck.ISSUE): float(found.issued.sum()) / slots}
@@ -348,11 +348,25 @@ class Played:
         used[str(Bottleneck.L2_BANDWIDTH)] = found.l2_busy / found.cycles
         beyond_l2 = dram_time(self.case, Estimate.CENTRAL, _BY).resource
         used[str(beyond_l2)] = found.dram_busy / found.cycles
+        scale = self._work_over_simulated * found.cycles / self.time.cycles
+        used = {name: min(1.0, scale * share) for name, share in used.items()}
         if Removal.ATOMIC_CONFLICTS not in self.removed:
             used[str(Bottleneck.ATOMICS)] = in_turn(self.case, _BY) / self.time.cycles
         if Removal.BLOCK_LAUNCH not in self.removed:
             used[str(Bottleneck.BLOCK_LAUNCHES)] = block_launch_cycles(self.case) / self.time.cycles
         return used
+
+    @property
+    def _work_over_simulated(self) -> float:
+        """What the SMs in detail have to do altogether, over what was simulated of it.
+
+        Blocks that were left out keep resources busy for as long as others do, though not for the
+        same share of the time: as a simulation begins and ends, warps are few.
+        """
+        if self.plan.is_whole and not self.found.is_cut:
+            return 1.0
+        executed = float(self.found.issued.sum()) - self.found.repeated
+        return self.case.profile.total.warp * self.plan.share / max(1.0, executed)
 
 
 Recorder = Callable[[DetailedSms], WarpStreams]

@@ -27,6 +27,7 @@ _OLDER_NAMES = re.compile(
     r"\bcuda(?:Thread\w+|DeviceProp|MemPrefetchAsync|MemAdvise|MemLocation)\b"
 )
 """Those of `older_names.h`."""
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 _OLDER_EXCHANGE = re.compile(
     r'identifier "(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))" is undefined'
 )
@@ -120,4 +121,7 @@ def _hint(log: str) -> str:
         return "define the function in the same file"
     if "too much shared data" in log:
         return "make the array smaller or use dynamic shared memory"
+    if undefined := dict.fromkeys(_UNDEFINED.findall(log)):
+        macros = " ".join(f"-D {name}=VALUE" for name in undefined)
+        return f"give what is a macro with {macros}; else correct the source"
     return ""
