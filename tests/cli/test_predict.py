@@ -60,9 +60,9 @@ def test_large_saxpy_on_h100_is_bound_by_memory(run):
     outcome = run("predict", EXAMPLES / "saxpy.cu", "--json")
     (result,) = json.loads(outcome.out)["results"]
     moved_bytes = 3 * 4 * (1 << 26)
-    achieved = 3.0e12  # of the chip's 3.35 TB/s; STREAM-like kernels reach about 90 %
+    # Copies of 4 bytes a lane reach 2.41 TB/s with all warps (measurements/data), the pins 3.35.
     assert result["bottleneck"] == "dram bandwidth"
-    assert result["time_s"] == pytest.approx(moved_bytes / achieved, rel=0.15)
+    assert 2.4e12 < moved_bytes / result["time_s"] < 3.2e12
 
 
 def test_the_same_file_runs_on_old_and_new_chips(run):

@@ -87,6 +87,11 @@ def _message(error: KernelcastError, command: str) -> str:
     """What is wrong, where, and what to do; a general step where the error knows none."""
     if error.hint:
         return str(error)
+    if isinstance(error, CompileError):
+        from kernelcast.toolchain.diagnostics import macros_to_give
+
+        if step := macros_to_give(error.log):
+            return f"{error}; {step}"
     steps: tuple[tuple[type[KernelcastError], str], ...] = (
         (CompileError, "correct the source; --debug shows all that the compiler said"),
         (ParseError, "correct the text there"),

@@ -77,6 +77,12 @@ def error_places(log: str) -> frozenset[tuple[str, int]]:
     return frozenset((m["file"].strip(), int(m["line"])) for m in _AT_LINE.finditer(log))
 
 
+def macros_to_give(log: str) -> str:
+    """What to do about identifiers that are undefined, which may be macros; nothing without any."""
+    macros = " ".join(f"-D {name}=VALUE" for name in dict.fromkeys(_UNDEFINED.findall(log)))
+    return f"give what is a macro with {macros}; else correct the source" if macros else ""
+
+
 def _first_error(log: str, name: str) -> tuple[str, str]:
     """Message and place; the whole log's first line where no pattern fits."""
     found = [m for p in (_AT_LINE, _AT_END, _BY_TOOL) if (m := _first_match(p, log))]
@@ -121,7 +127,4 @@ def _hint(log: str) -> str:
         return "define the function in the same file"
     if "too much shared data" in log:
         return "make the array smaller or use dynamic shared memory"
-    if undefined := dict.fromkeys(_UNDEFINED.findall(log)):
-        macros = " ".join(f"-D {name}=VALUE" for name in undefined)
-        return f"give what is a macro with {macros}; else correct the source"
     return ""
