@@ -81,8 +81,13 @@ def _fit_methods() -> Mapping[str, Sequence[_FitMethod]]:
         ],
         "l2.mixed_bandwidth": [
             _FitMethod(
-                "gpu-l2-stream", f"{streams} and lengths of scale, as much read as written", _mixed
+                "gpu-l2-stream",
+                f"{streams} and lengths of scale, as much read as written",
+                partial(_in_l2, "scale"),
             )
+        ],
+        "l2.write_bandwidth": [
+            _FitMethod("gpu-l2-stream", f"{streams} and lengths of write", partial(_in_l2, "init"))
         ],
         "dram.achieved_bandwidth": [
             stream(f"{streams} of read, scale and triad", partial(_stream, _READING))
@@ -214,11 +219,11 @@ def _stream(kinds: Sequence[str], rows: Sequence[Streams], _: Device) -> Fitted:
     return _plateau(found, curves, "threads", "byte/s")
 
 
-def _mixed(rows: Sequence[ShortStreams], _: Device) -> Fitted:
+def _in_l2(kind: str, rows: Sequence[ShortStreams], _: Device) -> Fitted:
     most = max((r.threads for r in rows), default=0)
     full = [r for r in rows if r.threads == most]
-    curve = _curve(*_columns(full, "length", "scale"), label=f"{most} threads")
-    found = fits.best_plateau([r.scale for r in rows])
+    curve = _curve(*_columns(full, "length", kind), label=f"{most} threads")
+    found = fits.best_plateau([getattr(r, kind) for r in rows])
     return _plateau(found, (curve,), "length of the arrays", "byte/s", is_logarithmic=True)
 
 
