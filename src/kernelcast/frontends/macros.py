@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[ \t]+(.*))?$", re.MULTILINE)
-_TESTED = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b(.*)$", re.MULTILINE)
-_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.MULTILINE)
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_WORD = re.compile(r"[A-Za-z_]\w*")
+from kernelcast.frontends.source.tokens import TokenKind
+from kernelcast.frontends.source.words import Directive, read_words
+
+_TESTS = frozenset({"if", "ifdef", "ifndef", "elif"})
 
 
 def unheard(
@@ -31,26 +29,35 @@ def unheard(
     defines:
         Macros as they are given to the compiler, `NAME` or `NAME=VALUE`.
     """
-    code = _COMMENT.sub(" ", source)
+    items = read_words(source, 0)
+    directives = [item for item in items if isinstance(item, Directive)]
     given = {define.partition("=")[0] for define in defines}
     own: dict[str, list[str]] = {}
-    for name, value in _DEFINED.findall(code):
-        own.setdefault(name, []).append(value.strip())
-    tested = {word for test in _TESTED.findall(code) for word in _WORD.findall(test)}
+    for name, value in _defined(directives):
+        own.setdefault(name, []).append(value)
+    tested = {w.text for item in directives if item.name in _TESTS for w in item.words}
     warnings = [
         f"{name} is {value:g} in the launch alone, and {file} {_has(own.get(name))}: "
         f"-D {name}={value:g} gives it to both"
         for name, value in names.items()
         if name not in given and (name in own or name in tested) and not _is(value, own.get(name))
     ]
-    if _INCLUDED.search(code):
+    if any(w.kind is TokenKind.TEXT for d in directives if d.name == "include" for w in d.words):
         return tuple(warnings)
-    words = set(_WORD.findall(code))
+    words = {w.text for item in directives for w in item.words}
+    words |= {item.text for item in items if not isinstance(item, Directive)}
     for name in sorted(given - words - set(names)):
         near = difflib.get_close_matches(name, (own.keys() | tested) - given, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         warnings.append(f"-D {name}: neither {file} nor the launch has that name{hint}")
     return tuple(warnings)
+
+
+def _defined(directives: Sequence[Directive]) -> Iterator[tuple[str, str]]:
+    """Macros without parameters, and what stands for them."""
+    for item in directives:
+        if item.name == "define" and item.words and not item.is_called:
+            yield item.words[0].text, " ".join(word.text for word in item.words[1:])
 
 
 def _is(value: float, written: Sequence[str] | None) -> bool:
