@@ -165,11 +165,10 @@ def _checked_program(
 
     machine = gpus.machine()
     include_dirs = tuple(map(Path, source.include_dirs))
-    fast = ("-use_fast_math",) if source.fast_math else ()
     done = check_on_device(
         call,
         machine,
-        options=ProgramOptions(source.defines, include_dirs, source.std, (*further, *fast)),
+        options=ProgramOptions(source.defines, include_dirs, source.std, (*further, *source.extra)),
         cache=source.build().cache or Cache(),
         budget=budget,
         output=sys.stderr.buffer if output.as_json else None,

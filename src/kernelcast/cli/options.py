@@ -271,6 +271,11 @@ class SourceFlags:
     registers: int | None
     cache_dir: str | None
 
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """What NVRTC and nvcc alike are told as it is."""
+        return ("--use_fast_math",) if self.fast_math else ()
+
     def build(self) -> Build:
         """The same for the library."""
         from kernelcast.api import Build, CompileOptions
@@ -284,9 +289,8 @@ class SourceFlags:
             )
         folders = tuple(map(Path, self.include_dirs))
         nvcc = "" if self.compiler == "nvcc" else None
-        extra = ("--use_fast_math",) if self.fast_math else ()
         options = CompileOptions(
-            self.defines, folders, self.std, extra, nvrtc=self.nvrtc, nvcc=nvcc
+            self.defines, folders, self.std, self.extra, nvrtc=self.nvrtc, nvcc=nvcc
         )
         cache = Cache(Path(self.cache_dir)) if self.cache_dir else Cache()
         return Build(options, self.registers, cache, self.isa)
