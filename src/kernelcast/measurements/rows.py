@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -35,6 +36,23 @@ def usable_rows(
     if first and not found:
         raise first
     return tuple(found), tuple(damaged)
+
+
+def squeezed_rows(text: str, between: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """The lines of a table with single blanks, each with where it stands.
+
+    Empty lines, and those that begin as what stands `between` rows, are left out.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        squeezed = " ".join(line.split())
+        if squeezed and not between.match(squeezed):
+            yield f"line {number}", squeezed
+
+
+def begins_with(head: str, row: re.Pattern[str], between: re.Pattern[str]) -> bool:
+    """Whether the first line of a text that is not `between` rows is a row."""
+    _, first = next(squeezed_rows(head, between), ("", ""))
+    return row.fullmatch(first) is not None
 
 
 def _why(error: Exception) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from kernelcast.measurements.observation import Measurements, Observation
-from kernelcast.measurements.rows import usable_rows
+from kernelcast.measurements.rows import begins_with, squeezed_rows, usable_rows
 
 _ELEMENTS = 1024 * 1024 * 1024 + 2
 _ELEMENT_BYTES = 8
@@ -27,9 +27,7 @@ _GB, _KIB = 1e9, 1024
 
 def recognises(head: str) -> bool:
     """Whether a file that begins so is of this format."""
-    lines = (" ".join(line.split()) for line in head.splitlines())
-    first = next((line for line in lines if line and not _BETWEEN.match(line)), "")
-    return _ROW.fullmatch(first) is not None
+    return begins_with(head, _ROW, _BETWEEN)
 
 
 def read(text: str) -> Measurements:
@@ -37,9 +35,7 @@ def read(text: str) -> Measurements:
 
     The file does not name its device.
     """
-    lines = ((f"line {n}", " ".join(line.split())) for n, line in enumerate(text.splitlines(), 1))
-    rows = ((at, line) for at, line in lines if line and not _BETWEEN.match(line))
-    observations, damaged = usable_rows(rows, _observations)
+    observations, damaged = usable_rows(squeezed_rows(text, _BETWEEN), _observations)
     return Measurements("unnamed GPU", observations, damaged=damaged)
 
 

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from kernelcast.measurements.observation import Measurements, Observation
-from kernelcast.measurements.rows import usable_rows
+from kernelcast.measurements.rows import begins_with, squeezed_rows, usable_rows
 
 _LENGTH = 4000
 _THREADS = 256
@@ -30,17 +30,13 @@ _GB, _MHZ = 1e9, 1e6
 
 def recognises(head: str) -> bool:
     """Whether a file that begins so is of this format."""
-    lines = (" ".join(line.split()) for line in head.splitlines())
-    first = next((line for line in lines if line and not _BETWEEN.match(line)), "")
-    return _ROW.fullmatch(first) is not None
+    return begins_with(head, _ROW, _BETWEEN)
 
 
 def read(text: str) -> Measurements:
     """One observation for each intensity, whose repeats are the GPUs and runs: its time is that of
     the bytes at their rate, its clock the median. The file does not name its device."""
-    lines = ((f"line {n}", " ".join(line.split())) for n, line in enumerate(text.splitlines(), 1))
-    rows = ((at, line) for at, line in lines if line and not _BETWEEN.match(line))
-    single, damaged = usable_rows(rows, _observation)
+    single, damaged = usable_rows(squeezed_rows(text, _BETWEEN), _observation)
     alike: dict[tuple[object, ...], list[Observation]] = defaultdict(list)
     for one in single:
         alike[tuple(one.parameters.values())].append(one)
