@@ -25,7 +25,11 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     "caches of constants": ("latency.constant", "constant.near_size", "constant.size"),
     "simulated caches": ("l1.ways", "l2.ways"),
     "contention for the DRAM": ("latency.dram_contention", "volkov.latency_slope"),
-    "spread of latencies": ("latency.l2_spread", "latency.dram_spread"),
+    "spread of latencies": (
+        "latency.l2_spread",
+        "latency.dram_spread",
+        "latency.dram_line_spread",
+    ),
     "the far part of the L2 cache": ("latency.l2_far",),
     "requests to the L2 cache": (
         "l2.bandwidth",
@@ -35,6 +39,7 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
     ),
     "achieved bandwidth of the DRAM": ("dram.achieved_bandwidth",),
     "writes among the DRAM's reads": (
+        "dram.triad_bandwidth",
         "dram.mixed_bandwidth",
         "dram.write_bandwidth",
         "dram.write_wait",
@@ -54,7 +59,11 @@ MECHANISMS: Mapping[str, tuple[str, ...]] = {
         "latency.shared_operand",
         "latency.shared_operand_conflict",
     ),
-    "life of a block": ("launch.block_interval", "latency.block_replacement"),
+    "life of a block": (
+        "launch.block_interval",
+        "latency.block_replacement",
+        "latency.block_drain",
+    ),
     "share of double precision's peak": ("throughput.fp64_share", "throughput.convert64"),
     "double precision in the latch": ("lsu.doubles_in_latch",),
     "products apart from sums": ("throughput.int_mul_wide", "throughput.fp32_multiply"),
