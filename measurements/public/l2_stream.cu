@@ -1,7 +1,7 @@
 /* kernelcast
 # Kernels whose threads, 1 Gi + 2 of them, go round arrays of `around` doubles, an element each, with
 # one or two blocks on an SM at a time: shared memory leaves room for no more. --kernel: go_round_read,
-# go_round_scale, go_round_triad or go_round_write.
+# go_round_scale, go_round_triad or go_round_write; -D around=24545.
 total = "(1 << 30) + 2"
 around = 24545
 block = 768
@@ -19,13 +19,7 @@ args = { n = "total", never = 0, out = "f64[around]", a = "f64[around] random(1)
 #undef blocks
 #undef total
 
-// With 12 KiB more an SM of 164 KiB (8.0), and with 36 KiB one of 96 or 100 KiB (7.0, 8.6), has
-// room for two blocks; with 50 KiB more, for one.
-#if __CUDA_ARCH__ == 800
-#define RESERVED_BYTES (44 << 10)
-#else
-#define RESERVED_BYTES (24 << 10)
-#endif
+#include "reserved_bytes.cuh"
 
 // One thread for each of n elements, of which those after `around` are the first ones again; `never`
 // is false and keeps `reserved` alive.
