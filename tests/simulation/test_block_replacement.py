@@ -19,16 +19,18 @@ SETTING = Setting(
 CODE = program([Op(OpClass.STORE, space=Space.GLOBAL), EXIT])
 
 
-def gaps(*, stores):
-    """Cycles from the end of a block to the first issue of the next, of blocks of one warp."""
+def times_of(*, stores):
+    """When blocks of one warp, one after the other, began and ended; each stores or does not."""
     words = entering(0) + (request(0, GLOBAL, [0]) if stores else [])
-    times = played(CODE, streams([[words]] * BLOCKS), SETTING).times
-    begun, ended = times[:, 0], times[:, 1]
-    return begun[1:] - (ended[:-1] - 1 if not stores else begun[:-1])
+    return played(CODE, streams([[words]] * BLOCKS), SETTING).times.T
 
 
 def test_a_block_follows_sooner_on_one_that_has_stored_nothing():
     """An instruction whose lanes are all off stores nothing."""
-    assert set(gaps(stores=False)) == {REPLACEMENT - DRAIN}
+    begun, ended = times_of(stores=False)
+    last_issue = ended - 1
+    assert set(begun[1:] - last_issue[:-1]) == {REPLACEMENT - DRAIN}
+    # A block that stores ends when that has arrived, but is replaced from its last issue on.
     life = played(CODE, streams([[entering(0)]]), SETTING).times[0, 1]
-    assert gaps(stores=True) == pytest.approx(REPLACEMENT + life, abs=2)
+    begun, _ = times_of(stores=True)
+    assert begun[1:] - begun[:-1] == pytest.approx(REPLACEMENT + life, abs=2)
