@@ -210,9 +210,9 @@ WORKINGS = {
     "sm.profiler_counters": (0, 0, 0, 0, 0, 0, 1),
 }
 """How a Tesla 1.0, Tesla 1.3, Fermi, Kepler, Maxwell, Pascal and Turing work."""
-OTHERWISE = {"l2.fills_partial_sectors": (0,), "sm.policy": (4,)}
+OTHERWISE = {"l2.fills_partial_sectors": (0,), "sm.policy": (2,)}
 """What other chips do: a TITAN V writes parts of sectors without reading the rest, and those of
-GeForce take warps by place from GA10x on."""
+GeForce prefer the youngest warp from GA10x on."""
 GENERATIONS = ("8800-gtx", "gtx-280", "gtx-480", "gtx-680", "gtx-980", "gtx-1080", "t4")
 
 

@@ -152,8 +152,6 @@ class ReferenceSm:
             return min(able, key=lambda place: (place <= last, place))
         if last in able and not held[last].gave_way:
             return last
-        if policy == 4:
-            return max(able)
         return (max if policy == 2 else min)(able, key=lambda place: held[place].age)
 
     def _pipe(self, scheduler: int, warp: _Warp) -> float:

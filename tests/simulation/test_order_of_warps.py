@@ -1,4 +1,4 @@
-"""Which ready warp a scheduler issues from: in line, as an H100 does, by age, or by place."""
+"""Which ready warp a scheduler issues from: in line, as an H100 does, or by age."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernelcast.machines.loader import load_machine
 COUNT = 256
 WARPS = 16
 """Four for each scheduler."""
-YOUNGEST, IN_LINE, HIGHEST_PLACE = 2, 3, 4
+OLDEST, YOUNGEST, IN_LINE = 1, 2, 3
 
 
 def mean_over_span(policy, **fields) -> float:
@@ -56,8 +56,8 @@ def first_to_end(policy: int) -> int:
     return min(ends, key=ends.__getitem__)
 
 
-def test_the_highest_place_comes_first_however_long_its_block_has_been_there():
-    assert first_to_end(HIGHEST_PLACE) == 1
+def test_a_block_that_begins_comes_before_those_that_are_there_or_after_them():
+    assert first_to_end(OLDEST) == 1
     assert first_to_end(YOUNGEST) == 2
 
 

@@ -86,9 +86,9 @@ _SM = {
     "sm.policy": _count(
         "1",
         "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest, "
-        "3 last or first in line, 4 last or in the highest place",
+        "3 last or first in line",
         0,
-        4,
+        3,
     ),
     "sm.profiler_counters": _flag("Nsight Compute reads counters of the chip"),
     "sm.instruction_cache": _count("byte", "instructions that an SM's own largest cache holds"),

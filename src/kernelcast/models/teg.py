@@ -87,7 +87,7 @@ _CACHED = (Space.GLOBAL, Space.LOCAL)
 
 _AFFORDABLE, _ALL = "auto", "all"
 _OF_MACHINE = "machine"
-_POLICIES = ("turns", "oldest", "youngest", "line", "place")
+_POLICIES = ("turns", "oldest", "youngest", "line")
 """In the order of `sm.policy`."""
 
 _NEXT = {OpClass.FP64: "latency.fp64_next", OpClass.SHIFT: "latency.shift_next"}
@@ -272,7 +272,8 @@ class Teg:
             given = with_misses(given, *noted)
         if joined := int(hardware["store_lines"][0]):
             given = replace(given, streams=sent_together(given.streams, code.table, joined))
-        notes = (*timings.notes, *match_notes(case))
+        of_dram = dram_time(case, Estimate.CENTRAL, _BY).notes
+        notes = (*timings.notes, *match_notes(case), *of_dram)
         notes = (*notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(len(plan.blocks), busy))
@@ -449,7 +450,7 @@ def _time_of_launch(
     dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
     left = plan.busiest % resident
     if not (left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles)):
-        in_order = int(ready.given.hardware["policy"][0]) != _POLICIES.index("place")
+        in_order = int(ready.given.hardware["policy"][0]) != _POLICIES.index("youngest")
         return launch_time(found, plan, resident, instructions, dram_cycles, ends_in_order=in_order)
     fewer = replace(plan, blocks=tuple(own[:left] for own in plan.blocks))
     most = ready.instructions * left // resident

@@ -8,7 +8,7 @@ import numpy as np
 from kernelcast.profiling.loops import inlined
 from kernelcast.simulation.layout import FAR_OFF
 
-_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, IN_LINE, _HIGHEST_PLACE = range(5)
+_LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, IN_LINE = range(4)
 """Warps in line keep their place, the youngest first, until they give way: then they are last."""
 
 
@@ -48,7 +48,5 @@ def _rank(place, k, last, schedulers, hardware):
         # Those behind the last one come first, in order.
         behind = k - last - 1
         return -(behind if behind >= 0 else behind + hardware.places)
-    if hardware.policy == _HIGHEST_PLACE:
-        return k
     age = schedulers.ages[np.uint64(place)]
     return age if hardware.policy == _GREEDY_YOUNGEST else -age
