@@ -18,7 +18,7 @@ MEANING: Mapping[Bottleneck, str] = {
     Bottleneck.SFU: "the special-function units (roots, exponents, sines) are always busy",
     Bottleneck.ADU: "the unit that compares and adds up the lanes of a warp is always busy",
     Bottleneck.TENSOR: "the tensor cores are always busy",
-    Bottleneck.LSU: "the load/store units are always busy",
+    Bottleneck.LSU: "memory instructions queue up at the load/store units",
     Bottleneck.ISSUE: "the schedulers issue an instruction in every cycle they can",
     Bottleneck.MEMORY_LATENCY: "warps wait for memory, and too few of them run to fill the wait",
     Bottleneck.ARITHMETIC_LATENCY: (
