@@ -12,10 +12,10 @@ from kernelcast.execution.memory import Region
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.fatbin import FatBinary, read_fat_binary
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.recognise import ELF_MAGIC, FATBIN_MAGIC
 from kernelcast.ir import Dim3, Kernel, Space, Variable
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.mangling import source_name
 from kernelcast.toolchain.ptxas import assemble
 
 _NAME = "the program"

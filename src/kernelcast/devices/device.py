@@ -34,7 +34,6 @@ from kernelcast.execution.execute import execute
 from kernelcast.execution.memory import Memory, Region
 from kernelcast.execution.run import Run
 from kernelcast.execution.trace import Progress
-from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel, Launch
 from kernelcast.ir.texture import DESCRIPTOR_BYTES, MOST_LEVELS
 from kernelcast.isas.ptx.alone import alone
@@ -43,6 +42,7 @@ from kernelcast.machines.launch_limits import check_launch
 from kernelcast.machines.machine import Machine
 from kernelcast.machines.occupancy import occupancy, occupancy_of_launch
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.mangling import source_name
 
 Reply = tuple[Code, bytes]
 _Say = Callable[[str], None]

@@ -10,8 +10,8 @@ from kernelcast.errors import InputError
 from kernelcast.frontends.cubin import kernel_symbols
 from kernelcast.frontends.fatbin import FatBinary, Member, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel
-from kernelcast.frontends.mangling import base_name, source_name
 from kernelcast.frontends.ptx import read_ptx
+from kernelcast.toolchain.mangling import base_name, source_name
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from kernelcast.errors import CompileError, InputError, UnsupportedError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.declarations import DeclaredKernel, label_kernel
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import base_name, source_name
 from kernelcast.frontends.published import compile_published
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import asks_for_one_chip
+from kernelcast.toolchain.mangling import base_name, source_name
 from kernelcast.toolchain.nvcc import nvcc_architecture
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,

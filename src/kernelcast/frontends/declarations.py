@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelcast.frontends.mangling import source_name
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES
 from kernelcast.frontends.source.parameters import (
     WrittenParameter,
@@ -17,6 +16,7 @@ from kernelcast.frontends.source.preprocess import SourceView, source_view
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.top_level import SourceDeclaration, read_declarations, walk
 from kernelcast.ir import Kernel, Parameter, PointerType, StructType, ValueType, Variable
+from kernelcast.toolchain.mangling import source_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from kernelcast.frontends.cubin import read_cubin
 from kernelcast.frontends.cuda import compile_for_chip
 from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import base_name, source_name
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
@@ -21,6 +20,7 @@ from kernelcast.frontends.source.source_launches import SourceLaunch, launches_o
 from kernelcast.frontends.source.words import included_headers
 from kernelcast.ir import Kernel, Variable
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.mangling import base_name, source_name
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions
 
 _H100_COMPUTE_CAPABILITY = (9, 0)

@@ -8,10 +8,10 @@ from kernelcast.analysis.liveness import live_registers
 from kernelcast.errors import CompileError, ToolError
 from kernelcast.frontends.cubin import Cubin, read_cubin
 from kernelcast.frontends.machine_kernel import machine_kernel
-from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import Kernel
 from kernelcast.isas.ptx import PtxModule, parse_ptx
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.mangling import source_name
 from kernelcast.toolchain.ptxas import assemble
 
 _LIVE_REGISTERS = "estimate from live PTX registers"

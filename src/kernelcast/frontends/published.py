@@ -15,7 +15,6 @@ from pathlib import Path
 
 from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
 from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
-from kernelcast.frontends.mangling import base_name
 from kernelcast.frontends.source.device_source import (
     DeviceSource,
     HeaderFolders,
@@ -30,6 +29,7 @@ from kernelcast.frontends.source.tokens import TokenKind, tokens
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.diagnostics import error_places, older_exchange
 from kernelcast.toolchain.header_shims import header_package
+from kernelcast.toolchain.mangling import base_name
 from kernelcast.toolchain.nvcc import ProgramOptions, compile_kernels, nvcc_version
 from kernelcast.toolchain.nvrtc import (
     NO_OPTIONS,

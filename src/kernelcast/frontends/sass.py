@@ -13,12 +13,12 @@ from kernelcast.frontends.cuda import compile_for_chip
 from kernelcast.frontends.fatbin import FatBinary, is_container, open_fat_binary
 from kernelcast.frontends.loading import choose_kernel, read_file
 from kernelcast.frontends.machine_kernel import listed
-from kernelcast.frontends.mangling import base_name, name_matcher, source_name
 from kernelcast.frontends.ptx import assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.ir import Kernel, Resources
 from kernelcast.isas.sass import SassFunction, SassModule, parse_sass
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.mangling import base_name, name_matcher, source_name
 from kernelcast.toolchain.nvrtc import NO_OPTIONS, CompileOptions
 
 

@@ -36,12 +36,12 @@ from kernelcast.frontends.launches import (
     split_assignments,
 )
 from kernelcast.frontends.loading import read_file
-from kernelcast.frontends.mangling import base_name
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.skeleton import launch_tables, ready_command
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
+from kernelcast.toolchain.mangling import base_name
 
 _LAUNCH_KEYS = ("kernel", "grid", "block", "smem", "carveout", "repeat", "args", "symbols")
 

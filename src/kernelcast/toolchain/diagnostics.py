@@ -6,6 +6,7 @@ import re
 
 from kernelcast.errors import CompileError
 from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS, header_package
+from kernelcast.toolchain.mangling import in_plain_words
 
 _HOST_CODE = (
     "only device code is compiled: put main() and other host code between "
@@ -93,7 +94,7 @@ def _first_error(log: str, name: str) -> tuple[str, str]:
     if "is considered a host function" in groups["what"]:
         groups["what"] = "a function of host code, neither __global__ nor __device__"
     where = f"{groups['file'].strip()}:{groups['line']}" if "line" in groups else name
-    return groups["what"].strip().rstrip("."), where
+    return in_plain_words(groups["what"].strip().rstrip(".")), where
 
 
 def _first_match(pattern: re.Pattern[str], log: str) -> re.Match[str] | None:

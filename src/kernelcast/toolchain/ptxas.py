@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.toolchain.cache import Cache, content_key
+from kernelcast.toolchain.mangling import in_plain_words
 from kernelcast.toolchain.wheels import find_in_wheels
 
 NEWEST = "cu*/bin/ptxas"
@@ -131,4 +132,4 @@ def _refusal(log: str, name: str) -> CompileError:
     what = found["what"].replace(_FILE, name) if found else log.strip().partition("\n")[0]
     where = f"{name}:{found['line']}" if found and found["line"] else name
     hint = next((hint for sign, hint in _HINTS if sign in what), "")
-    return CompileError(what.rstrip("."), where=where, hint=hint, log=log)
+    return CompileError(in_plain_words(what.rstrip(".")), where=where, hint=hint, log=log)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kernelcast.frontends.mangling import source_name
 from kernelcast.ir import BasicBlock, Kernel, Resources
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.sass.opcodes import opcode
+from kernelcast.toolchain.mangling import source_name
 from kernelcast.traces.accel_sim.arrays import Touched
 from kernelcast.traces.accel_sim.code import StaticInstruction, instruction, read_code
 from kernelcast.traces.accel_sim.flow import BlockFinder
