@@ -60,16 +60,16 @@ def test_a_set_of_one_kernel_is_shared_out():
     assert len(parts.fitted) + len(parts.judged) == 200
 
 
-def test_chips_that_were_measured_have_intervals_of_their_own():
+def test_all_chips_have_one_interval_and_models_their_own():
     def row(gpu: str, model: str, seed: int) -> SetAccuracy:
         return SetAccuracy("set", gpu, model, Score(tuple(many(60, seed))), None, None, ())
 
-    rows = [row("h100-sxm", "teg", 1), row("h200-sxm", "teg", 2), row("rtx-4090", "teg", 3)]
-    measured, others = interval_scores([*rows, row("h100-sxm", "roofline", 4)])
-    assert measured.kind == Kind("teg", is_measured=True, has_doubt=False)
-    assert measured.fitted + measured.judged == 120
-    assert others.kind == Kind("teg", is_measured=False, has_doubt=False)
-    assert others.fitted + others.judged == 60
+    rows = [row("h100-sxm", "teg", 1), row("rtx-4090", "teg", 2), row("h100-sxm", "volkov", 3)]
+    simulated, bounds = interval_scores([*rows, row("h100-sxm", "roofline", 4)])
+    assert simulated.kind == Kind("teg", has_doubt=False)
+    assert simulated.fitted + simulated.judged == 120
+    assert bounds.kind == Kind("volkov", has_doubt=False)
+    assert bounds.fitted + bounds.judged == 60
 
 
 def test_launches_with_a_doubt_have_intervals_of_their_own():

@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernelcast.machines.compared import is_measured
-from kernelcast.machines.loader import load_machine
 from kernelcast.models.terms.trust import FITTED, Factors, Kind
 from kernelcast.validation.accuracy import Comparison, nearest_rank
 from kernelcast.validation.public import SetAccuracy
@@ -51,7 +49,7 @@ def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
         parts = halves([row.score.comparisons] if row.score else [])
         for number, part in enumerate((parts.fitted, parts.judged)):
             for c in part:
-                kind = Kind(row.model, is_measured(load_machine(row.gpu)), c.has_doubt)
+                kind = Kind(row.model, c.has_doubt)
                 if kind in FITTED:
                     kinds.setdefault(kind, ([], []))[number].append(c)
     scores = []

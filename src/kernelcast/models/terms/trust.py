@@ -6,12 +6,11 @@ twentieth more than HIGH times the most, so that the interval holds nine of ten.
 
     low = LOW t_low,  high = HIGH t_high
 
-There are two pairs: one for what can be told of the launch, and a wider one where there is a doubt
-(`has_doubt`).
-
-The factors are fitted to one half of the kernels compared, and judged by the other:
-`kernelcast validate public` prints both, `docs/accuracy.md` has them. An interval of a chip that
-was not measured is no narrower than one of a chip that was: many programs were compared there.
+There are two pairs: one for launches that one resource binds alone, and a wider one where there is
+a doubt (`has_doubt`). They are the same for all chips: the wider of what the launches on an H100
+and an H200 need, most of which were only judged, and of what those on all others need.
+`kernelcast validate public --model teg` fits a pair to one half of the launches and judges it by
+the other; `docs/models/auto.md` has what came of it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kernelcast.machines.compared import is_compared, is_measured
+from kernelcast.machines.compared import is_compared
 from kernelcast.models.terms.base import Bottleneck, Prediction
 
 
@@ -33,26 +32,17 @@ class Factors:
 
 
 class Kind(NamedTuple):
-    """What intervals are fitted apart for.
-
-    The model, whether the chip's numbers were measured by `kernelcast measure`, and whether there
-    is a doubt about the launch.
-    """
+    """What intervals are fitted apart for: the model, and whether the launch leaves a doubt."""
 
     model: str
-    is_measured: bool
     has_doubt: bool
 
 
 FITTED: Mapping[Kind, Factors] = {
-    Kind("teg", True, False): Factors(0.893, 1.531),
-    Kind("teg", True, True): Factors(0.896, 2.192),
-    Kind("teg", False, False): Factors(0.881, 1.531),
-    Kind("teg", False, True): Factors(0.878, 2.192),
-    Kind("volkov", True, False): Factors(0.983, 1.616),
-    Kind("volkov", True, True): Factors(0.983, 1.616),
-    Kind("volkov", False, False): Factors(0.909, 1.256),
-    Kind("volkov", False, True): Factors(0.942, 2.085),
+    Kind("teg", has_doubt=False): Factors(0.929, 1.185),
+    Kind("teg", has_doubt=True): Factors(0.870, 1.349),
+    Kind("volkov", has_doubt=False): Factors(0.909, 1.616),
+    Kind("volkov", has_doubt=True): Factors(0.909, 2.085),
 }
 
 _BUSY = 0.8
@@ -76,14 +66,11 @@ def has_doubt(prediction: Prediction) -> bool:
 
 def kind_of(prediction: Prediction) -> Kind:
     """The kind of the interval that a forecast of one of the models in `FITTED` gets."""
-    model, machine = prediction.model.name, prediction.case.machine
-    return Kind(model, is_measured(machine), has_doubt(prediction))
+    return Kind(prediction.model.name, has_doubt(prediction))
 
 
-_OTHERS = "not measured from end to end"
-_DOUBT = (
-    ", of those that no resource binds alone, or atomics, or whose caches are simulated in part"
-)
+_SURE = "that one resource binds alone"
+_DOUBT = "that no resource binds alone, or atomics, or whose caches are simulated in part"
 
 
 def trusted(prediction: Prediction) -> Prediction:
@@ -92,9 +79,8 @@ def trusted(prediction: Prediction) -> Prediction:
     kind = kind_of(prediction)
     factors = FITTED[kind]
     notes = [
-        "the interval is to hold nine of ten launches, as it did of those compared on chips "
-        + ("that were measured as this one was" if kind.is_measured else _OTHERS)
-        + (_DOUBT if kind.has_doubt else "")
+        "the interval is to hold nine of ten launches, as it did of those compared "
+        + (_DOUBT if kind.has_doubt else _SURE)
     ]
     if not is_compared(machine):
         major, minor = machine.compute_capability

@@ -78,7 +78,6 @@ class IntervalRow(Struct, frozen=True):
     half's times between them; `used_low` and `used_high` are those of forecasts."""
 
     model: str
-    is_measured: bool
     fitted: Natural
     judged: Natural
     low: NotNegative
@@ -220,7 +219,6 @@ def _totals(rows: Sequence[SetAccuracy]) -> Iterator[AccuracyTotal]:
 def _interval(score: IntervalScore) -> IntervalRow:
     return IntervalRow(
         model=score.kind.model,
-        is_measured=score.kind.is_measured,
         has_doubt=score.kind.has_doubt,
         fitted=score.fitted,
         judged=score.judged,

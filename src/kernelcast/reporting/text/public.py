@@ -19,8 +19,7 @@ _HEAD = (
 )
 
 _INTERVALS_HEAD = (
-    "| interval of | chips | doubt | fitted to | low | high | judged by | held "
-    "| low in use | high in use |"
+    "| interval of | doubt | fitted to | low | high | judged by | held | low in use | high in use |"
 )
 
 _CHANGES_HEAD = (
@@ -114,13 +113,12 @@ def _changes(changes: Sequence[SetChange]) -> str:
 def _intervals(rows: Sequence[IntervalRow]) -> str:
     """What fits the intervals, and what the other half of the launches says of it."""
     lines = [
-        f"| {row.model} | {'measured' if row.is_measured else 'others'} "
-        f"| {'a doubt' if row.has_doubt else 'none'} | {row.fitted} "
+        f"| {row.model} | {'a doubt' if row.has_doubt else 'none'} | {row.fitted} "
         f"| {row.low:.3f} | {row.high:.3f} | {row.judged} | {percent(row.held)} "
         f"| {row.used_low:.3f} | {row.used_high:.3f} |"
         for row in rows
     ]
-    return "\n".join([_INTERVALS_HEAD, f"|---|---|---|{'---:|' * 7}", *lines])
+    return "\n".join([_INTERVALS_HEAD, f"|---|---|{'---:|' * 7}", *lines])
 
 
 def _row(row: AccuracyRow, *, with_model: bool) -> str:
