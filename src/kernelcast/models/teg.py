@@ -267,13 +267,14 @@ class Teg:
         hardware["fills_late"] = self.late_fills and fills_late and hardware["has_l1"]
         if self.uneven_waits:
             hardware["l2_wait_spread"] = case.machine.get("noc.wait_spread") or 0.0
-        given = SimulationInput(code, streams, hardware, _rows(case, system, share))
+        dram = dram_time(case, Estimate.CENTRAL, _BY)
+        rows = _rows(case, system, share, dram.seconds_per_byte)
+        given = SimulationInput(code, streams, hardware, rows)
         if case.run is not None and (noted := _noted_misses(case)):
             given = with_misses(given, *noted)
         if joined := int(hardware["store_lines"][0]):
             given = replace(given, streams=sent_together(given.streams, code.table, joined))
-        of_dram = dram_time(case, Estimate.CENTRAL, _BY).notes
-        notes = (*timings.notes, *match_notes(case), *of_dram)
+        notes = (*timings.notes, *match_notes(case), *dram.notes)
         notes = (*notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(len(plan.blocks), busy))
@@ -533,15 +534,16 @@ def _caches(case: Case) -> MemorySystem | None:
     return system_of(case.machine, case.kernel, case.launch)
 
 
-def _rows(case: Case, system: MemorySystem | None, share: ChipShare) -> NDArray[np.void]:
+def _rows(
+    case: Case, system: MemorySystem | None, share: ChipShare, dram_seconds_per_byte: float
+) -> NDArray[np.void]:
     """How the chip beyond the SM treats the accesses of every row."""
     every = access_rows(case.kernel)
     rows = np.zeros(max(1, len(every)), ROW)
     if system is not None:
         rows["rule"][: len(every)] = policies(every, (), system)
-    time = dram_time(case, Estimate.CENTRAL, _BY)
     clock_hz = case.machine.number("clock.sm", _BY)
-    rows["dram_cycles"] = time.seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
+    rows["dram_cycles"] = dram_seconds_per_byte * SECTOR_BYTES * clock_hz / share.share
     rows["dram"] = rows["far"] = 1.0
     gives_back = with_results(case.kernel)
     rows["gives_back"][: len(every)] = [gives_back[a.instruction.index] for a in every]
