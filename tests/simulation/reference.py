@@ -124,8 +124,8 @@ class ReferenceSm:
         self.issues.append((now, scheduler, warp.block, warp.number, at))
         self.busy_until[scheduler] = now + int(self.hardware["issue_interval"])
         self._write(warp, row, now + row["latency"] + self._occupy(scheduler, row, now))
-        warp.gave_way = self.hardware["policy"] == _IN_LINE and bool(row["yields"])
-        if warp.gave_way:
+        warp.gave_way = bool(row["yields"])
+        if warp.gave_way and self.hardware["policy"] == _IN_LINE:
             warp.age = now
         if not warp.todo:
             warp.ready = inf
@@ -152,7 +152,10 @@ class ReferenceSm:
             return min(able, key=lambda place: (place <= last, place))
         if last in able and not held[last].gave_way:
             return last
-        return (max if policy == 2 else min)(able, key=lambda place: held[place].age)
+        if policy == _IN_LINE:
+            return min(able, key=lambda place: held[place].age)
+        others = [place for place in able if place != last] or able
+        return (max if policy == 2 else min)(others, key=lambda place: held[place].age)
 
     def _pipe(self, scheduler: int, warp: _Warp) -> float:
         return self.pipes[scheduler, int(self.code.table[warp.todo[0]]["door"])]

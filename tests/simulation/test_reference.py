@@ -15,7 +15,7 @@ from kernelcast.simulation import layout
 HARDWARE = st.fixed_dictionaries(
     {
         "memory_apart": st.just(1),  # barriers then stand in no queue
-        "policy": st.sampled_from([0, 1, 2, 4]),
+        "policy": st.sampled_from([0, 1, 2, 3]),
         "issue_interval": st.integers(1, 2),
         "of_sm": st.sets(st.sampled_from((layout.FP64_PIPE, layout.SFU_PIPE))).map(
             lambda shared: [int(pipe in shared) for pipe in range(layout.PIPES)]

@@ -85,8 +85,8 @@ _SM = {
     "sm.replays": _flag("a memory instruction is issued again for every further pass it takes"),
     "sm.policy": _count(
         "1",
-        "ready warp a scheduler prefers: 0 next in turn, 1 last or oldest, 2 last or youngest, "
-        "3 last or first in line",
+        "ready warp a scheduler prefers: 0 next in turn; else the last one where its code does not "
+        "yield, or 1 the oldest, 2 the youngest, 3 the first in line",
         0,
         3,
     ),

@@ -134,8 +134,8 @@ class Teg:
     assembled:
         Issue PTX as its assembler would leave it; else every instruction, as simulators of PTX do.
     policy:
-        Which ready warp comes first: turns; oldest, youngest, first in line (line) or in the
-        highest place, each after the last one; or machine, as `sm.policy` says.
+        Which ready warp comes first: turns; oldest, youngest or first in line (line),
+        each after the last one; or machine, as `sm.policy` says.
     late_fills:
         Lines take their place in the L1 cache when they come, where `l1.allocates_on_fill` says so;
         else when they are asked for.

@@ -9,7 +9,9 @@ from kernelcast.profiling.loops import inlined
 from kernelcast.simulation.layout import FAR_OFF
 
 _LOOSE_ROUND_ROBIN, _GREEDY_OLDEST, _GREEDY_YOUNGEST, IN_LINE = range(4)
-"""Warps in line keep their place, the youngest first, until they give way: then they are last."""
+"""Warps in line keep their place, the youngest first, until they give way: then they are last.
+
+The oldest and the youngest give way for one turn, where their code yields."""
 
 
 @inlined
@@ -43,10 +45,12 @@ def choose(sm, scheduler, first, now, schedulers, stages, hardware):
 
 @inlined
 def _rank(place, k, last, schedulers, hardware):
-    """How much a scheduler prefers a warp that is not the last one, unless they take turns."""
+    """How much a scheduler prefers a warp to others; the last one has given way to them here."""
     if hardware.policy == _LOOSE_ROUND_ROBIN:
         # Those behind the last one come first, in order.
         behind = k - last - 1
         return -(behind if behind >= 0 else behind + hardware.places)
+    if hardware.policy != IN_LINE and k == last:
+        return -FAR_OFF
     age = schedulers.ages[np.uint64(place)]
     return age if hardware.policy == _GREEDY_YOUNGEST else -age

@@ -236,10 +236,9 @@ def issue(
     if held:
         warp.held = held
         hold_others(sm, scheduler, place, held, schedulers, hardware)
-    if hardware.policy == IN_LINE:
-        warp.gave_way = code.yields
-        if code.yields:
-            schedulers.ages[np.uint64(place)] = now
+    warp.gave_way = code.yields
+    if code.yields and hardware.policy == IN_LINE:
+        schedulers.ages[np.uint64(place)] = now
     issued_at = warp.pc
     # On to the next instruction, unless there is none or others have to come first.
     warp.pc += 1
