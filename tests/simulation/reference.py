@@ -33,6 +33,7 @@ class _Warp:
     ready: float = inf
     releases: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     registers: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    why: dict[int, int] = field(default_factory=dict)  # what waits for a register waits for
     waits_at: int | None = None  # a barrier
     gave_way: bool = False
 
@@ -96,18 +97,20 @@ class ReferenceSm:
 
     def _make_ready(self, warp: _Warp, cycle: float) -> None:
         row = self.code.table[warp.todo[0]]
-        waits = [cycle]
+        waits = [(cycle, layout.WAIT)]
         if self.hardware["registers"]:
-            read = self.code.operands[row["first_read"] : row["end_read"]]
-            waits += [warp.registers[int(register)] for register in read]
-            # What it writes comes behind the result of an earlier instruction.
-            written = self.code.operands[row["end_read"] : row["end_written"]]
-            waits += [warp.registers[int(register)] - row["latency"] for register in written]
+            for at in range(row["first_read"], row["end_written"]):
+                register = int(self.code.operands[at])
+                # What it writes comes behind the result of an earlier instruction.
+                before = row["latency"] if at >= row["end_read"] else 0.0
+                why = warp.why.get(register, layout.WAIT)
+                waits.append((warp.registers[register] - before, why))
         else:
             held = [c for c in range(layout.COUNTERS) if row["waits"] >> c & 1]
-            waits += [max(warp.releases[c], default=0.0) for c in held]
-        warp.ready = ceil(max(waits))
-        if self.hardware["policy"] == _IN_LINE and max(waits) > cycle:
+            waits += [(max(warp.releases[c], default=0.0), layout.SHORT_SCOREBOARD) for c in held]
+        latest, why = max(waits, key=lambda wait: wait[0])
+        warp.ready = ceil(latest)
+        if self.hardware["policy"] == _IN_LINE and why != layout.WAIT:
             warp.gave_way, warp.age = True, int(warp.ready)
 
     def _issue(self, scheduler: int, now: int) -> bool:
@@ -189,6 +192,7 @@ class ReferenceSm:
     def _write(self, warp: _Warp, row: np.void, done: float) -> None:
         for register in self.code.operands[row["end_read"] : row["end_written"]]:
             warp.registers[int(register)] = done
+            warp.why[int(register)] = int(row["reason"])
         if row["result_counter"] >= 0:
             warp.releases[int(row["result_counter"])].append(done)
 
