@@ -9,8 +9,8 @@ import pytest
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.toolchain import nvrtc
 from kernelcast.toolchain.cache import Cache
+from kernelcast.toolchain.diagnostics import in_plain_words
 from kernelcast.toolchain.header_shims import HEADER_SHIMS
-from kernelcast.toolchain.mangling import in_plain_words
 from kernelcast.toolchain.nvrtc import (
     Compilation,
     CompileOptions,

@@ -6,7 +6,7 @@ import re
 
 from kernelcast.errors import CompileError
 from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS, header_package
-from kernelcast.toolchain.mangling import in_plain_words
+from kernelcast.toolchain.mangling import source_name
 
 _HOST_CODE = (
     "only device code is compiled: put main() and other host code between "
@@ -16,6 +16,8 @@ _AT_LINE = re.compile(r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?:catastrophic )?er
 _AT_END = re.compile(r"At end of source: (?:catastrophic )?error: (?P<what>.*)")
 _BY_TOOL = re.compile(r"(?:nvrtc|ptxas)\b[^\n]*?\s(?:error|fatal)\s*:\s*(?P<what>.*)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_QUOTED = re.compile(r"'(_Z\w+)'")
+_HEXADECIMAL = re.compile(r"\b0x[0-9a-f]+(?= bytes| max)")
 _HOST_ONLY = re.compile(
     r"is considered a host function|"
     r'identifier "cuda(?:Malloc|Free|Mem|Event|Stream|DeviceSynchronize)\w*" is undefined|'
@@ -76,6 +78,12 @@ def has_texture_reference(log: str) -> bool:
 def error_places(log: str) -> frozenset[tuple[str, int]]:
     """File and line of every error of a log."""
     return frozenset((m["file"].strip(), int(m["line"])) for m in _AT_LINE.finditer(log))
+
+
+def in_plain_words(message: str) -> str:
+    """A message of an assembler with names as the source has them, and bytes as decimal numbers."""
+    named = _QUOTED.sub(lambda found: f"'{source_name(found[1])}'", message)
+    return _HEXADECIMAL.sub(lambda found: str(int(found[0], 16)), named)
 
 
 def macros_to_give(log: str) -> str:

@@ -18,8 +18,6 @@ _MAX_CHARACTERS = 1 << 14
 """The library reads names recursively; longer ones than any compiler makes are left alone."""
 _KEPT_NAMES = 1 << 16
 
-_QUOTED = re.compile(r"'(_Z\w+)'")
-_HEXADECIMAL = re.compile(r"\b0x[0-9a-f]+(?= bytes| max)")
 _LEFT_OUT = re.compile(r"\(anonymous namespace\)::|\[abi:[^\[\]]*\]")
 _BRACKET = re.compile("[()]")
 _CLOSING = re.compile(r"> (?=>)")
@@ -34,12 +32,6 @@ def source_name(mangled: str) -> str:
     if read is None:
         return mangled
     return _without_parameters(_CLOSING.sub(">", _LEFT_OUT.sub("", read))) or mangled
-
-
-def in_plain_words(message: str) -> str:
-    """A message of an assembler with names as the source has them, and bytes as decimal numbers."""
-    named = _QUOTED.sub(lambda found: f"'{source_name(found[1])}'", message)
-    return _HEXADECIMAL.sub(lambda found: str(int(found[0], 16)), named)
 
 
 def name_matcher(pattern: str) -> Callable[[str], bool]:

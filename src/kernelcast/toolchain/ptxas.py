@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.toolchain.cache import Cache, content_key
-from kernelcast.toolchain.mangling import in_plain_words
+from kernelcast.toolchain.diagnostics import in_plain_words
 from kernelcast.toolchain.wheels import find_in_wheels
 
 NEWEST = "cu*/bin/ptxas"
