@@ -33,7 +33,7 @@ class _Warp:
     ready: float = inf
     releases: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     registers: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
-    why: dict[int, int] = field(default_factory=dict)  # what waits for a register waits for
+    why: dict[int, int] = field(default_factory=dict)  # the reason of a wait for a register
     waits_at: int | None = None  # a barrier
     gave_way: bool = False
 
