@@ -36,6 +36,10 @@ def test_warps_that_yield_take_turns():
     assert mean_over_span(IN_LINE, yields=1, stall=2) > 0.98
 
 
+def test_by_age_alone_the_youngest_end_first_all_the_same():
+    assert mean_over_span(YOUNGEST, yields=1, stall=2) < 0.8
+
+
 def test_by_age_the_two_that_come_first_take_turns_where_they_yield():
     two_by_two = (2 + 2 + 4 + 4) / 4 / 4
     for policy in (OLDEST, YOUNGEST):
