@@ -75,6 +75,14 @@ def test_there_is_a_doubt_where_caches_are_not_simulated_in_whole_waves(cases, b
         assert trust.has_doubt(replace(forecast, case=other))
 
 
+def test_of_launches_one_after_the_other_the_widest_interval_counts(cases, bound):
+    case = cases["rtx-4090"]
+    sure, doubtful, bounds = bound(case, 0.9), bound(case, 0.7), api.predict(case, "volkov")
+    assert trust.kind_of(sure, sure) == trust.Kind("teg", has_doubt=False)
+    assert trust.kind_of(sure, doubtful) == trust.Kind("teg", has_doubt=True)
+    assert trust.kind_of(doubtful, bounds) == trust.Kind("volkov", has_doubt=True)
+
+
 def test_a_doubt_widens_the_interval():
     sure, doubtful = (trust.FITTED[trust.Kind("teg", doubt)] for doubt in (False, True))
     assert doubtful.low < sure.low

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelcast.models.terms.trust import Kind
+from kernelcast.models.terms.trust import FITTED, Kind
 from kernelcast.validation.accuracy import Comparison, coverage
 from kernelcast.validation.intervals import fitted_factors, halves, interval_scores, share_held
 from kernelcast.validation.measured import Score
@@ -61,11 +61,9 @@ def test_a_set_of_one_kernel_is_shared_out():
 
 
 def test_all_chips_have_one_interval_and_models_their_own():
-    def row(gpu: str, model: str, seed: int) -> SetAccuracy:
-        return SetAccuracy("set", gpu, model, Score(tuple(many(60, seed))), None, None, ())
-
-    rows = [row("h100-sxm", "teg", 1), row("rtx-4090", "teg", 2), row("h100-sxm", "volkov", 3)]
-    simulated, bounds = interval_scores([*rows, row("h100-sxm", "roofline", 4)])
+    rows = [of_set(many(60, seed), gpu) for seed, gpu in ((1, "h100-sxm"), (2, "rtx-4090"))]
+    rows += [of_set(many(60, seed=3), model="volkov"), of_set(many(60, seed=4), model="roofline")]
+    simulated, bounds = interval_scores(rows)
     assert simulated.kind == Kind("teg", has_doubt=False)
     assert simulated.fitted + simulated.judged == 120
     assert bounds.kind == Kind("volkov", has_doubt=False)
@@ -73,14 +71,35 @@ def test_all_chips_have_one_interval_and_models_their_own():
 
 
 def test_launches_with_a_doubt_have_intervals_of_their_own():
-    sure, doubtful = (
-        [replace(c, has_doubt=has_doubt) for c in many(60, seed)]
-        for seed, has_doubt in ((1, False), (2, True))
-    )
-    score = Score(tuple(sure + doubtful))
-    found = interval_scores([SetAccuracy("set", "rtx-4090", "teg", score, None, None, ())])
+    found = interval_scores([of_set(many(60)), of_set(many(60, seed=2), has_doubt=True)])
     assert sorted(one.kind.has_doubt for one in found) == [False, True]
     assert all(one.fitted + one.judged == 60 for one in found)
+
+
+@pytest.mark.parametrize("has_doubt", [False, True])
+def test_what_the_default_model_widened_fits_the_same_factors(has_doubt: bool) -> None:
+    used = FITTED[Kind("teg", has_doubt)]
+    said = many(60)
+    widened = [replace(c, low_s=used.low * 1e-3, high_s=used.high * 1e-3) for c in said]
+    (simulated,) = interval_scores([of_set(said, has_doubt=has_doubt)])
+    (default,) = interval_scores([of_set(widened, model="auto", has_doubt=has_doubt)])
+    assert default.kind == simulated.kind
+    assert default.factors.low == pytest.approx(simulated.factors.low)
+    assert default.factors.high == pytest.approx(simulated.factors.high)
+    assert default.held == simulated.held
+
+
+def of_set(
+    comparisons: list[Comparison],
+    gpu: str = "rtx-4090",
+    model: str = "teg",
+    *,
+    has_doubt: bool = False,
+) -> SetAccuracy:
+    """A set whose launches the simulation answers, or the bounds where `model` says so."""
+    kind = Kind("volkov" if model == "volkov" else "teg", has_doubt)
+    score = Score(tuple(replace(c, kind=kind) for c in comparisons))
+    return SetAccuracy("set", gpu, model, score, None, None, ())
 
 
 def test_coverage_counts_launches_with_an_interval():

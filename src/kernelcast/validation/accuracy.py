@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from kernelcast.errors import ToolError
+from kernelcast.models.terms.trust import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class Comparison:
 
     `low_s` and `high_s` are the model's interval, None where it gives none. `bottleneck` is what
     the model says that binds, `measured_bottlenecks` what may have bound by its counters, the
-    busiest first, both among those that counters tell apart; empty where nobody knows. `has_doubt`
-    says that its interval is to be a wide one.
+    busiest first, both among those that counters tell apart; empty where nobody knows. `kind` is
+    what its interval was fitted for.
     """
 
     kernel: str
@@ -29,7 +30,7 @@ class Comparison:
     high_s: float | None = None
     bottleneck: str = ""
     measured_bottlenecks: tuple[str, ...] = ()
-    has_doubt: bool = False
+    kind: Kind | None = None
 
     @property
     def ratio(self) -> float:

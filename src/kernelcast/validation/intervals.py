@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelcast.models.terms.trust import FITTED, Factors, Kind
 from kernelcast.validation.accuracy import Comparison, nearest_rank
@@ -17,6 +17,10 @@ from kernelcast.validation.public import SetAccuracy
 _TAIL = 0.05
 """Of the launches fitted to, the share that is left out at either end: the interval holds 90 %."""
 _FEW_KERNELS = 3
+
+_WIDENING = "auto"
+_MODELS = {_WIDENING, *(kind.model for kind in FITTED)}
+"""Whose comparisons tell: of the model that widens the bounds of others, and of those others."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,14 @@ def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
     """For every kind of launch whose forecasts get an interval, what fits."""
     kinds: dict[Kind, tuple[list[Comparison], list[Comparison]]] = {}
     for row in rows:
-        parts = halves([row.score.comparisons] if row.score else [])
+        if row.score is None or row.model not in _MODELS:
+            continue
+        parts = halves([row.score.comparisons])
         for number, part in enumerate((parts.fitted, parts.judged)):
             for c in part:
-                kind = Kind(row.model, c.has_doubt)
-                if kind in FITTED:
-                    kinds.setdefault(kind, ([], []))[number].append(c)
+                if c.kind:
+                    own = _as_said(c, FITTED[c.kind]) if row.model == _WIDENING else c
+                    kinds.setdefault(c.kind, ([], []))[number].append(own)
     scores = []
     for kind, (fitted, judged) in kinds.items():
         if fitted and judged:
@@ -60,6 +66,11 @@ def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
             held = share_held(judged, factors)
             scores.append(IntervalScore(kind, *counts, factors, held, FITTED[kind]))
     return tuple(scores)
+
+
+def _as_said(c: Comparison, factors: Factors) -> Comparison:
+    """With the bounds that the model itself says, which these factors widened."""
+    return replace(c, low_s=_low(c) / factors.low, high_s=_high(c) / factors.high)
 
 
 def halves(sets: Iterable[Sequence[Comparison]]) -> Halves:

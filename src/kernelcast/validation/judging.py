@@ -23,7 +23,7 @@ from kernelcast.ir.launch import CacheState
 from kernelcast.machines.machine import Machine
 from kernelcast.models.terms.base import Case, Model
 from kernelcast.models.terms.parameters import model_label
-from kernelcast.models.terms.trust import has_doubt
+from kernelcast.models.terms.trust import kind_of
 from kernelcast.profiling.run import ENOUGH, Sampling
 from kernelcast.suite.registry import kernel_named
 from kernelcast.validation.accuracy import Comparison
@@ -168,7 +168,7 @@ def _comparison(one: TimedWorkload, cases: Sequence[Case], model: Model) -> Comp
         _sum((p.low_s, times) for p, times in said),
         _sum((p.high_s, times) for p, times in said),
         resource_class(max(said, key=lambda two: two[0].time_s * two[1])[0].bottleneck),
-        has_doubt=any(has_doubt(p) for p, _ in said),
+        kind=kind_of(*(p for p, _ in said)),
     )
 
 

@@ -26,7 +26,7 @@ from kernelcast.measurements.observation import Extent, Observation
 from kernelcast.measurements.reading import read_measurements
 from kernelcast.models.terms.base import Model, Prediction
 from kernelcast.models.terms.parameters import model_label
-from kernelcast.models.terms.trust import has_doubt
+from kernelcast.models.terms.trust import kind_of
 from kernelcast.profiling.run import Sampling
 from kernelcast.toolchain.cache import Cache
 from kernelcast.toolchain.clang import compile_with_clang
@@ -137,7 +137,7 @@ class ForecastRow:
             _mean([each.high_s for each in said]),
             resource_class(said[0].bottleneck),
             measured_classes(self.row, said[0].case.machine),
-            has_doubt=any(map(has_doubt, said)),
+            kind=kind_of(*said),
         )
 
 

@@ -9,8 +9,7 @@ twentieth more than HIGH times the most, so that the interval holds nine of ten.
 There are two pairs: one for launches that one resource binds alone, and a wider one where there is
 a doubt (`has_doubt`). They are the same for all chips: the wider of what the launches on an H100
 and an H200 need, most of which were only judged, and of what those on all others need.
-`kernelcast validate public --model teg` fits a pair to one half of the launches and judges it by
-the other; `docs/models/auto.md` has what came of it.
+`kernelcast validate public` fits a pair to one half of the launches and judges it by the other; `docs/models/auto.md` has what came of it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ class Factors:
 
 
 class Kind(NamedTuple):
-    """What intervals are fitted apart for: the model, and whether the launch leaves a doubt."""
+    """What intervals are fitted apart for: the model that says the time, `teg` or `volkov`, and
+    whether the launch leaves a doubt."""
 
     model: str
     has_doubt: bool
@@ -64,9 +64,10 @@ def has_doubt(prediction: Prediction) -> bool:
     return not is_seen and prediction.case.traffic.l1.central > 0.0
 
 
-def kind_of(prediction: Prediction) -> Kind:
-    """The kind of the interval that a forecast of one of the models in `FITTED` gets."""
-    return Kind(prediction.model.name, has_doubt(prediction))
+def kind_of(*predictions: Prediction) -> Kind:
+    """The kind of the interval of launches one after the other: the widest of what each has."""
+    is_simulated = all(each.simulated is not None for each in predictions)
+    return Kind("teg" if is_simulated else "volkov", any(map(has_doubt, predictions)))
 
 
 _SURE = "that one resource binds alone"
