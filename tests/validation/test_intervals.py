@@ -63,16 +63,23 @@ def test_a_set_of_one_kernel_is_shared_out():
 def test_all_chips_have_one_interval_and_models_their_own():
     rows = [of_set(many(60, seed), gpu) for seed, gpu in ((1, "h100-sxm"), (2, "rtx-4090"))]
     rows += [of_set(many(60, seed=3), model="volkov"), of_set(many(60, seed=4), model="roofline")]
-    simulated, bounds = interval_scores(rows)
-    assert simulated.kind == Kind("teg", has_doubt=False)
-    assert simulated.fitted + simulated.judged == 120
-    assert bounds.kind == Kind("volkov", has_doubt=False)
-    assert bounds.fitted + bounds.judged == 60
+    found = interval_scores(rows)
+    counts = {one.kind: one.fitted + one.judged for one in found}
+    assert counts == {Kind("teg", has_doubt=False): 120, Kind("volkov", has_doubt=False): 60}
+
+
+def test_either_half_is_fitted_to_and_judges_the_other():
+    one, other = interval_scores([of_set(many(60))])
+    assert (one.fitted, one.judged) == (other.judged, other.fitted)
+    parts = halves([many(60)])
+    assert one.factors == fitted_factors(parts.fitted)
+    assert other.factors == fitted_factors(parts.judged)
+    assert other.held == share_held(parts.fitted, other.factors)
 
 
 def test_launches_with_a_doubt_have_intervals_of_their_own():
     found = interval_scores([of_set(many(60)), of_set(many(60, seed=2), has_doubt=True)])
-    assert sorted(one.kind.has_doubt for one in found) == [False, True]
+    assert [one.kind.has_doubt for one in found] == [False, False, True, True]
     assert all(one.fitted + one.judged == 60 for one in found)
 
 
@@ -81,12 +88,13 @@ def test_what_the_default_model_widened_fits_the_same_factors(has_doubt: bool) -
     used = FITTED[Kind("teg", has_doubt)]
     said = many(60)
     widened = [replace(c, low_s=used.low * 1e-3, high_s=used.high * 1e-3) for c in said]
-    (simulated,) = interval_scores([of_set(said, has_doubt=has_doubt)])
-    (default,) = interval_scores([of_set(widened, model="auto", has_doubt=has_doubt)])
-    assert default.kind == simulated.kind
-    assert default.factors.low == pytest.approx(simulated.factors.low)
-    assert default.factors.high == pytest.approx(simulated.factors.high)
-    assert default.held == simulated.held
+    by_simulation = interval_scores([of_set(said, has_doubt=has_doubt)])
+    by_default = interval_scores([of_set(widened, model="auto", has_doubt=has_doubt)])
+    for simulated, default in zip(by_simulation, by_default, strict=True):
+        assert default.kind == simulated.kind
+        assert default.factors.low == pytest.approx(simulated.factors.low)
+        assert default.factors.high == pytest.approx(simulated.factors.high)
+        assert default.held == simulated.held
 
 
 def of_set(

@@ -1,4 +1,5 @@
-"""The factors of intervals, fitted to one half of the launches compared and judged by the other.
+"""The factors of intervals, fitted to one half of the launches compared and judged by the other,
+and the other way round.
 
 A kernel's launches are all in the same half; where a set holds few kernels, its launches are shared
 out one by one. Which half is drawn by a hash of the name, so that it is the same for everybody.
@@ -47,7 +48,7 @@ class IntervalScore:
 
 
 def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
-    """For every kind of launch whose forecasts get an interval, what fits."""
+    """For every kind of launch whose forecasts get an interval, what fits either half."""
     kinds: dict[Kind, tuple[list[Comparison], list[Comparison]]] = {}
     for row in rows:
         if row.score is None or row.model not in _MODELS:
@@ -59,12 +60,13 @@ def interval_scores(rows: Iterable[SetAccuracy]) -> tuple[IntervalScore, ...]:
                     own = _as_said(c, FITTED[c.kind]) if row.model == _WIDENING else c
                     kinds.setdefault(c.kind, ([], []))[number].append(own)
     scores = []
-    for kind, (fitted, judged) in kinds.items():
-        if fitted and judged:
-            factors = fitted_factors(fitted)
-            counts = len(fitted), len(judged)
-            held = share_held(judged, factors)
-            scores.append(IntervalScore(kind, *counts, factors, held, FITTED[kind]))
+    for kind, (one, other) in kinds.items():
+        for fitted, judged in ((one, other), (other, one)):
+            if fitted and judged:
+                factors = fitted_factors(fitted)
+                counts = len(fitted), len(judged)
+                held = share_held(judged, factors)
+                scores.append(IntervalScore(kind, *counts, factors, held, FITTED[kind]))
     return tuple(scores)
 
 
