@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
   float* x;
   cudaMalloc(&x, n * sizeof(float));
   scale<<<(n + 127) / 128, 128>>>(x, 2.0f, n);
-  scale<<<argc, 128>>>(x, 3.0f, argc);
+  const int blocks = atoi(argv[1]);
+  scale<<<blocks, 128>>>(x, 3.0f, n);
 }
 """
 
@@ -103,6 +104,14 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     file.write_text(CLOSED.replace("1 << 16", "SIZE"))
     assert "says no launch" in refusal(run, "predict", file)
     assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
+
+
+def test_a_program_that_looks_at_its_arguments_is_called_without(run, tmp_path: Path) -> None:
+    file = tmp_path / "app.cu"
+    file.write_text(CLOSED.replace("const int n = 1 << 16;", "const int n = argc > 1 ? 9 : 256;"))
+    done = run("predict", file, "--isa", "ptx")
+    assert done.out.startswith("scale<<<2, 128>>> on h100-sxm:")
+    assert "as in the host code called without arguments (1 more left out" in done.err
 
 
 @pytest.mark.parametrize(

@@ -489,7 +489,8 @@ def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
     those = f"the launches of lines {lines}" if "," in lines else f"the launch of line {lines}"
     more = f" ({others} more left out: kernelcast launches {source})" if others else ""
     known = f"arrays hold zeros, and what the program puts there with kernelcast run {source}"
-    return f"{those} as in the host code{more}; {known}"
+    called = " called without arguments" if any(each.is_without_arguments for each in closed) else ""
+    return f"{those} as in the host code{called}{more}; {known}"
 
 
 def _no_launch(

@@ -38,6 +38,94 @@ def test_a_launch_as_programs_write_it() -> None:
     assert found.opened == {"n": "atoi ( argv [ 1 ] )"}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "if (argc > 1) n = atoi(argv[1]);",
+        "if (argc > 1) { n = atoi(argv[1]); }",
+        "if (argc < 2) puts(argv[0]); else n = atoi(argv[1]);",
+        'if (argc > 1) sscanf(argv[1], "%d", &n);',
+        "for (int at = 1; at < argc; at++) { if (argv[at][0] == 'n') n = atoi(argv[++at]); }",
+        "while (c != -1) { switch (c) { case 'n': n = atoi(optarg); break; } }",
+    ],
+)
+def test_a_program_is_called_without_arguments(given: str) -> None:
+    found = launch(f"""
+    int main(int argc, char** argv) {{
+        int n = 1024;
+        {given}
+        const int threads = argc > 2 ? atoi(argv[2]) : 128;
+        k<<<n / threads, threads>>>(n, 1.0f, nullptr, nullptr);
+    }}""")
+    assert (found.grid, found.block, found.is_without_arguments) == (("8",), ("128",), True)
+
+
+def test_what_a_program_must_be_given_is_open() -> None:
+    found = launch("""
+    void go(int n) { k<<<n, 128>>>(n, 1.0f, nullptr, nullptr); }
+    int main(int count, char** texts) {
+        int n = 0;
+        if (count != 2) return 1;
+        n = atoi(texts[1]);
+        go(n);
+    }""")
+    assert found.opened["n"] == "atoi ( texts [ 1 ] )"
+    assert found.is_without_arguments
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "void go() { int m; for (int n = m = 256; n < 9; n++) %s }",
+        "void go() { int n; for (n = 256; n > 0; n /= 2) { if (n > 4) { %s } } }",
+        "void go() { const int sizes[] = {256, 512}; for (int at = 0; at < 2; ++at) "
+        "{ int n = sizes[at]; for (int turn = 0; turn < 3; turn++) %s } }",
+    ],
+)
+def test_a_loop_is_in_its_first_turn(host: str) -> None:
+    found = launch(host % "k<<<n, n>>>(n, 1.0f, nullptr, nullptr);")
+    assert (found.grid, found.block, found.arguments["n"]) == (("256",), ("256",), "256")
+
+
+def test_what_a_loop_before_has_changed_is_open() -> None:
+    found = launch(
+        "void go() { int n = 1; for (int at = 0; at < 8; at++) n *= 2;\n"
+        "int sizes[] = {256, 512}; sizes[0] = n;\n"
+        "k<<<n, sizes[0]>>>(n, 1.0f, nullptr, nullptr); }"
+    )
+    assert (found.grid, found.block) == (("n",), ("sizes_0",))
+
+
+def test_a_call_may_leave_arguments_out() -> None:
+    found = launch("""
+    void go(int n, float a = 2.5f, int blocks = 8) { k<<<blocks, n>>>(n, a, nullptr, nullptr); }
+    int main() { go(64, 1.5f); }""")
+    assert (found.grid, found.block, found.arguments["a"]) == (("8",), ("64",), "1.5")
+
+
+def test_a_pointer_into_an_array_points_to_what_was_allocated() -> None:
+    found = launch("""
+    void go() {
+        float* x; double* y;
+        cudaMalloc(&x, 4096); cudaMalloc(&y, 4096);
+        for (int at = 0; at < 2; at++) k<<<1, 128>>>(128, 1.0f, &x[at * 128], y + at * 128);
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024]", "f64[512]")
+    assert not found.is_without_arguments
+
+
+def test_a_pointer_that_a_function_is_given_may_point_into_an_array() -> None:
+    found = launch("""
+    void go(float* p, double* q) { k<<<1, 128>>>(128, 1.0f, p, q); }
+    int main() {
+        float* x; double* y;
+        cudaMalloc(&x, 4096); cudaMalloc(&y, 4096);
+        double* z = y + 128;
+        go(&x[128], z);
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024]", "f64[512]")
+
+
 def test_a_variable_may_hold_an_instance_of_a_template() -> None:
     found = launch(
         """

@@ -30,6 +30,8 @@ _MAX_CALLERS = 8
 """Calls of one function that are told apart."""
 _MAX_ALIAS = 8
 """Words of a pointer's value from which it is no other pointer, cast or moved."""
+_OPTION = "optarg"
+"""What getopt (POSIX) has found behind an option."""
 _MAX_DEPTH = 4
 """Functions that call each other, from a launch outwards."""
 
@@ -39,7 +41,8 @@ class Setting:
     """What names mean at a word: the definitions before it and what its function was called with.
 
     `types` are those of names, `templates` the words of template parameters, `unbound` those
-    parameters, of the template too, whose values nobody says.
+    parameters, of the template too, whose values nobody says. `is_without_arguments` says that the
+    program, called without arguments, has looked for some.
     """
 
     scope: NameScope
@@ -49,6 +52,7 @@ class Setting:
     caller: Setting | None = None
     arguments: Mapping[str, Lexemes] = field(default_factory=dict)
     unbound: frozenset[str] = frozenset()
+    is_without_arguments: bool = False
 
     def is_local(self, name: str) -> bool:
         """Whether only the function around it knows a name."""
@@ -87,15 +91,19 @@ class Setting:
             return None
         if name in self.definitions.bytes_of:
             return self.definitions.bytes_of[name], self
-        held = self.definitions.values.get(name)
-        names = [word.text for word in held or () if word.kind is TokenKind.NAME]
-        if held is not None and names and names[-1] != name and len(held) < _MAX_ALIAS:
-            return self.bytes_of(names[-1], depth + 1)
+        held = self.definitions.values.get(name, ())
+        if len(held) < _MAX_ALIAS and (found := self.bytes_behind(held, depth + 1)):
+            return found
         given = self.arguments.get(name)
         if given and self.caller is not None:
-            names = [word.text for word in given if word.kind is TokenKind.NAME]
-            return self.caller.bytes_of(names[-1], depth + 1) if names else None
+            return self.caller.bytes_behind(given, depth + 1)
         return None
+
+    def bytes_behind(self, words: Lexemes, depth: int = 0) -> tuple[Lexemes, Setting] | None:
+        """How many bytes were allocated where a value such as `p`, `p + n` or `&p[n]` points."""
+        names = (word.text for word in words if word.kind is TokenKind.NAME)
+        found = (self.bytes_of(name, depth) for name in names)
+        return next((bytes_ for bytes_ in found if bytes_ is not None), None)
 
 
 class CallGraph:
@@ -191,8 +199,9 @@ class CallGraph:
             return ()
         closing = matching(words, opening)
         given = split_words(words[opening + 1 : closing]) if closing > 0 else []
-        names = tuple(p.name for p in read_parameters(words, function))
-        return template, dict(zip(names, given, strict=False))
+        parameters = read_parameters(words, function)
+        given += [p.default for p in parameters[len(given) :] if p.default]
+        return template, dict(zip((p.name for p in parameters), given, strict=False))
 
     def _setting(
         self,
@@ -203,7 +212,10 @@ class CallGraph:
     ) -> Setting:
         template, given = bindings if bindings else ({}, {})
         begin = function.body[0] if function is not None and function.body is not None else at
-        held = definitions(self.words, begin, at)
+        of_program = self._of_program(function)
+        if of_program:
+            given = {of_program[0]: _as_words("1")}
+        held = definitions(self.words, begin, at, {*of_program[1:], _OPTION})
         types: dict[str, str] = {}
         if function is not None:
             parameters = read_parameters(self.words, function)
@@ -237,7 +249,16 @@ class CallGraph:
         scope = NameScope(value_of, self.inlined, self._size_of)
         names = () if function is None else template_parameters(self.words, function)
         unbound = frozenset(names) - set(template)
-        return Setting(scope, held, types, template, caller, given, unbound)
+        looks = any(word.text in of_program for word in self.words[begin:at])
+        looked = looks or (caller is not None and caller.is_without_arguments)
+        return Setting(scope, held, types, template, caller, given, unbound, looked)
+
+    def _of_program(self, function: SourceDeclaration | None) -> tuple[str, ...]:
+        """The parameters of `main`: how many arguments the program has, itself among them, and
+        which."""
+        if function is None or function.names[0] != "main":
+            return ()
+        return tuple(p.name for p in read_parameters(self.words, function))
 
     @property
     def _outside(self) -> NameScope:

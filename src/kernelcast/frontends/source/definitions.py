@@ -1,15 +1,17 @@
 """What the names of a function hold at one of its words, as far as its text says.
 
 A name holds what it was last given before that word; where it was changed since, or its address
-was taken, what it holds is open.
+was taken, what it holds is open. Loops around the word are in their first turn. A program is taken
+to be called without arguments: what a name is given of them under a condition leaves what it held
+before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from kernelcast.frontends.source.c_expressions import matching, template_end
+from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
@@ -25,6 +27,8 @@ _ALLOCATIONS = {
 _DECLARED = frozenset({"=", ";", ",", "["})
 _STARTS = frozenset({";", "{", "}", "("})
 """What may stand before a declaration."""
+_ENDS = frozenset({";", "{", "}"})
+"""What stands between statements."""
 _QUALIFIERS = frozenset({"const", "static", "constexpr", "volatile", "register", "struct"})
 _NOT_TYPES = frozenset({"return", "else", "case", "new", "delete", "throw", "goto", "sizeof"})
 
@@ -44,6 +48,8 @@ class LocalDefinitions:
 
 @dataclass
 class _Gathered:
+    command_line: Set[str]
+    depth: int = 0
     values: dict[str, Lexemes] = field(default_factory=dict)
     bytes_of: dict[str, Lexemes] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
@@ -56,11 +62,18 @@ class _Gathered:
         self.opened.discard(name)
 
 
-def definitions(words: Sequence[Lexeme], begin: int, end: int) -> LocalDefinitions:
-    """The definitions among the words from `begin` to `end`."""
-    found = _Gathered()
+def definitions(
+    words: Sequence[Lexeme], begin: int, end: int, command_line: Set[str] = frozenset()
+) -> LocalDefinitions:
+    """The definitions among the words from `begin` to `end`; `command_line` names what holds the
+    arguments that the program was called with."""
+    found = _Gathered(command_line)
+    later = _later_turns(words, begin, end)
     for at in range(begin, end):
         word = words[at]
+        if at in later:
+            continue
+        found.depth += (word.text == "{") - (word.text == "}")
         if word.text == ";":
             found.declared = ""
         if word.kind is TokenKind.NAME:
@@ -72,6 +85,29 @@ def definitions(words: Sequence[Lexeme], begin: int, end: int) -> LocalDefinitio
                 _name(words, at, begin, end, found)
     opened = frozenset(found.opened)
     return LocalDefinitions(found.values, found.bytes_of, found.types, found.aliases, opened)
+
+
+def _later_turns(words: Sequence[Lexeme], begin: int, end: int) -> Set[int]:
+    """The words that a `for` around the word at `end` has for what comes after a turn."""
+    later: set[int] = set()
+    for at in range(begin, end):
+        if words[at].text != "for" or words[at + 1].text != "(":
+            continue
+        closing = matching(words, at + 1)
+        parts = split_words(words[at + 2 : closing], ";")
+        if closing < end < _end_of_body(words, closing + 1) and len(parts) == 3:
+            later.update(range(closing - len(parts[2]), closing))
+    return later
+
+
+def _end_of_body(words: Sequence[Lexeme], at: int) -> int:
+    """Where a statement that begins at a word, a block or another, ends."""
+    while at < len(words) and words[at].text != ";":
+        closing = matching(words, at) if words[at].text in ("(", "[", "{") else at
+        if closing < 0 or words[at].text == "{":
+            return closing
+        at = closing + 1
+    return at
 
 
 def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gathered) -> None:
@@ -86,11 +122,15 @@ def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gather
     if after in _DECLARED:
         _declare(words, at, begin, found)
     if after == "=":
-        found.give(name, _value(words, at + 2))
+        if not _keeps_default(words, at, begin, found):
+            found.give(name, _value(words, at + 2))
     elif after == "[" and (bounded := _behind_bounds(words, at + 1)):
         found.give(name, _value(words, bounded))
-    elif _is_changed(words, at, begin, after):
+    elif after == "[" and _is_given_element(words, at + 1):
         found.opened.add(name)
+    elif _is_changed(words, at, begin, after):
+        if not _keeps_default(words, at, begin, found):
+            found.opened.add(name)
     elif after in ("(", "{"):
         _construct(words, at, begin, found)
 
@@ -100,6 +140,26 @@ def _is_changed(words: Sequence[Lexeme], at: int, begin: int, after: str) -> boo
     before = words[at - 1].text if at > begin else ""
     is_given = before == "&" and _is_call(words, at - 2, begin)
     return after in _CHANGES or before in ("++", "--") or is_given
+
+
+def _keeps_default(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> bool:
+    """Whether a name keeps the value that it has, since what it is given here, under a condition,
+    is of the program's arguments."""
+    if words[at].text not in found.values:
+        return False
+    texts = [word.text for word in _statement(words, at, begin)]
+    is_conditional = found.depth > 0 or texts[0] in ("if", "else")
+    return is_conditional and not found.command_line.isdisjoint(texts)
+
+
+def _statement(words: Sequence[Lexeme], at: int, begin: int) -> Sequence[Lexeme]:
+    """The words of the statement around one."""
+    first, last = at, at
+    while first > begin and words[first - 1].text not in _ENDS:
+        first -= 1
+    while last < len(words) and words[last].text not in _ENDS:
+        last += 1
+    return words[first:last]
 
 
 def _construct(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> None:
@@ -121,6 +181,12 @@ def _behind_bounds(words: Sequence[Lexeme], at: int) -> int:
     closing = matching(words, at)
     is_given = 0 < closing < len(words) - 2 and words[closing + 1].text == "="
     return closing + 2 if is_given and words[closing + 2].text == "{" else 0
+
+
+def _is_given_element(words: Sequence[Lexeme], at: int) -> bool:
+    """Whether `name[...]` is given a value."""
+    following = words[matching(words, at) + 1 :][:1]
+    return any(word.text == "=" or word.text in _CHANGES for word in following)
 
 
 def _alias(words: Sequence[Lexeme], at: int, end: int, found: _Gathered) -> None:

@@ -43,6 +43,9 @@ SIZES: Mapping[str, int] = {
     **dict.fromkeys(("float4", "int4", "uint4", "double2", "longlong2", "ulonglong2"), 16),
     **dict.fromkeys(("double3",), 24),
     **dict.fromkeys(("double4",), 32),
+    **dict.fromkeys(("curandState", "curandState_t", "curandStateXORWOW_t"), 48),
+    **dict.fromkeys(("curandStatePhilox4_32_10_t",), 64),
+    **dict.fromkeys(("curandStateMRG32k3a", "curandStateMRG32k3a_t"), 72),
 }
 """Bytes of the types that a source may name without defining them."""
 
@@ -298,6 +301,10 @@ def _fold_name(text: str, scope: NameScope, depth: int) -> Folded:
 def _fold_binary(tree: Binary, scope: NameScope, depth: int) -> Folded:
     if tree.operator == ".":
         return _fold_member(tree, scope, depth)
+    if tree.operator == "[":
+        return _fold_element(tree, scope, depth)
+    if tree.operator == "=":
+        return _fold(tree.right, scope, depth)
     left, right = _fold(tree.left, scope, depth), _fold(tree.right, scope, depth)
     is_real = left.is_real or right.is_real
     if tree.operator == "/":
@@ -333,6 +340,16 @@ def _fold_member(tree: Binary, scope: NameScope, depth: int) -> Folded:
             return Folded("1", 1, False, {})
         return _fold(found.arguments[axis], inside, depth)
     return open_name(f"{owner}_{member}", "")
+
+
+def _fold_element(tree: Binary, scope: NameScope, depth: int) -> Folded:
+    """`sizes[2]`, where the values of `sizes` are written behind it."""
+    at = _fold(tree.right, scope, depth).value
+    found, inside = _resolved(tree.left, scope, depth)
+    is_list = isinstance(found, Call) and found.function == Name("")
+    if not is_list or not isinstance(at, int) or not 0 <= at < len(found.arguments):
+        raise _OpenError
+    return _fold(found.arguments[at], inside, depth)
 
 
 def _fold_conditional(tree: Conditional, scope: NameScope, depth: int) -> Folded:

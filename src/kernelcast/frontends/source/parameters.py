@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelcast.frontends.source.c_expressions import split_words, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import SourceDeclaration
-from kernelcast.frontends.source.words import Lexeme
+from kernelcast.frontends.source.words import Lexeme, Lexemes
 
 _DROPPED = frozenset(
     {
@@ -23,10 +23,12 @@ _BUILT_IN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WrittenParameter:
-    """A parameter as written; `type` is without `const`, with `*` for every pointer."""
+    """A parameter as written; `type` is without `const`, with `*` for every pointer. `default` is
+    what it holds where a call gives nothing, empty where one must."""
 
     name: str
     type: str
+    default: Lexemes = ()
 
 
 def read_parameters(
@@ -67,7 +69,8 @@ def _declaration(words: Sequence[Lexeme]) -> Sequence[Lexeme]:
 
 
 def _parameter(words: Sequence[Lexeme]) -> WrittenParameter | None:
-    kept = [word for word in _declaration(words) if word.text not in _DROPPED]
+    declared = _declaration(words)
+    kept = [word for word in declared if word.text not in _DROPPED]
     brackets = next((at for at, word in enumerate(kept) if word.text == "["), len(kept))
     outside = list(_outside_templates(kept[:brackets]))
     stars = sum(word.text == "*" for word in outside) + (brackets < len(kept))
@@ -78,7 +81,8 @@ def _parameter(words: Sequence[Lexeme]) -> WrittenParameter | None:
     if is_named and (kept[-2].text == "::" or kept[-1].text in _BUILT_IN):
         is_named = False
     type_ = spelled(kept[:-1] if is_named else kept)
-    return WrittenParameter(kept[-1].text if is_named else "", type_ + "*" * stars)
+    default = tuple(words[len(declared) + 1 :])
+    return WrittenParameter(kept[-1].text if is_named else "", type_ + "*" * stars, default)
 
 
 def _outside_templates(words: Sequence[Lexeme]) -> Iterator[Lexeme]:

@@ -45,7 +45,8 @@ class SourceLaunch:
 
     `kernel` is its name with template arguments, `is_known` whether the source declares it and all
     of its template arguments are said; `opened` are the names whose values the source does not
-    say, with the words it has in their place.
+    say, with the words it has in their place. `is_without_arguments` says that the program looks at
+    its arguments before; it is taken to be called without any.
     """
 
     kernel: str
@@ -58,6 +59,7 @@ class SourceLaunch:
     place: str
     line: int
     names: frozenset[str] = field(default=frozenset(), repr=False)
+    is_without_arguments: bool = False
 
 
 def source_launches(
@@ -153,6 +155,7 @@ class _SiteReader:
             place=self.view.place(word),
             line=self.view.line(word),
             names=frozenset(names),
+            is_without_arguments=self.setting.is_without_arguments,
         )
 
     def _callee(self) -> tuple[str, Lexemes]:
@@ -271,8 +274,7 @@ class _SiteReader:
 
     def _argument(self, label: str, type_: str, words: Lexemes) -> str:
         known = type_ or self.setting.type_of(words)
-        name = next((w.text for w in reversed(words) if w.kind is TokenKind.NAME), "")
-        allocated = self.setting.bytes_of(name) if name else None
+        allocated = self.setting.bytes_behind(words)
         if known.endswith("*") or (not type_ and allocated is not None):
             return self._array(label, known.removesuffix("*"), allocated)
         skeleton = self._skeleton(label, known)
