@@ -136,8 +136,8 @@ CASES = [
     Bad(
         "launch whose arguments the source leaves open",
         predict(),
-        "says no launch",
-        "--grid '<n> // 32' --block 32 --arg 'x=f32.<n>.' --arg 'n=<n>'",
+        "leave numbers open, that of line 4 n",
+        "give --arg n=VALUE, or see them all with kernelcast launches k.cu",
         OPEN_LAUNCH,
     ),
     Bad(

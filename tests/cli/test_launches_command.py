@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -55,21 +56,34 @@ def test_the_workload_is_completed_and_forecast(run, source: Path, tmp_path: Pat
     assert "scale<float>" in run("predict", workload, "--arg", "n=4096", "--isa", "ptx").out
 
 
-def test_a_missing_launch_is_answered_with_the_command(run, source: Path) -> None:
+def test_a_number_that_is_open_is_asked_for(run, source: Path) -> None:
     said = refusal(run, "predict", source)
-    assert "the file says no launch" in said
-    assert "--kernel 'scale<float>' --grid '(<n> + 255) // 256' --block 256" in said
-    assert "--arg 'x=f32[<n>]' --arg a=2.0 --arg 'n=<n>'" in said
+    assert "its launches leave numbers open, that of line 10 n" in said
+    assert f"give --arg n=VALUE, or see them all with kernelcast launches {source}" in said
+    given = run("predict", source, "--arg", "n=4096", "--isa", "ptx")
+    assert given.out.startswith("scale<float><<<16, 256>>> on h100-sxm:")
+    assert "the launch of line 10 as in the host code" in given.err
+    assert "says no launch" in refusal(run, "predict", source, "--block", "64")
+    assert "grid: 0 is less than 1" in refusal(run, "predict", source, "--arg", "n=0")
+
+
+def test_of_several_that_are_open_those_given_are_not_asked_for(run, tmp_path: Path) -> None:
+    file = tmp_path / "two.cu"
+    file.write_text(SOURCE.replace("256>>>(x, 2.0f, n)", "atoi(argv[2])>>>(x, scan(), n)"))
+    said = refusal(run, "predict", file, "--arg", "n=4096")
+    assert "that of line 10 atoi_argv_2, scan" in said
+    assert "give --arg atoi_argv_2=VALUE --arg scan=VALUE, or" in said
 
 
 def test_what_is_open_is_marked_where_it_is_compared_and_nowhere_else(run, tmp_path: Path) -> None:
     file = tmp_path / "n.cu"
     file.write_text(SOURCE.replace("(n + 255) / 256", "n / 256 + (n % 256 == 0 ? 0 : 1)"))
-    said = refusal(run, "predict", file)
-    (grid,) = re.findall(r"--grid '([^']+)'", said)
+    (launch,) = json.loads(run("launches", file, "--json").out)["launches"]
+    (grid,) = re.findall(r"--grid '([^']+)'", launch["command"])
     assert "==" in grid
     assert grid.count("n") == grid.count("<n>")
-    assert f"predict {file} --kernel" in said
+    assert launch["command"].startswith(f"kernelcast predict {file} --kernel 'scale<float>'")
+    assert launch["command"].endswith("--arg 'x=f32[<n>]' --arg a=2.0 --arg 'n=<n>'")
 
 
 CLOSED = """\
@@ -102,7 +116,7 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     assert own.status == 2
     assert "scale" in own.err
     file.write_text(CLOSED.replace("1 << 16", "SIZE"))
-    assert "says no launch" in refusal(run, "predict", file)
+    assert "leave numbers open, that of line 9 SIZE" in refusal(run, "predict", file)
     assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
 
 

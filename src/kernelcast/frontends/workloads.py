@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -436,20 +436,23 @@ def _own_launches(source: Path, flags: LaunchFlags) -> list[SourceLaunch]:
 
 
 def _of_bare_source(source: Path, flags: LaunchFlags) -> Workload:
-    """The launch of the flags, or where they say none of its shape, those of the host code."""
+    """The launch of the flags, or where they say none of its shape, those of the host code whose
+    open numbers, if any, they give."""
     if flags.grid is not None or flags.block is not None:
         return _from_flags(source, {}, flags)
     own = _own_launches(source, flags)
-    closed = _alike([each for each in own if not each.opened])
+    given = split_assignments(flags.args).keys()
+    closed = _alike([each for each in own if each.opened.keys() <= given])
     if not closed:
-        raise _no_launch(source, own)
+        raise _no_launch(source, own, given)
     return _from_host_code(source, closed, len(own) - len(closed), flags)
 
 
 def _from_host_code(
     source: Path, closed: Sequence[SourceLaunch], others: int, flags: LaunchFlags
 ) -> Workload:
-    """The launches of the host code that have no number open, beside `others` that have."""
+    """The launches of the host code that have no number open, beside `others` that have; what the
+    flags give counts as said."""
     if "<" not in flags.kernel:
         flags = replace(flags, kernel="")
     read = partial(
@@ -459,13 +462,18 @@ def _from_host_code(
         base_dir=source.parent,
         source=source,
     )
+    opened = {name for each in closed for name in each.opened}
+    values = tuple(f"{n}={v}" for n, v in split_assignments(flags.args).items() if n in opened)
     try:
-        read()
+        read(flags=LaunchFlags(args=values))
     except InputError as refused:
         # The line is one of what was read off the source, which nobody has seen.
         of = refused.where.rpartition(": ")[2]
-        message = f"its host code makes a launch that cannot be: {of}: {refused.what}"
-        raise _no_launch(source, closed, message) from None
+        raise NoLaunchError(
+            f"its host code makes a launch that cannot be: {of}: {refused.what}",
+            where=str(source),
+            hint=f"complete {ready_command(str(source), closed[0])}",
+        ) from None
     remark = _as_read(source, closed, others)
     return replace(read(flags=flags), is_read=True, remarks=(remark,))
 
@@ -489,18 +497,26 @@ def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
     those = f"the launches of lines {lines}" if "," in lines else f"the launch of line {lines}"
     more = f" ({others} more left out: kernelcast launches {source})" if others else ""
     known = f"arrays hold zeros, and what the program puts there with kernelcast run {source}"
-    called = " called without arguments" if any(each.is_without_arguments for each in closed) else ""
+    is_bare = any(each.is_without_arguments and not each.opened for each in closed)
+    called = " called without arguments" if is_bare else ""
     return f"{those} as in the host code{called}{more}; {known}"
 
 
 def _no_launch(
-    source: Path, own: Sequence[SourceLaunch], message: str = "the file says no launch"
+    source: Path, own: Sequence[SourceLaunch], given: Collection[str] = ()
 ) -> NoLaunchError:
-    """That no launch is written, and the command for one of those that the source makes itself."""
-    hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
-    if own:
-        hint = f"complete {ready_command(str(source), own[0])}"
-    return NoLaunchError(message, where=str(source), hint=hint)
+    """That no launch is written, or what is left open in the one of `own` that leaves least."""
+    if not own:
+        hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+        return NoLaunchError("the file says no launch", where=str(source), hint=hint)
+    nearest = min(own, key=lambda each: len(each.opened.keys() - set(given)))
+    missing = [name for name in nearest.opened if name not in given]
+    values = " ".join(f"--arg {name}=VALUE" for name in missing)
+    return NoLaunchError(
+        f"its launches leave numbers open, that of line {nearest.line} {', '.join(missing)}",
+        where=str(source),
+        hint=f"give {values}, or see them all with kernelcast launches {source}",
+    )
 
 
 def _from_flags(
@@ -510,7 +526,7 @@ def _from_flags(
     base_dir: Path | None = None,
 ) -> Workload:
     if flags.grid is None or flags.block is None:
-        raise _no_launch(source, _own_launches(source, flags))
+        raise _no_launch(source, ())
     launch = launch_from_flags(
         flags.grid, flags.block, flags.smem or 0, flags.args, names, flags.kernel, flags.symbols
     )

@@ -37,7 +37,9 @@ SIZES: Mapping[str, int] = {
     **dict.fromkeys(("int", "unsigned", "unsigned int", "float", "int32_t", "uint32_t"), 4),
     **dict.fromkeys(("uint", "char4", "uchar4", "short2", "ushort2", "half2", "__half2"), 4),
     **dict.fromkeys(("long", "unsigned long", "long long", "unsigned long long", "double"), 8),
-    **dict.fromkeys(("int64_t", "uint64_t", "size_t", "ulong", "float2", "int2", "uint2"), 8),
+    **dict.fromkeys(
+        ("int64_t", "uint64_t", "size_t", "ulong", "float2", "int2", "uint2", "clock_t"), 8
+    ),
     **dict.fromkeys(("short4", "ushort4", "long int", "long long int"), 8),
     **dict.fromkeys(("float3", "int3", "uint3"), 12),
     **dict.fromkeys(("float4", "int4", "uint4", "double2", "longlong2", "ulonglong2"), 16),
@@ -346,10 +348,10 @@ def _fold_element(tree: Binary, scope: NameScope, depth: int) -> Folded:
     """`sizes[2]`, where the values of `sizes` are written behind it."""
     at = _fold(tree.right, scope, depth).value
     found, inside = _resolved(tree.left, scope, depth)
-    is_list = isinstance(found, Call) and found.function == Name("")
-    if not is_list or not isinstance(at, int) or not 0 <= at < len(found.arguments):
+    listed = found.arguments if isinstance(found, Call) and found.function == Name("") else ()
+    if not isinstance(at, int) or not 0 <= at < len(listed):
         raise _OpenError
-    return _fold(found.arguments[at], inside, depth)
+    return _fold(listed[at], inside, depth)
 
 
 def _fold_conditional(tree: Conditional, scope: NameScope, depth: int) -> Folded:

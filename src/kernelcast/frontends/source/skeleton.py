@@ -24,8 +24,9 @@ def workload_text(source: str, launches: Sequence[SourceLaunch]) -> str:
 
 
 def launch_tables(launches: Sequence[SourceLaunch]) -> str:
-    """Launches, of which no number is open, as the comment block of a source has them."""
-    return "\n".join(line for launch in launches for line in _launch(launch))
+    """Launches as the comment block of a source has them."""
+    lines = [*_open_names(launches), *(line for each in launches for line in _launch(each))]
+    return "\n".join(lines)
 
 
 def ready_command(source: str, launch: SourceLaunch) -> str:

@@ -9,7 +9,8 @@ twentieth more than HIGH times the most, so that the interval holds nine of ten.
 There are two pairs: one for launches that one resource binds alone, and a wider one where there is
 a doubt (`has_doubt`). They are the same for all chips: the wider of what the launches on an H100
 and an H200 need, most of which were only judged, and of what those on all others need.
-`kernelcast validate public` fits a pair to one half of the launches and judges it by the other; `docs/models/auto.md` has what came of it.
+`kernelcast validate public` fits a pair to one half of the launches and judges it by the other;
+`docs/models/auto.md` has what came of it.
 """
 
 from __future__ import annotations
