@@ -15,8 +15,9 @@ from kernelcast.frontends.declarations import declared_kernels
 from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
+from kernelcast.frontends.source.callers import launches_of_program
 from kernelcast.frontends.source.device_source import HeaderFolders
-from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.frontends.source.words import included_headers
 from kernelcast.ir import Kernel, Variable
 from kernelcast.toolchain.cache import Cache
@@ -211,7 +212,7 @@ def launches_of_file(
     if recognise(data, name=str(path)) is not FileKind.CUDA:
         raise InputError("only CUDA C++ launches kernels", where=str(path), hint="give a source")
     text = data.decode("utf-8", "surrogateescape")
-    found = launches_of(text, str(path), HeaderFolders(include_dirs), defines)
+    found = launches_of_program(text, str(path), HeaderFolders(include_dirs), defines)
     if not found:
         raise InputError(
             "the source launches no kernel",

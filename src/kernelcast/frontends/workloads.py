@@ -37,9 +37,10 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
+from kernelcast.frontends.source.callers import launches_of_program
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.skeleton import launch_tables, ready_command
-from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch
 from kernelcast.toolchain.mangling import base_name
 
@@ -431,7 +432,7 @@ def _own_launches(source: Path, flags: LaunchFlags) -> list[SourceLaunch]:
         return []
     text, folders = data.decode("utf-8", "surrogateescape"), HeaderFolders(flags.loops.include_dirs)
     wanted = base_name(flags.kernel)
-    found = launches_of(text, str(source), folders, flags.loops.defines)
+    found = launches_of_program(text, str(source), folders, flags.loops.defines)
     return [each for each in found if each.is_known and wanted in ("", base_name(each.kernel))]
 
 

@@ -1,0 +1,55 @@
+"""Launches of a source whose functions other sources of the program call.
+
+What such a function is called with stands in the files beside its own: the numbers of a kernel's
+launch then follow from the `main` among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from kernelcast.errors import InputError
+from kernelcast.frontends.source.device_source import NO_FOLDERS, HeaderFolders
+from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
+
+_SOURCES = frozenset({".c", ".cc", ".cpp", ".cu", ".cxx"})
+_MAIN = re.compile(r"\bmain\s*\(")
+_MOST_BYTES = 2_000_000
+"""Of the files beside a source: more are no program of one folder."""
+
+
+def launches_of_program(
+    text: str,
+    path: str,
+    folders: HeaderFolders = NO_FOLDERS,
+    defines: Iterable[str] = (),
+) -> tuple[SourceLaunch, ...]:
+    """All launches of a source file, as `launches_of`; where each leaves numbers open and the
+    program's `main` stands in another file of its folder, as that has them called."""
+    defines = tuple(defines)
+    own = launches_of(text, path, folders, defines)
+    if not own or _MAIN.search(text) or not all(launch.opened for launch in own):
+        return own
+    others = _beside(Path(path))
+    if sum(bool(_MAIN.search(other)) for other in others.values()) != 1:
+        return own
+    included = "".join(f'\n#include "{name}"' for name in others)
+    try:
+        found = launches_of(f"{text}\n#pragma once{included}\n", path, folders, defines)
+    except InputError:
+        return own
+    own_lines = {(launch.kernel.partition("<")[0], launch.place) for launch in own}
+    return tuple(x for x in found if (x.kernel.partition("<")[0], x.place) in own_lines) or own
+
+
+def _beside(path: Path) -> dict[str, str]:
+    """The texts of the other sources in a source's folder, by name; none where there are many."""
+    try:
+        files = [f for f in sorted(path.parent.iterdir()) if f.suffix in _SOURCES and f != path]
+        if sum(file.stat().st_size for file in files) > _MOST_BYTES:
+            return {}
+        return {file.name: file.read_text("utf-8", "replace") for file in files}
+    except OSError:
+        return {}
