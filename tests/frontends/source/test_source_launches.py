@@ -103,6 +103,16 @@ def test_a_call_may_leave_arguments_out() -> None:
     assert (found.grid, found.block, found.arguments["a"]) == (("8",), ("64",), "1.5")
 
 
+def test_the_size_of_what_a_variable_points_to() -> None:
+    found = launch("""
+    void go() {
+        float *x; double *y, *ys[4];
+        cudaMalloc(&x, 128 * sizeof(*x)); cudaMalloc(&y, 64 * sizeof(y[0]) + sizeof(*ys));
+        k<<<1, 128>>>(128, 1.0f, x, y);
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[128]", "f64[65]")
+
+
 def test_a_pointer_into_an_array_points_to_what_was_allocated() -> None:
     found = launch("""
     void go() {

@@ -26,6 +26,7 @@ typedef struct { char c; real r; } Named;
 struct Plain { char a; short b; int c; char d; double e; };
 struct Arrays { float x[N][3]; unsigned char* p[SECOND], tag; int (*f)(int); };
 struct Vectors { float3 a; float4 b; char1 c; uchar4 d; double2 e; short2 f; longlong2 g; dim3 h; };
+struct Bounded { float a[(1 << 3)], b[2 * SIZE]; int c[(SIZE) > 4 ? 3 : 2], *d[(2)]; };
 struct Empty {};
 struct Derived : public Plain, private Empty { char z; };
 struct alignas(32) Wide { int a; __align__(8) char b; alignas(16) float c; };
@@ -42,7 +43,18 @@ namespace a { namespace b { struct Deep { int x; long y; }; } }
 struct Scoped { a::b::Deep d; ::Plain p; };
 """
 NAMES = (
-    *("Plain", "Arrays", "Vectors", "Derived", "Wide", "Inner", "Members", "Uses", "Scoped"),
+    *(
+        "Plain",
+        "Arrays",
+        "Bounded",
+        "Vectors",
+        "Derived",
+        "Wide",
+        "Inner",
+        "Members",
+        "Uses",
+        "Scoped",
+    ),
     *("Named", "Tile<float, 7>", "Pair<double>", "a::b::Deep"),
 )
 

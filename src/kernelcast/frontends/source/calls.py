@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from kernelcast.frontends.source.c_expressions import (
     Tree,
@@ -15,7 +17,7 @@ from kernelcast.frontends.source.c_expressions import (
     template_end,
 )
 from kernelcast.frontends.source.definitions import LocalDefinitions, definitions
-from kernelcast.frontends.source.folding import NameScope
+from kernelcast.frontends.source.folding import SIZES, NameScope
 from kernelcast.frontends.source.parameters import (
     WrittenParameter,
     read_parameters,
@@ -30,6 +32,7 @@ _MAX_CALLERS = 8
 """Calls of one function that are told apart."""
 _MAX_ALIAS = 8
 """Words of a pointer's value from which it is no other pointer, cast or moved."""
+_ELEMENT = re.compile(r"\* ?(?P<pointed>\w+)|(?P<indexed>\w+) \[ \w+ \]")
 _OPTION = "optarg"
 """What getopt (POSIX) has found behind an option."""
 _MAX_DEPTH = 4
@@ -246,7 +249,7 @@ class CallGraph:
             words = self._values.get(name.rpartition("::")[2])
             return None if words is None else (words, self._outside)
 
-        scope = NameScope(value_of, self.inlined, self._size_of)
+        scope = NameScope(value_of, self.inlined, partial(self._size_among, types))
         names = () if function is None else template_parameters(self.words, function)
         unbound = frozenset(names) - set(template)
         looks = any(word.text in of_program for word in self.words[begin:at])
@@ -259,6 +262,16 @@ class CallGraph:
         if function is None or function.names[0] != "main":
             return ()
         return tuple(p.name for p in read_parameters(self.words, function))
+
+    def _size_among(self, types: Mapping[str, str], text: str) -> int | None:
+        """Bytes of a type, or of what a variable points to, as in `sizeof(*p)` and `sizeof(p[0])`;
+        `types` are those of variables."""
+        written = _ELEMENT.fullmatch(text)
+        name = written["pointed"] or written["indexed"] if written else ""
+        if name not in types:
+            return self._size_of(text)
+        element = types[name].removesuffix("*")
+        return 8 if element.endswith("*") else SIZES.get(element) or self._size_of(element)
 
     @property
     def _outside(self) -> NameScope:

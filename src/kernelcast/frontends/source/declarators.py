@@ -99,18 +99,16 @@ def _type_words(part: Sequence[Lexeme]) -> list[Lexeme]:
 
 
 def _declarator(rest: Sequence[Lexeme], type_: str, alignment: Lexemes | None) -> Declarator | None:
-    if any(word.text == "(" for word in rest):  # a pointer to a function, `(*name)(int)`
-        names = [word.text for word in rest if word.kind is TokenKind.NAME]
+    bounded = next((at for at, word in enumerate(rest) if word.text == "["), len(rest))
+    head = rest[:bounded]
+    names = [word.text for word in head if word.kind is TokenKind.NAME]
+    if any(word.text == "(" for word in head):  # a pointer to a function, `(*name)(int)`
         return Declarator(names[0], "void", 1, (), alignment) if names else None
-    stars = sum(word.text in ("*", "&") for word in rest)
-    named = [at for at, word in enumerate(rest) if word.kind is TokenKind.NAME]
-    if not named or not type_:
+    if not names or not type_:
         return None
-    name = next((at for at in named if at == 0 or rest[at - 1].text != "["), named[0])
-    is_bits = any(word.text == ":" for word in rest[name:])
-    return Declarator(
-        rest[name].text, type_, stars, tuple(_bounds(rest[name + 1 :])), alignment, is_bits
-    )
+    stars = sum(word.text in ("*", "&") for word in head)
+    is_bits = any(word.text == ":" for word in head)
+    return Declarator(names[0], type_, stars, tuple(_bounds(rest[bounded:])), alignment, is_bits)
 
 
 def _bounds(words: Sequence[Lexeme]) -> Iterator[Lexemes]:
