@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
 from kernelcast.errors import InputError
+from kernelcast.models.terms.trust import FITTED, Kind
 from kernelcast.reporting.documents.base import as_json
 from kernelcast.reporting.documents.public import (
     PublicDocument,
@@ -63,6 +65,21 @@ def test_sets_without_times_have_no_table_of_them():
     )
     assert "median error | within 5 %" in str(text)
     assert "predicted / measured" not in str(text)
+
+
+def test_either_half_judges_the_intervals_of_the_other(document):
+    kind = Kind("teg", has_doubt=False)
+    compared = tuple(replace(comparison(at, 1.0), kind=kind) for at in range(40))
+    sets = [SetAccuracy("sure", "h100-sxm", "auto", Score(compared), None, None, ())]
+    text = str(view(public_document(sets)))
+    factors = FITTED[kind]
+    rows = re.findall(r"\| teg \| none \| (\d+) \| ([\d.]+) \| ([\d.]+) \| (\d+) \| 100 % ", text)
+    assert [int(row[0]) + int(row[3]) for row in rows] == [40, 40]
+    for _, low, high, _ in rows:
+        assert float(low) == pytest.approx(factors.low, abs=1e-3)
+        assert float(high) == pytest.approx(factors.high, abs=1e-3)
+    assert "Of all 40 that were judged so, 100 % are held." in text
+    assert "judged so" not in str(view(document))
 
 
 def test_every_launch_is_a_point(document):

@@ -118,7 +118,10 @@ def _intervals(rows: Sequence[IntervalRow]) -> str:
         f"| {row.used_low:.3f} | {row.used_high:.3f} |"
         for row in rows
     ]
-    return "\n".join([_INTERVALS_HEAD, f"|---|---|{'---:|' * 7}", *lines])
+    judged = sum(row.judged for row in rows)
+    held = sum(row.held * row.judged for row in rows) / judged
+    together = f"Of all {judged} that were judged so, {percent(held)} are held."
+    return "\n".join([_INTERVALS_HEAD, f"|---|---|{'---:|' * 7}", *lines, "", together])
 
 
 def _row(row: AccuracyRow, *, with_model: bool) -> str:
