@@ -162,9 +162,9 @@ def test_of_blocks_that_differ_those_that_work_tell_how_long_a_cut_launch_takes(
         kc.case(kernel, kc.Launch(n, 256, {"x": kc.f32(n * 256), "working": 8}), gpu)
         for n in (20, 8)
     )
-    whole, cut = (Teg(instructions=n).predict(some) for n in (2_000_000, 1_000))
+    whole, cut = (Teg(instructions=n).predict(some) for n in (2_000_000, 3_000))
     of_cut, of_whole = (float(one.terms["instructions simulated"]) for one in (cut, whole))
-    assert of_cut < of_whole / 5
+    assert of_cut < of_whole / 2
     assert cut.time_s == pytest.approx(whole.time_s, rel=0.05)
     assert whole.time_s == pytest.approx(Teg().predict(alone).time_s, rel=0.05)
 

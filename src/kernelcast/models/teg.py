@@ -58,6 +58,7 @@ from kernelcast.simulation.results import (
     time_in_step,
 )
 from kernelcast.simulation.rewriting import sent_together
+from kernelcast.simulation.shortening import instructions_of, shortened
 from kernelcast.simulation.simulate import SimulationInput, simulate
 from kernelcast.simulation.simulated import Simulated
 from kernelcast.simulation.streams import WarpStreams
@@ -76,6 +77,8 @@ _ALIKE = 0.05
 _UNEVEN, _OF_UNEVEN = 0.3, 5
 """From which variation of the blocks' instructions on a grid is uneven, and how many times the
 instructions are simulated of one: where some blocks work and most do not, few tell little."""
+_OF_LIMIT = 0.95
+"""Of the instructions that may be simulated: warps that end early are to end before that."""
 _NOTED = 1 << 16
 """Issued instructions of which a timeline can tell."""
 _MEAN_WARPS = (
@@ -274,11 +277,12 @@ class Teg:
             given = with_misses(given, *noted)
         if joined := int(hardware["store_lines"][0]):
             given = replace(given, streams=sent_together(given.streams, code.table, joined))
+        given, part = _affordable(case, given, plan, resident, most)
         notes = (*timings.notes, *match_notes(case), *dram.notes)
         notes = (*notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
             notes = (*notes, _fewer_sms(len(plan.blocks), busy))
-        return PreparedCase(plan, most, system, given, notes)
+        return PreparedCase(plan, most, system, given, notes, part)
 
     def _plan(self, case: Case, resident: int) -> tuple[DetailedSms, int]:
         """The blocks of some SMs, and how many instructions are simulated at the most."""
@@ -306,15 +310,36 @@ class Teg:
         return detailed_sms(blocks, sms, resident, affordable, most=busy), most
 
 
+def _affordable(
+    case: Case, given: SimulationInput, plan: DetailedSms, resident: int, most: float
+) -> tuple[SimulationInput, float]:
+    """What is simulated of the blocks of some SMs, and its share of what they do.
+
+    Where all are there at once and do too much, it is the first of every warp, so that all of them
+    end. Warps that count each other's arrivals need all of each other.
+    """
+    is_at_once = plan.is_whole and plan.busiest <= resident
+    counts = any(i.traits.mbarrier is not None for i in case.kernel.instructions)
+    if not is_at_once or counts or given.streams.is_cut:
+        return given, 1.0
+    bounds = given.code.bounds
+    share = _OF_LIMIT * 2 * most / max(1, instructions_of(given.streams, bounds))
+    if share >= 1:
+        return given, 1.0
+    return replace(given, streams=shortened(given.streams, bounds, share)), share
+
+
 @dataclass(frozen=True)
 class PreparedCase:
-    """A case as it is simulated while nothing is removed, of at the most so many `instructions`."""
+    """A case as it is simulated while nothing is removed, of at the most so many `instructions`;
+    `part` is what that is of all that the blocks of the plan do, where every warp ends early."""
 
     plan: DetailedSms
     instructions: int
     system: MemorySystem | None
     given: SimulationInput = field(repr=False)
     notes: tuple[str, ...]
+    part: float = 1.0
 
 
 Preparer = Callable[[int], PreparedCase]
@@ -448,6 +473,8 @@ def _time_of_launch(
     """The time of a launch of which a plan was simulated; once more, where its last wave tells."""
     plan, resident = ready.plan, int(ready.given.hardware["resident"][0])
     instructions = _instructions(case, plan, resident) if found.is_cut else 0.0
+    if ready.part < 1:
+        instructions = found.executed / ready.part
     dram_cycles = _dram_cycles(case) if found.is_cut else 0.0
     left = plan.busiest % resident
     if not (left and _are_alike(case, plan, resident) and are_in_step(found, dram_cycles)):

@@ -81,7 +81,7 @@ def launch_time(
     later may ask for less, or more.
     """
     if found.is_cut:
-        scale = instructions / _executed(found)
+        scale = instructions / found.executed
         if dram_cycles and found.dram_busy > _BINDING * found.cycles:
             scale = dram_cycles / found.dram_busy
         return LaunchTime(found.cycles, max(0.0, scale - 1) * found.cycles, 0.0)
@@ -130,14 +130,9 @@ def time_in_step(
         T = floor(busiest / resident) resident each / r + (busiest mod resident) each / r_last
     """
     waves, left = divmod(busiest, resident)
-    of_full, of_last = (each * one.sms / _executed(one) * one.cycles for one in (found, last))
+    of_full, of_last = (each * one.sms / one.executed * one.cycles for one in (found, last))
     cycles = waves * resident * of_full + left * of_last
     return LaunchTime(found.cycles, max(0.0, cycles - found.cycles), of_full)
-
-
-def _executed(found: Simulated) -> int:
-    """Instructions that were issued, those that were once more not counted."""
-    return max(1, int(found.issued.sum()) - found.repeated)
 
 
 def _replacements(found: Simulated, plan: DetailedSms, resident: int) -> list[NDArray[np.int64]]:

@@ -70,3 +70,8 @@ class Simulated:
     lines: int
     lines_from_l2: int
     events: NDArray[np.void] = field(repr=False)
+
+    @property
+    def executed(self) -> int:
+        """Instructions that were issued, those that were once more not counted."""
+        return max(1, int(self.issued.sum()) - self.repeated)
