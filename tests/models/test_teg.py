@@ -169,6 +169,36 @@ def test_of_blocks_that_differ_those_that_work_tell_how_long_a_cut_launch_takes(
     assert whole.time_s == pytest.approx(Teg().predict(alone).time_s, rel=0.05)
 
 
+LOAD_AND_COMPUTE = """
+extern "C" __global__ void load_and_compute(const float* x, float* sums, int turns) {
+    float sum = 0.0f;
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    #pragma unroll 1
+    for (int turn = 0; turn < turns; turn++, at += gridDim.x * blockDim.x) {
+        float one = x[at];
+        for (int i = 0; i < 128; i++) one = one * 0.5f + 1.0f;
+        sum += one;
+    }
+    sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+def test_the_last_warp_of_a_cut_launch_is_left_alone_as_that_of_the_whole() -> None:
+    """Eight warps of a scheduler load and compute in turn. Of those that stand in line none is
+    ahead, and all hide each other's loads to the end; by age, the last hides none."""
+    gpu, threads, turns = "a100-sxm-80gb", 2 * 108 * 512, 400
+    x, sums = kc.f32(threads * turns), kc.f32(threads)
+    launch = kc.Launch(216, 512, {"x": x, "sums": sums, "turns": turns})
+    case = kc.case(kc.load_source(LOAD_AND_COMPUTE, gpu=gpu), launch, gpu)
+    whole, cut = (Teg(instructions=n).predict(case) for n in (4_000_000, 100_000))
+    of_cut, of_whole = (float(one.terms["instructions simulated"]) for one in (cut, whole))
+    assert of_cut < of_whole / 15
+    assert cut.time_s == pytest.approx(whole.time_s, rel=0.03)
+    in_line = Teg(instructions=100_000, policy="line").predict(case)
+    assert whole.time_s > 1.1 * in_line.time_s
+
+
 def test_what_comes_for_a_load_is_written_through_the_banks_of_the_l1_cache() -> None:
     """Of a warp, two loads of 128 B at 64 B a cycle, read and written, and a store of a whole
     line."""
