@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,6 +22,7 @@ from kernelcast.cli.options import (
 from kernelcast.cli.progress import progress_bar
 from kernelcast.cli.studies import forecasts, refuse_execution_options, study
 from kernelcast.errors import ToolError
+from kernelcast.processes import become_worker
 from kernelcast.reporting.documents.explain import ExplainDocument, explain_document
 from kernelcast.traces.recognise import is_trace
 
@@ -76,7 +76,7 @@ def explained_files(files: Sequence[str], asked: FilesAsked) -> list[list[Explai
         output=_Kept(output.as_json, True, output.debug),
     )
     # A forked process would hold the locks of threads that it does not have.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), become_worker)
     found = []
     try:
         with progress_bar("forecasting", output.quiet) as progress:
@@ -94,11 +94,6 @@ def explained_files(files: Sequence[str], asked: FilesAsked) -> list[list[Explai
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return found
-
-
-def _ignore_interrupts() -> None:
-    """They are for the process that started the worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _explained(asked: FilesAsked, file: str) -> tuple[list[ExplainDocument], list[str]]:

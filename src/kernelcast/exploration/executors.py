@@ -7,7 +7,6 @@ as keep the workers busy.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,6 +17,7 @@ from typing import Protocol
 
 from kernelcast.errors import InputError, ToolError
 from kernelcast.exploration.sweep import Chunk, ChunkTimes, DesignSweep
+from kernelcast.processes import become_worker
 
 AHEAD = 2
 """Chunks that are out for every worker, so that none waits for the next."""
@@ -111,9 +111,9 @@ _sweep: DesignSweep | None = None
 
 
 def _remember(sweep: DesignSweep) -> None:
-    """In a worker: the sweep comes once, chunks are small. Interrupts are for the parent."""
+    """In a worker: the sweep comes once, chunks are small."""
     global _sweep
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    become_worker()
     _sweep = sweep
 
 

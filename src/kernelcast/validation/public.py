@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -19,6 +18,7 @@ from kernelcast.execution.trace import Progress
 from kernelcast.models import default_model_name, load_model
 from kernelcast.models.terms.base import Model
 from kernelcast.models.terms.parameters import model_label
+from kernelcast.processes import become_worker
 from kernelcast.toolchain.nvcc import CHOSEN
 from kernelcast.toolchain.wheels import wheel_versions
 from kernelcast.validation.accuracy import Comparison, nearest_rank, require_scipy
@@ -125,7 +125,9 @@ def answers_of(
                 progress(at / len(launches))
         return found
     # A forked process would hold the locks of threads that it does not have.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _end_quietly)
+    # A worker that is interrupted leaves without a word: what it has done is kept.
+    begin = partial(become_worker, ends_on_interrupt=True)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin)
     try:
         futures = [pool.submit(answer, launch) for launch in launches]
         for at, _ in enumerate(_done(futures), 1):
@@ -148,11 +150,6 @@ def _done(futures: Sequence[Future[LaunchAnswer]]) -> Iterator[Future[LaunchAnsw
             f"a worker process ended on its own after {done} of {len(futures)} launches",
             hint="most often memory runs out: --threads 1 predicts one launch at a time",
         ) from None
-
-
-def _end_quietly() -> None:
-    """A worker that is interrupted leaves without a word: what it has done is kept."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _kept_or_new(launch: SetLaunch, *, models: Sequence[Model], keep: Path | None) -> LaunchAnswer:
