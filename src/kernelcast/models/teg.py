@@ -277,7 +277,7 @@ class Teg:
             given = with_misses(given, *noted)
         if joined := int(hardware["store_lines"][0]):
             given = replace(given, streams=sent_together(given.streams, code.table, joined))
-        given, part = _affordable(case, given, plan, most)
+        given, part = _affordable(case, given, plan, resident, most)
         notes = (*timings.notes, *match_notes(case), *dram.notes)
         notes = (*notes, *([_MEAN_WARPS] if case.run is None else []))
         if self.sms == _ALL and not is_chip:
@@ -311,15 +311,16 @@ class Teg:
 
 
 def _affordable(
-    case: Case, given: SimulationInput, plan: DetailedSms, most: float
+    case: Case, given: SimulationInput, plan: DetailedSms, resident: int, most: float
 ) -> tuple[SimulationInput, float]:
     """What is simulated of the blocks of some SMs, and its share of what they do.
 
-    Where these are all of them and do too much, it is the first of every warp, so that all of them
+    Where all are there at once and do too much, it is the first of every warp, so that all of them
     end. Warps that count each other's arrivals need all of each other.
     """
     counts = any(i.traits.mbarrier is not None for i in case.kernel.instructions)
-    if not plan.is_whole or counts or given.streams.is_cut:
+    is_at_once = plan.is_whole and plan.busiest <= resident
+    if not is_at_once or counts or given.streams.is_cut:
         return given, 1.0
     bounds = given.code.bounds
     share = _OF_LIMIT * 2 * most / max(1, instructions_of(given.streams, bounds))

@@ -1,8 +1,9 @@
 """Warp streams that end early, each after the same share of what its warp does.
 
-A launch is as long as its last warp, and how late that is shows only where warps end: schedulers
-that keep to one warp, or to an age, let some run ahead of others, which are left alone with what
-they wait for. Of warps that do the same over and over, the first part of each tells as much.
+A launch whose blocks are all there at once is as long as its last warp, and how late that is shows
+only where warps end: schedulers that keep to one warp, or to an age, let some run ahead of others,
+which are left alone with what they wait for. Of warps that do the same over and over, the first
+part of each tells as much.
 """
 
 from __future__ import annotations
