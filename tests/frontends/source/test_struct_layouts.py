@@ -9,6 +9,8 @@ import pytest
 from tests.frontends.source.reading import view_of
 from tests.kept import CACHE
 
+import kernelcast as kc
+from kernelcast.frontends.source.folding import SIZES
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.top_level import read_declarations
 from kernelcast.ir import PointerType, ScalarType, SequenceType, StructType, ValueType
@@ -126,3 +128,16 @@ def test_pointers_lead_to_what_is_known():
         "v": PointerType(),
     }
     assert re.fullmatch(r"Node\*", str(found))
+
+
+def test_sizes_of_types_that_are_not_defined_are_the_compilers():
+    lacking = {"uchar", "ushort", "uint", "ulong", "half", "nv_bfloat16", "clock_t", "bool"}
+    asserted = "".join(
+        f"static_assert(sizeof({name}) == {size});\n"
+        for name, size in SIZES.items()
+        if name not in lacking
+    )
+    headers = "".join(
+        f"#include <{h}>\n" for h in ("cuda_fp16.h", "cuda_bf16.h", "curand_kernel.h")
+    )
+    kc.load_source(f"{headers}{asserted}__global__ void k() {{}}\n", gpu="h100-sxm")

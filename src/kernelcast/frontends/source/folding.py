@@ -46,8 +46,8 @@ SIZES: Mapping[str, int] = {
     **dict.fromkeys(("double3",), 24),
     **dict.fromkeys(("double4",), 32),
     **dict.fromkeys(("curandState", "curandState_t", "curandStateXORWOW_t"), 48),
+    **dict.fromkeys(("curandStateMRG32k3a", "curandStateMRG32k3a_t"), 48),
     **dict.fromkeys(("curandStatePhilox4_32_10_t",), 64),
-    **dict.fromkeys(("curandStateMRG32k3a", "curandStateMRG32k3a_t"), 72),
 }
 """Bytes of the types that a source may name without defining them."""
 
