@@ -185,8 +185,9 @@ def _behind_bounds(words: Sequence[Lexeme], at: int) -> int:
 
 def _is_given_element(words: Sequence[Lexeme], at: int) -> bool:
     """Whether `name[...]` is given a value."""
-    following = words[matching(words, at) + 1 :][:1]
-    return any(word.text == "=" or word.text in _CHANGES for word in following)
+    closing = matching(words, at)
+    following = words[closing + 1].text if 0 < closing < len(words) - 1 else ""
+    return following == "=" or following in _CHANGES
 
 
 def _alias(words: Sequence[Lexeme], at: int, end: int, found: _Gathered) -> None:
