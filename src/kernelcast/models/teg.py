@@ -224,7 +224,7 @@ class Teg:
             without(ready.given, removed),
             plan,
             ready.system,
-            most_issued=2 * ready.instructions,
+            most_issued=_limit(ready.instructions),
             most_events=0 if removed else _NOTED,
         )
         time = _time_of_launch(case, ready, found, removed)
@@ -310,6 +310,11 @@ class Teg:
         return detailed_sms(blocks, sms, resident, affordable, most=busy), most
 
 
+def _limit(instructions: float) -> int:
+    """After how many a simulation is cut that blocks were chosen for by so many instructions."""
+    return int(2 * instructions)
+
+
 def _affordable(
     case: Case, given: SimulationInput, plan: DetailedSms, resident: int, most: float
 ) -> tuple[SimulationInput, float]:
@@ -323,7 +328,7 @@ def _affordable(
     if not is_at_once or counts or given.streams.is_cut:
         return given, 1.0
     bounds = given.code.bounds
-    share = _OF_LIMIT * 2 * most / max(1, instructions_of(given.streams, bounds))
+    share = _OF_LIMIT * _limit(most) / max(1, instructions_of(given.streams, bounds))
     if share >= 1:
         return given, 1.0
     return replace(given, streams=shortened(given.streams, bounds, share)), share

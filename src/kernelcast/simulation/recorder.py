@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelcast.errors import ExecutionError
 from kernelcast.execution.trace import Words
@@ -19,10 +18,9 @@ from kernelcast.simulation.recording_loop import (
     ROOM,
     record,
 )
-from kernelcast.simulation.streams import WarpStreams
+from kernelcast.simulation.streams import WarpStreams, gathered
 
 _FIRST_SEGMENTS = 1 << 12
-_TOGETHER = 1 << 12
 
 
 class StreamRecorder:
@@ -109,25 +107,10 @@ class StreamRecorder:
             warps=warps,
             blocks=blocks,
             starts=np.concatenate([[0], sizes.cumsum()]),
-            words=_gathered(self._words, segments[order, 2], lengths[order]),
+            words=gathered(self._words, segments[order, 2], lengths[order]),
             is_cut=self.is_full or bool(self._recording["left_out"][0]),
         )
 
     @property
     def _segment_count(self) -> int:
         return int(self._recording["segments"][0])
-
-
-def _gathered(
-    words: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Parts of some words, one behind the other, some at a time: places take room, too."""
-    found, at = np.empty(int(lengths.sum()), np.int64), 0
-    for first in range(0, len(starts), _TOGETHER):
-        own = lengths[first : first + _TOGETHER]
-        end = at + int(own.sum())
-        before = own.cumsum() - own
-        offsets = np.repeat(starts[first : first + _TOGETHER] - before, own)
-        found[at:end] = words[offsets + np.arange(end - at)]
-        at = end
-    return found

@@ -19,6 +19,7 @@ from kernelcast.simulation.streams import (
     ENTER,
     KIND_MASK,
     WarpStreams,
+    gathered,
 )
 
 
@@ -39,12 +40,12 @@ def shortened(streams: WarpStreams, bounds: NDArray[np.int64], share: float) -> 
     following = np.searchsorted(entered, behind)
     next_entered = np.append(entered, len(streams.words))[following]
     sizes = np.minimum(next_entered, ends) - starts
-    kept = np.zeros(len(streams.words) + 1, np.int64)
-    np.add.at(kept, starts, 1)
-    np.add.at(kept, starts + sizes, -1)
-    words = streams.words[kept[:-1].cumsum() > 0]
-    new_starts = np.concatenate([[0], sizes.cumsum()])
-    return replace(streams, words=words, starts=new_starts, is_cut=True)
+    return replace(
+        streams,
+        words=gathered(streams.words, starts, sizes),
+        starts=np.concatenate([[0], sizes.cumsum()]),
+        is_cut=True,
+    )
 
 
 def _by_word(streams: WarpStreams, bounds: NDArray[np.int64]) -> NDArray[np.int64]:

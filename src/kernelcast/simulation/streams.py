@@ -63,6 +63,9 @@ LINE_SHIFT = 16
 MBARRIER_SHIFT, MBARRIER_MASK = 16, (1 << 15) - 1
 ARRIVALS_SHIFT = 31
 
+_TOGETHER = 1 << 12
+"""Parts that are gathered at once: their places take room, too."""
+
 StreamWords = NDArray[np.int64]
 """Words of such streams, or parts of them."""
 
@@ -87,3 +90,18 @@ class WarpStreams:
         """The words of a warp of the block at a place of `blocks`."""
         at = block * self.warps + warp
         return self.words[self.starts[at] : self.starts[at + 1]]
+
+
+def gathered(
+    words: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Parts of some words, one behind the other, some at a time: places take room, too."""
+    found, at = np.empty(int(lengths.sum()), np.int64), 0
+    for first in range(0, len(starts), _TOGETHER):
+        own = lengths[first : first + _TOGETHER]
+        end = at + int(own.sum())
+        before = own.cumsum() - own
+        offsets = np.repeat(starts[first : first + _TOGETHER] - before, own)
+        found[at:end] = words[offsets + np.arange(end - at)]
+        at = end
+    return found

@@ -40,8 +40,8 @@ def launches_of_program(
         found = launches_of(f"{text}\n#pragma once{included}\n", path, folders, defines)
     except InputError:
         return own
-    own_lines = {(launch.kernel.partition("<")[0], launch.place) for launch in own}
-    return tuple(x for x in found if (x.kernel.partition("<")[0], x.place) in own_lines) or own
+    places = {launch.place for launch in own}
+    return tuple(launch for launch in found if launch.place in places) or own
 
 
 def _beside(path: Path) -> dict[str, str]:

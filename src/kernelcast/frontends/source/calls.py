@@ -33,6 +33,7 @@ _MAX_CALLERS = 8
 _MAX_ALIAS = 8
 """Words of a pointer's value from which it is no other pointer, cast or moved."""
 _ELEMENT = re.compile(r"\* ?(?P<pointed>\w+)|(?P<indexed>\w+) \[ \w+ \]")
+"""An element of what a variable points to, as the words of a `sizeof`."""
 _OPTION = "optarg"
 """What getopt (POSIX) has found behind an option."""
 _MAX_DEPTH = 4
@@ -252,9 +253,16 @@ class CallGraph:
         scope = NameScope(value_of, self.inlined, partial(self._size_among, types))
         names = () if function is None else template_parameters(self.words, function)
         unbound = frozenset(names) - set(template)
-        looks = any(word.text in of_program for word in self.words[begin:at])
-        looked = looks or (caller is not None and caller.is_without_arguments)
+        looked = self._looks_for(of_program, begin, at, caller)
         return Setting(scope, held, types, template, caller, given, unbound, looked)
+
+    def _looks_for(
+        self, of_program: Sequence[str], begin: int, at: int, caller: Setting | None
+    ) -> bool:
+        """Whether the program looks for arguments before a word, here or where it comes from."""
+        if of_program:
+            return any(word.text in of_program for word in self.words[begin:at])
+        return caller is not None and caller.is_without_arguments
 
     def _of_program(self, function: SourceDeclaration | None) -> tuple[str, ...]:
         """The parameters of `main`: how many arguments the program has, itself among them, and

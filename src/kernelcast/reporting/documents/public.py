@@ -73,9 +73,10 @@ class AccuracyTotal(Struct, frozen=True):
 
 
 class IntervalRow(Struct, frozen=True):
-    """The factors of a model's interval on chips that were measured from end to end, or on others,
-    for launches with or without a doubt: fitted to one half of them, `held` the share of the other
-    half's times between them; `used_low` and `used_high` are those of forecasts."""
+    """The factors of the interval of launches that `model` says the time of, with or without a
+    doubt: fitted to one half of them, `held` the share of the other half's times between them, so
+    that there are two rows for a kind of launch; `used_low` and `used_high` are those of
+    forecasts."""
 
     model: str
     fitted: Natural
