@@ -237,7 +237,7 @@ def test_a_launch_that_was_not_made_says_why(times):
     sources, chip = times.parent / "sources", load_machine("a100-sxm-80gb")
     program = sources / "adding-cuda" / "vector_add.cu"
     main = "int main(int argc, char **argv) {"
-    fails = 'fprintf(stderr, "no file of data\\n"); return 3;'
+    fails = 'fprintf(stderr, "%s: no file of data\\n", argv[0]); return 3;'
     code = program.read_text()
 
     def why(seconds):
@@ -249,7 +249,7 @@ def test_a_launch_that_was_not_made_says_why(times):
     assert "no such launch was made within 0 s" in why(0)
     assert main in code
     program.write_text("#include <cstdio>\n" + code.replace(main, main + fails))
-    assert "made before it ended with exit status 3, saying: no file of data" in why(60)
+    assert "made before it ended with exit status 3, saying: adding: no file of data" in why(60)
 
 
 def test_what_a_program_launches_is_compared(times):

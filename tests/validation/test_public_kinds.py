@@ -106,6 +106,19 @@ def test_programs_without_sources_are_named(folders: Folders) -> None:
     assert row.missing == ("one: no folder of sources for one",)
 
 
+def test_what_is_missing_is_named_as_in_its_folder(folders: Folders) -> None:
+    """Wherever on a machine that lies: the same table comes from every one."""
+    (folders.data / "times.csv").write_text(table(("one-cuda", "f", 50)))
+    program = folders.sources / "src" / "one-cuda" / "main.cu"
+    program.parent.mkdir(parents=True)
+    program.write_text('#include "nowhere.h"\nint main() {}\n')
+    one = PublicSet("programs", "rtx-3080", "times.csv", programs="src")
+    (row,) = accuracy_of_sets([one], folders, 9, workers=1)
+    (why,) = row.missing
+    assert why.startswith("one-cuda: src/one-cuda/main.cu:1:")
+    assert str(folders.sources) not in why
+
+
 def test_kernels_that_were_counted_have_a_workload_of_their_name(folders: Folders) -> None:
     rows = "a,here,1,1,1,1,1,1,1,1,1,1\na,there,1,1,1,1,1,1,1,1,1,1\n"
     (folders.data / "counted.csv").write_text(PROFILES + rows)

@@ -217,7 +217,9 @@ class ProgramRunner:
                 status = run_program(device, command, shim, folder=folder, output=said, errors=said)
             except _EnoughError as enough:
                 return watched.made, str(enough)
-            return watched.made, _within(most_s) if status == _TIMED_OUT else _end(status, said)
+            if status == _TIMED_OUT:
+                return watched.made, _within(most_s)
+            return watched.made, _end(status, said).replace(str(path), path.name)
 
 
 def _within(seconds: float) -> str:

@@ -104,7 +104,7 @@ def accuracy_of_sets(
     rows: list[SetAccuracy] = []
     for one, of_set in zip(sets, drawn, strict=True):
         own = [next(answers) for _ in of_set.launches]
-        rows += [_row(one, model_label(model), of_set, own) for model in models]
+        rows += [_row(one, model_label(model), of_set, own, folders) for model in models]
     return rows
 
 
@@ -160,7 +160,11 @@ def _kept_or_new(launch: SetLaunch, *, models: Sequence[Model], keep: Path | Non
 
 
 def _row(
-    one: PublicSet, model: str, drawn: DrawnLaunches, answers: Sequence[LaunchAnswer]
+    one: PublicSet,
+    model: str,
+    drawn: DrawnLaunches,
+    answers: Sequence[LaunchAnswer],
+    folders: Folders,
 ) -> SetAccuracy:
     aside = dict(drawn.aside) | Counter(answer.aside for answer in answers if answer.aside)
     missing = (*drawn.missing, *(what for answer in answers for what in answer.missing))
@@ -173,10 +177,18 @@ def _row(
         score=Score(tuple(comparisons)) if comparisons else None,
         tau=tau,
         regret=regret,
-        missing=tuple(dict.fromkeys(missing)),
+        missing=tuple(dict.fromkeys(_within(folders, what) for what in missing)),
         aside=aside,
         counted=_count_scores(answers),
     )
+
+
+def _within(folders: Folders, text: str) -> str:
+    """The same text with files named as in their folders, wherever on a machine these lie."""
+    for folder in (folders.sources, folders.data, folders.workloads):
+        for path in (folder.absolute(), folder.resolve()):
+            text = text.replace(f"{path}/", "")
+    return text
 
 
 def _count_scores(answers: Sequence[LaunchAnswer]) -> tuple[CountAccuracy, ...]:
