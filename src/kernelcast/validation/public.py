@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -177,18 +177,20 @@ def _row(
         score=Score(tuple(comparisons)) if comparisons else None,
         tau=tau,
         regret=regret,
-        missing=tuple(dict.fromkeys(_within(folders, what) for what in missing)),
+        missing=tuple(dict.fromkeys(_named_within(folders, missing))),
         aside=aside,
         counted=_count_scores(answers),
     )
 
 
-def _within(folders: Folders, text: str) -> str:
-    """The same text with files named as in their folders, wherever on a machine these lie."""
-    for folder in (folders.sources, folders.data, folders.workloads):
-        for path in (folder.absolute(), folder.resolve()):
+def _named_within(folders: Folders, texts: Iterable[str]) -> Iterator[str]:
+    """The same texts with files named as in their folders, wherever on a machine these lie."""
+    all_of_them = (folders.sources, folders.data, folders.workloads)
+    paths = [path for one in all_of_them for path in (one.absolute(), one.resolve())]
+    for text in texts:
+        for path in paths:
             text = text.replace(f"{path}/", "")
-    return text
+        yield text
 
 
 def _count_scores(answers: Sequence[LaunchAnswer]) -> tuple[CountAccuracy, ...]:
