@@ -160,7 +160,7 @@ def stored(wait, loads):
     return int(played(program([*ops, EXIT]), streams([[words]]), given).times[0, 1])
 
 
-def test_stores_wait_for_what_the_dram_reads_and_not_for_other_stores():
-    assert stored(600.0, loads=0) == stored(0.0, loads=0)
-    # It reads for half of the time.
-    assert stored(600.0, loads=1) - stored(0.0, loads=1) == pytest.approx(300, rel=0.2)
+@pytest.mark.parametrize("loads", [0, 1])
+def test_stores_have_arrived_where_the_l2_cache_has_them_whatever_the_dram_reads(loads):
+    """As a profiler finds on an H100: of 59 warps of a transposition 0.7 wait for their stores."""
+    assert stored(600.0, loads) == stored(0.0, loads)

@@ -183,10 +183,10 @@ def _exponential(place, sm):
 
 
 @inlined
-def move_owed(row_number, line, sm, at, is_write, stages, clock, hardware):
+def move_owed(row_number, line, at, is_write, stages, clock, hardware):
     """Let a line's channel of the DRAM move what is owed, in whole sectors.
 
-    Returns from when on, or -1 for none. What it does for other SMs meanwhile is part of the wait.
+    Returns from when on, or -1 for none.
     """
     due = np.floor(stages.owed[np.uint64(row_number), _DRAM] + 1e-9)
     if due < 1.0:
@@ -201,27 +201,24 @@ def move_owed(row_number, line, sm, at, is_write, stages, clock, hardware):
     clock.dram_busy += taken
     if is_write:
         clock.dram_writing += taken
-    wait = _contended(begins, is_write, clock, hardware)
-    if hardware.dram_spread > 0.0:
-        wait *= _exponential(line >> _SIDE_SHIFT | _WAITS, sm)
-    return begins + wait
+    return begins
 
 
 @inlined
-def _contended(now, is_write, clock, hardware):
-    """How long an access waits at the DRAM on average, among those of SMs that are not simulated.
+def _contended(now, line, sm, clock, hardware):
+    """How long a load waits at the DRAM, among those of SMs that are not simulated.
 
     V. Volkov 2016, section 6.4: at the share u of its throughput, latency grows by b u/(1 - u).
     Where it writes for the share p of the time, that of a load grows by v p as well
-    (`models.terms.latency`), since the DRAM has to turn about; and so does that of a store where it
-    reads for the share p.
+    (`models.terms.latency`), since the DRAM has to turn about. That is the mean; where latencies
+    are spread, waits are, too.
     """
     used = min(_MOST_USED, clock.dram_busy / (now + _SETTLING))
-    turned = clock.dram_writing
-    if is_write:
-        turned = clock.dram_busy - clock.dram_writing
-    wait = hardware.dram_write_wait * turned / (now + _SETTLING)
-    return hardware.dram_contention * used / (1.0 - used) + wait
+    wait = hardware.dram_write_wait * clock.dram_writing / (now + _SETTLING)
+    wait += hardware.dram_contention * used / (1.0 - used)
+    if hardware.dram_spread > 0.0:
+        wait *= _exponential(line >> _SIDE_SHIFT | _WAITS, sm)
+    return wait
 
 
 @inlined
@@ -299,9 +296,10 @@ def fetch_line(line, missing, row_number, sm, at, is_change, stages, clock, hard
         begins = cross(at, np.float64(popcount(missing)), clock, hardware)
     far = 1.0 if is_change else stages.rows[np.uint64(row_number)].far
     arrives = begins + _l2_latency(line, far, sm, hardware)
-    from_dram = move_owed(row_number, line, sm, begins, False, stages, clock, hardware)
+    from_dram = move_owed(row_number, line, begins, False, stages, clock, hardware)
     if from_dram >= 0.0:
-        arrives = from_dram + _dram_latency(line, sm, hardware)
+        arrives = from_dram + _contended(from_dram, line, sm, clock, hardware)
+        arrives += _dram_latency(line, sm, hardware)
     arrives += translation(line, at, stages, clock, hardware)
     _take_registers(group, count, arrives, stages, hardware)
     if not is_change:

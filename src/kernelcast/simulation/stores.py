@@ -25,7 +25,10 @@ from kernelcast.simulation.streams import (
 
 @inlined
 def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
-    """One line of a store; returns when it could leave the SM, and when it has arrived."""
+    """One line of a store; returns when it could leave the SM, and when it has arrived.
+
+    It has where the L2 cache has it, whatever the DRAM still has to do.
+    """
     row = stages.rows[np.uint64(row_number)]
     sectors = word >> SECTORS_SHIFT & SECTORS_MASK
     if hardware.has_l1:
@@ -35,8 +38,8 @@ def _store_line(word, row_number, sm, local, at, stages, clock, hardware):
     begins = send(at, np.float64(popcount(sectors)), hardware.l2_write_first, clock, hardware)
     owe(word, row_number, stages)
     line = word >> LINE_SHIFT
-    moved = move_owed(row_number, line, sm, begins, True, stages, clock, hardware)
-    done = max(begins, moved - hardware.most_dram_wait) + hardware.l2_latency
+    move_owed(row_number, line, begins, True, stages, clock, hardware)
+    done = begins + hardware.l2_latency
     if not row.rule & IS_LOCAL:
         done += translation(line & LINE_MASK, at, stages, clock, hardware)
     return at, done
