@@ -64,7 +64,7 @@ def test_a_number_that_is_open_is_asked_for(run, source: Path) -> None:
     assert given.out.startswith("scale<float><<<16, 256>>> on h100-sxm:")
     assert "the launch of line 10 as in the host code" in given.err
     assert "says no launch" in refusal(run, "predict", source, "--block", "64")
-    assert "grid: 0 is less than 1" in refusal(run, "predict", source, "--arg", "n=0")
+    assert "x: a dimension is 0" in refusal(run, "predict", source, "--arg", "n=0")
 
 
 def test_of_several_that_are_open_those_given_are_not_asked_for(run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kernelcast.errors import InputError, NotFoundError
 from kernelcast.frontends.arguments import parse_argument, parse_arguments, parse_array
+from kernelcast.frontends.launches import make_launch
 from kernelcast.ir import ELEMENT_BYTES, ArgumentList, Array, Fill, Structure
 
 NAMES = {"n": 6, "m": 4}
@@ -81,12 +82,21 @@ def test_names_stand_above_earlier_arguments() -> None:
     assert parse_arguments(written, NAMES, where="") == {"n": 4, "m": 6, "k": 10, "late": 20}
 
 
-def test_earlier_arguments_serve_later_ones() -> None:
-    written = {"n": "1 << 10", "x": "f32[n, 2] random(1)"}
-    values = parse_arguments(written, {}, where="--arg")
-    assert values == {"n": 1024, "x": Array("f32", (1024, 2), Fill("random", (1,)))}
-    with pytest.raises(InputError, match="unknown name"):
-        parse_arguments({"x": "f32[n]", "n": "4"}, {}, where="--arg")
+def test_numbers_among_arguments_serve_others() -> None:
+    """Wrong if an array in front of its length cannot use it, or moves behind it."""
+    array = Array("f32", (1024, 2), Fill("random", (1,)))
+    for labels in ("nx", "xn"):
+        written = {"n": "1 << 10", "x": "f32[n, 2] random(1)"}
+        values = parse_arguments({name: written[name] for name in labels}, {}, where="--arg ")
+        assert values == {"n": 1024, "x": array}
+        assert list(values) == list(labels)
+    with pytest.raises(InputError, match="--arg m: .*unknown name"):
+        parse_arguments({"m": "n + 1", "n": "4"}, {}, where="--arg ")
+
+
+def test_a_fill_alone_is_told_how_arrays_are_written() -> None:
+    with pytest.raises(InputError, match=r"names no type or length; write it as TYPE\[dims\]"):
+        parse_argument("zeros(n, f32)", NAMES, where="x")
 
 
 def test_what_is_neither_number_nor_text_is_refused() -> None:
@@ -155,3 +165,10 @@ def test_an_array_may_be_that_of_another_argument() -> None:
 )
 def test_what_is_printed_reads_back(value) -> None:
     assert parse_argument(str(value), {}, where="x") == value
+
+
+def test_a_launch_is_as_large_as_its_arguments_say() -> None:
+    """Wrong if the grid cannot use a number among the arguments, or one of the names gives way."""
+    args = {"x": "f32[n]", "n": "1000", "m": "1"}
+    launch = make_launch(grid="cdiv(n, 256)", block="m", args=args, names={"m": 32})
+    assert (launch.grid, launch.block) == ((4, 1, 1), (32, 1, 1))

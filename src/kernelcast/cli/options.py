@@ -461,7 +461,11 @@ loop_options: tuple[Decorator, ...] = (
 launch_options = gathered(
     "launch",
     LaunchOptions,
-    click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks in the grid."),
+    click.option(
+        "--grid",
+        metavar="X[,Y[,Z]]",
+        help="Blocks in the grid, such as 1024 or 'cdiv(n, 256)' of an --arg n.",
+    ),
     click.option("--block", metavar="X[,Y[,Z]]", help="Threads in a block."),
     click.option("--smem", metavar="BYTES", help="Dynamic shared memory per block."),
     click.option(
@@ -469,7 +473,7 @@ launch_options = gathered(
         "args",
         metavar="NAME=VALUE",
         multiple=True,
-        help="A kernel argument, in order: n=1024, 'A=f32[n,n] random(1)', 's={p=f32[n], n=1024}'. "
+        help="A kernel argument: n=1024, 'A=f32[n,n] random(1)', 's={p=f32[n], n=1024}'. "
         "An array is TYPE[dims] and how it starts: zeros (else), ones, arange, random(seed), "
         "randint(lo, hi, seed), permutation(seed) or file('x.npy'). Repeatable.",
     ),

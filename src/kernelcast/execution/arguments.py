@@ -7,13 +7,20 @@ from numpy.typing import NDArray
 
 from kernelcast.errors import LaunchError
 from kernelcast.execution.packing import Nowhere, packed
-from kernelcast.execution.scalars import described
+from kernelcast.execution.scalars import described, is_by_value
 from kernelcast.ir import Argument, Kernel, Launch, Parameter
 
 
 def signature(kernel: Kernel) -> str:
     """The kernel's parameter list in one line: `saxpy(u32 n, f32 a, f32* x, f32* y)`."""
     return f"{kernel.label or kernel.name}({', '.join(described(p) for p in kernel.parameters)})"
+
+
+def _example(parameter: Parameter, label: str) -> str:
+    """How an array is given for a pointer, as flags and launch files take it."""
+    if not parameter.is_pointer or is_by_value(parameter):
+        return ""
+    return f', for example {label}="{parameter.pointee or "f32"}[1024]"'
 
 
 def match_arguments(kernel: Kernel, launch: Launch) -> tuple[tuple[Parameter, str, Argument], ...]:
@@ -35,7 +42,7 @@ def match_arguments(kernel: Kernel, launch: Launch) -> tuple[tuple[Parameter, st
         raise LaunchError(
             f"argument {at} ({missing}) is missing: {len(given)} given, {len(labels)} needed",
             where=where,
-            hint=f"add {missing} to the launch",
+            hint=f"add {missing} to the launch{_example(kernel.parameters[at], missing)}",
         )
     if len(given) > len(labels):
         extra = next((n for n in given if n not in labels), given[len(labels)])

@@ -51,19 +51,19 @@ _EXAMPLE = 'write it as TYPE[dims] fill, for example "f32[n] random(1)"'
 def parse_arguments(
     written: Mapping[str, object], names: Mapping[str, Number], *, where: str
 ) -> dict[str, Argument]:
-    """The values of arguments by label, in order.
+    """The values of arguments by label, in the order in which they are written.
 
-    Expressions may use `names` and, where those do not define them, the labels of earlier scalar
-    arguments. Raises InputError.
+    Expressions may use `names` and, where those do not define them, numbers among the arguments:
+    another number those before it, an array any, so that it may be as long as one behind it says.
+    `where` goes before each label in errors. Raises InputError.
     """
+    known = dict(names)
     values: dict[str, Argument] = {}
-    scalars: dict[str, Number] = {}
-    for label, value in written.items():
-        known = {**scalars, **names}
-        values[label] = parsed = parse_argument(value, known, where=f"{where}: {label}")
+    for label, value in sorted(written.items(), key=lambda item: not _is_number(item[1])):
+        values[label] = parsed = parse_argument(value, known, where=f"{where}{label}")
         if isinstance(parsed, int | float):
-            scalars[label] = parsed
-    return values
+            known.setdefault(label.partition("@")[0], parsed)
+    return {label: values[label] for label in written}
 
 
 def parse_argument(written: object, names: Mapping[str, Number], *, where: str) -> Argument:
@@ -100,6 +100,8 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
         return parse_texture(array, found[1], found[2], names, where=where)
     if "[" in written:
         return parse_array(written, names, where=where)
+    if written.partition("(")[0].strip() in _FILLS:
+        raise InputError(f"{written!r} names no type or length", where=where, hint=_EXAMPLE)
     return evaluate(written, names, where=where)
 
 
@@ -121,19 +123,11 @@ def _split_fields(text: str, *, where: str) -> dict[str, str]:
 
 def _structure(written: Mapping[str, object], names: Mapping[str, Number], where: str) -> Structure:
     """Fields by name; expressions in them may use the numbers among them."""
-    known = dict(names)
-    values: dict[str, Argument] = {}
-    # Numbers first, so that an array may be as long as a field behind it says.
-    for is_number in (True, False):
-        for name, value in written.items():
-            text = str(name)
-            if _FIELD.fullmatch(text) is None:
-                raise InputError(f"{text!r} is not a field", where=where, hint=_STRUCT_EXAMPLE)
-            if _is_number(value) is is_number:
-                values[text] = parsed = parse_argument(value, known, where=f"{where}.{text}")
-                if isinstance(parsed, int | float):
-                    known.setdefault(text.partition("@")[0], parsed)
-    return Structure(tuple((str(name), values[str(name)]) for name in written))
+    fields = {str(name): value for name, value in written.items()}
+    for name in fields:
+        if _FIELD.fullmatch(name) is None:
+            raise InputError(f"{name!r} is not a field", where=where, hint=_STRUCT_EXAMPLE)
+    return Structure(tuple(parse_arguments(fields, names, where=f"{where}.").items()))
 
 
 def _is_number(written: object) -> bool:

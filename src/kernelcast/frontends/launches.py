@@ -45,19 +45,23 @@ def make_launch(
     where: str = "",
     symbols: Mapping[str, object] | None = None,
 ) -> Launch:
-    """A launch of values, expressions over `names` and lists of them.
+    """A launch of values, expressions and lists of them.
 
+    Expressions may use `names` and, where those do not define them, numbers among the arguments.
     `where` goes before the name of the part that an error is about.
     """
     at = f"{where}: " if where else ""
+    arguments = parse_arguments(args, names, where=f"{at}args: ")
+    numbers = {name: v for name, v in arguments.items() if isinstance(v, int | float)}
+    names = {**numbers, **names}
     launch = Launch(
         grid=_extent(grid, names, _MAX_GRID, where=f"{at}grid"),
         block=_extent(block, names, _MAX_BLOCK, where=f"{at}block"),
-        args=parse_arguments(args, names, where=f"{at}args"),
+        args=arguments,
         smem_bytes=_integer(smem, names, 0, where=f"{at}smem"),
         kernel=kernel,
         repeat=_integer(repeat, names, 1, where=f"{at}repeat"),
-        symbols=parse_arguments(symbols or {}, names, where=f"{at}symbols"),
+        symbols=parse_arguments(symbols or {}, names, where=f"{at}symbols: "),
         carveout=_percent(carveout, names, where=f"{at}carveout"),
     )
     if launch.threads_per_block > _MAX_THREADS_PER_BLOCK:
