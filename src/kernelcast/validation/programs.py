@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import statistics
 import tempfile
 import time
@@ -38,8 +39,8 @@ from kernelcast.validation.judging import nothing_compared
 from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
 from kernelcast.validation.recipes import recipe_of
 
-_TIMED_OUT = 124
-"""How `timeout` ends where a program did not."""
+_TIMED_OUT = (124, 128 + signal.SIGXCPU)
+"""How a command ends that has waited for too long, or had its seconds of a core."""
 _MOST_SAID = 4096
 """Bytes at the end of what a program said, in which its last line stands."""
 _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile_with_clang}
@@ -53,8 +54,8 @@ _LaunchShape = tuple[str, Extent, Extent]
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """When a program has told enough: after so many launches of those that were timed, seconds in
-    all, or instructions of one launch."""
+    """When a program has told enough: after so many launches of those that were timed, seconds of a
+    core in all, or instructions of one launch. What others do on the machine changes none."""
 
     launches: int = 24
     seconds: float = 120.0
@@ -81,7 +82,7 @@ class _Watched(Forecasts):
     wanted: Set[_LaunchShape] = frozenset()
     limits: ProgramLimits = ProgramLimits()
     made: list[_LaunchMade] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.process_time)
 
     def of(
         self,
@@ -104,7 +105,7 @@ class _Watched(Forecasts):
 
     def check_time(self) -> None:
         """_EnoughError where the program has had its seconds."""
-        if time.monotonic() - self.started > self.limits.seconds:
+        if time.process_time() - self.started > self.limits.seconds:
             raise _EnoughError(_within(self.limits.seconds))
 
     def kept(self, prediction: Prediction) -> Prediction:
@@ -212,14 +213,21 @@ class ProgramRunner:
         with _as_file(made, name) as path, tempfile.TemporaryFile() as said:
             # What a program does between its launches may take longer than they do.
             most_s = round(2 * self.limits.seconds)
-            command = ["timeout", str(most_s), str(path), *shlex.split(arguments)]
+            command = [*_at_most(most_s), str(path), *shlex.split(arguments)]
             try:
                 status = run_program(device, command, shim, folder=folder, output=said, errors=said)
             except _EnoughError as enough:
                 return watched.made, str(enough)
-            if status == _TIMED_OUT:
+            if status in _TIMED_OUT:
                 return watched.made, _within(most_s)
             return watched.made, _end(status, said).replace(str(path), path.name)
+
+
+def _at_most(seconds: int) -> list[str]:
+    """What stands before a command that may take so many seconds of a core, and wait for others for
+    two and a half times as long."""
+    waits = ["timeout", str(seconds * 5 // 2)]
+    return [*waits, "sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)]
 
 
 def _within(seconds: float) -> str:

@@ -51,7 +51,7 @@ from kernelcast.cli.options import (
     type=click.FloatRange(min=1),
     default=120.0,
     show_default=True,
-    help="End a program after so many seconds.",
+    help="End a program after so many seconds of a core.",
 )
 @click.option(
     "--compiler",
