@@ -97,6 +97,7 @@ def test_numbers_among_arguments_serve_others() -> None:
 def test_a_fill_alone_is_told_how_arrays_are_written() -> None:
     with pytest.raises(InputError, match=r"names no type or length; write it as TYPE\[dims\]"):
         parse_argument("zeros(n, f32)", NAMES, where="x")
+    assert parse_argument("ones", {"ones": 3}, where="x") == 3
 
 
 def test_what_is_neither_number_nor_text_is_refused() -> None:

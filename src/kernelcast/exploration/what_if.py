@@ -26,7 +26,7 @@ from kernelcast.models.terms.base import Case, Model, Prediction, launch_overhea
 from kernelcast.simulation.removals import Removal, Removals
 from kernelcast.simulation.removing import is_changed, resident_blocks
 
-_NUDGES = (1, 2, 3, 4)
+_NUDGES = (1, 2, 3, 4, 5, 6)
 """Cycles by which blocks begin later, each in a simulation of its own: less than a thousandth of
 what a block takes, but enough that other warps meet at the pipes and banks of an SM."""
 _LEAST_NOISE = 0.01

@@ -100,7 +100,8 @@ def parse_argument(written: object, names: Mapping[str, Number], *, where: str) 
         return parse_texture(array, found[1], found[2], names, where=where)
     if "[" in written:
         return parse_array(written, names, where=where)
-    if written.partition("(")[0].strip() in _FILLS:
+    word = written.partition("(")[0].strip()
+    if word in _FILLS and word not in names:
         raise InputError(f"{written!r} names no type or length", where=where, hint=_EXAMPLE)
     return evaluate(written, names, where=where)
 
