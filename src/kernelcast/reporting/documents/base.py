@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -47,8 +48,19 @@ def json_schema(document: type[Struct], name: str, title: str) -> dict[str, Any]
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": name,
         "title": title,
-        **msgspec.json.schema(document),
+        **_undented(msgspec.json.schema(document)),
     }
+
+
+def _undented(value: Any) -> Any:
+    """A schema whose descriptions are without the indents of docstrings, which msgspec before 0.23
+    leaves in."""
+    if isinstance(value, dict):
+        return {
+            key: inspect.cleandoc(v) if key == "description" and isinstance(v, str) else _undented(v)
+            for key, v in value.items()
+        }
+    return [_undented(v) for v in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
