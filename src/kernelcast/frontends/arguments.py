@@ -62,6 +62,7 @@ def parse_arguments(
     for label, value in sorted(written.items(), key=lambda item: not _is_number(item[1])):
         values[label] = parsed = parse_argument(value, known, where=f"{where}{label}")
         if isinstance(parsed, int | float):
+            # A field may say where it lies: `n@8` is n.
             known.setdefault(label.partition("@")[0], parsed)
     return {label: values[label] for label in written}
 

@@ -39,8 +39,10 @@ from kernelcast.validation.judging import nothing_compared
 from kernelcast.validation.measured import Choice, MeasuredSet, SameCode, Score, drawn_of
 from kernelcast.validation.recipes import recipe_of
 
-_TIMED_OUT = (124, 128 + signal.SIGXCPU)
-"""How a command ends that has waited for too long, or had its seconds of a core."""
+_WAITED, _COMPUTED = 124, 128 + signal.SIGXCPU
+"""How a command ends that `timeout` ends, and one that has had its seconds of a core."""
+_LIMITED = 'ulimit -S -t "$0" && exec "$@"'
+"""A command of the shell: what follows, for so many seconds of a core."""
 _MOST_SAID = 4096
 """Bytes at the end of what a program said, in which its last line stands."""
 _COMPILERS = {"nvcc": compile_program, "make": compile_program, "clang": compile_with_clang}
@@ -55,7 +57,8 @@ _LaunchShape = tuple[str, Extent, Extent]
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
     """When a program has told enough: after so many launches of those that were timed, seconds of a
-    core in all, or instructions of one launch. What others do on the machine changes none."""
+    core in all, or instructions of one launch. Seconds on the wall would hang on what else the
+    machine does."""
 
     launches: int = 24
     seconds: float = 120.0
@@ -211,23 +214,19 @@ class ProgramRunner:
             watch=watched.check_time,
         )
         with _as_file(made, name) as path, tempfile.TemporaryFile() as said:
-            # What a program does between its launches may take longer than they do.
+            # What a program does between its launches may take longer than they do, and it waits
+            # for these, on a busy machine for longer than they compute.
             most_s = round(2 * self.limits.seconds)
-            command = [*_at_most(most_s), str(path), *shlex.split(arguments)]
+            ends = {_COMPUTED: most_s, _WAITED: most_s * 5 // 2}
+            limits = ["timeout", str(ends[_WAITED]), "sh", "-c", _LIMITED, str(ends[_COMPUTED])]
+            command = [*limits, str(path), *shlex.split(arguments)]
             try:
                 status = run_program(device, command, shim, folder=folder, output=said, errors=said)
             except _EnoughError as enough:
                 return watched.made, str(enough)
-            if status in _TIMED_OUT:
-                return watched.made, _within(most_s)
+            if status in ends:
+                return watched.made, _within(ends[status])
             return watched.made, _end(status, said).replace(str(path), path.name)
-
-
-def _at_most(seconds: int) -> list[str]:
-    """What stands before a command that may take so many seconds of a core, and wait for others for
-    two and a half times as long."""
-    waits = ["timeout", str(seconds * 5 // 2)]
-    return [*waits, "sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)]
 
 
 def _within(seconds: float) -> str:
