@@ -90,7 +90,7 @@ def test_numbers_among_arguments_serve_others() -> None:
         values = parse_arguments({name: written[name] for name in labels}, {}, where="--arg ")
         assert values == {"n": 1024, "x": array}
         assert list(values) == list(labels)
-    with pytest.raises(InputError, match="--arg m: .*unknown name"):
+    with pytest.raises(InputError, match=r"--arg m: .*unknown name"):
         parse_arguments({"m": "n + 1", "n": "4"}, {}, where="--arg ")
 
 

@@ -57,7 +57,9 @@ def _undented(value: Any) -> Any:
     leaves in."""
     if isinstance(value, dict):
         return {
-            key: inspect.cleandoc(v) if key == "description" and isinstance(v, str) else _undented(v)
+            key: inspect.cleandoc(v)
+            if key == "description" and isinstance(v, str)
+            else _undented(v)
             for key, v in value.items()
         }
     return [_undented(v) for v in value] if isinstance(value, list) else value
