@@ -177,8 +177,17 @@ def test_a_product_reads_b_again_for_every_wave_of_several_rows():
 
 
 def test_what_is_in_the_cache_whole_is_read_once():
-    found = read(matrices(40, 50), launch(40, 50), 32 * 90, resident=16)
+    found = read(matrices(40, 50), launch(40, 50), 32 * 92, resident=16)
     assert set(found.values()) == {(32 * 50, Reach.WHOLE), (32 * 40, Reach.WHOLE)}
+
+
+@pytest.mark.parametrize(("rounds_of_results", "reach"), [(8, Reach.WHOLE), (1, Reach.WAVE)])
+def test_an_array_stays_where_all_that_is_touched_until_its_next_use_fits(rounds_of_results, reach):
+    """Blocks go round 1000 sectors eight times, and fill as many of others in as many rounds."""
+    table = Footprint("t", 1, True, False, 1000, 8000, 8000)
+    results = Footprint("r", 1, False, True, 8000 / rounds_of_results, 8000, 8000, 1000)
+    capacity = 1999 if rounds_of_results == 1 else 2000
+    assert read((table, results), launch(800), capacity, resident=16)["t"][1] is reach
 
 
 def test_the_results_take_room_in_the_cache_too():

@@ -4,7 +4,7 @@ By waves
     Blocks that run at the same time share what they have in common, as if each read a random part
     of the array: K blocks that each touch s of D sectors touch D (1 - (1 - s/D)^K) of them
     together (`profiling.footprints`). From one wave to the next the cache keeps the arrays that
-    most blocks share, as many as fit in it whole.
+    several blocks share and of which it holds all that is touched until they are wanted again.
 By neighbours
     A block finds in the cache what its predecessors along x, y and z have touched
     (`profiling.neighbours`): those that run at the same time, and those where all that is touched
@@ -98,16 +98,16 @@ def _missed(array: Footprint, launch: Launch, hits: Sequence[float]) -> float:
     return max(array.distinct_sectors, missed)
 
 
-def _kept_whole(arrays: Iterable[Footprint], capacity: float) -> set[str]:
-    """Labels of the shared arrays that stay in the cache, the most shared first."""
-    kept = set()
-    shared = (f for f in arrays if is_shared(f))
-    for f in sorted(shared, key=lambda f: f.distinct_sectors / f.block_sectors):
-        capacity -= f.distinct_sectors
-        if capacity < 0:
-            break
-        kept.add(f.label)
-    return kept
+def _kept_whole(arrays: Sequence[Footprint], capacity: float) -> set[str]:
+    """Labels of the shared arrays that stay in the cache."""
+    return {f.label for f in arrays if is_shared(f) and _touched_between(f, arrays) <= capacity}
+
+
+def _touched_between(array: Footprint, arrays: Iterable[Footprint]) -> float:
+    """Distinct sectors that blocks touch from when one wants a sector of an array until the next
+    does, if all go over all arrays evenly: the whole of it, and so large a share of the others."""
+    share = array.distinct_sectors / array.block_sectors
+    return sum(min(f.distinct_sectors, share * f.block_sectors) for f in arrays)
 
 
 def _read_by_waves(array: Footprint, blocks: int, wave: int) -> float:

@@ -7,7 +7,9 @@ none of them fitted:
 - The L1 cache merges all that a block asks for more than once; stores pass through it.
 - A block finds in the L2 cache what blocks that run at the same time have read, and what its
   neighbours in the grid have, unless too much was touched in between (`hierarchy.reuse`).
-- The L2 cache keeps the arrays that most blocks share, as many as fit in it whole.
+- The L2 cache keeps an array that blocks share where it holds all that is touched in between. Of two
+  partitions, that where a line does not belong keeps a copy for its SMs, so that a line takes a
+  place and a half in the mean.
 """
 
 from __future__ import annotations
@@ -223,7 +225,8 @@ def _dram(
     least = SECTOR_BYTES * (written + sum(f.distinct_sectors for f in arrays if f.read))
     most = l2.high
     least = min(least, most)
-    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES
+    copies = (machine.get("l2.partitions") or 1) - 1
+    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES / (1 + copies / 2)
     shared = shared_reads(arrays, profile.launch, capacity, resident_blocks)
     again = sum(reads.sectors - reads.array.distinct_sectors for reads in shared)
     central = min(least + SECTOR_BYTES * again, most)

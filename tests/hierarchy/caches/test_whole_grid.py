@@ -68,6 +68,30 @@ def test_a_sector_that_was_filled_stays_whole_where_all_that_is_written_fits(
     assert count_launch(launch, profile, limits)[0].dram_read_sectors == read
 
 
+@pytest.mark.parametrize(
+    ("partitions", "ways", "missed"),
+    # 28 lines that 100 blocks go round fit in 32 of one partition, and in twice 21, not 20.
+    [(1, 32, 112), (2, 21, 112), (2, 20, 400)],
+)
+def test_what_was_read_before_a_span_out_of_sight_hits(make_case, partitions, ways, missed):
+    """Spans see each line once, as if it were new; the grid reads it every 28 blocks."""
+    spans = (Span(0, 0, 2), Span(10, 11, 12), Span(98, 99, 100))
+    blocks = [b for span in spans for b in range(span.start, span.end)]
+    streams = streaming(blocks, of=100, spans=spans)
+    profile = make_case(
+        api.machine("h100-sxm"),
+        [{"op_class": OpClass.LOAD, "space": Space.GLOBAL}],
+        blocks=100,
+        threads=32,
+    ).profile
+    limits = Limits(read=112.0, written=0.0, touched=112.0, estimated=400.0)
+    system = replace(SYSTEM, partitions=partitions, l2=CacheShape(1, ways))
+    counts, _ = count_launch(StreamedLaunch(streams, frozenset(), system), profile, limits)
+    (access,) = counts.accesses
+    assert counts.dram_read_sectors == missed
+    assert (access.l2.sectors, access.l2.misses) == pytest.approx((400, missed))
+
+
 @pytest.mark.parametrize(("ways", "written"), [(1, 100 * 12), (64, 100 * 4 + 4)])
 def test_what_is_written_again_after_it_left_goes_to_the_dram_again(make_case, ways, written):
     """Of 100 blocks 20 ran, each of which writes a line of its own twice, and in between one that

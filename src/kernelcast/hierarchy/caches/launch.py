@@ -174,7 +174,7 @@ def _counts(
 
     fills = _fills(total("fills"), grid, system, limits)
     filled = fills / total("fills") if fills else 0.0
-    fits = limits.touched <= system.l2_sectors
+    fits = limits.touched <= system.held_sectors
     reads = _first(total("first_reads"), limits.read, limits.estimated, grid, fits=fits)
     # Blocks before those counted have soiled what is written again and again.
     first_writes = total("dirtied") - total("dirtied_again")
@@ -208,8 +208,10 @@ def _counts(
 def _access_counts(
     access: AccessProfile, row: _Scaled, *, first_share: float, filled: float
 ) -> AccessCounts:
-    read = first_share * row["first_reads"] + row["again_reads"] + filled * row["fills"]
-    seen = row["first_reads"] + row["again_reads"] + row["dirtied"]
+    counted = row["first_reads"] + row["again_reads"]
+    loaded = first_share * row["first_reads"] + row["again_reads"]
+    read = loaded + filled * row["fills"]
+    seen = counted + row["dirtied"]
     left = row["fills"] / row["begun"] if row["begun"] else 0.0
     visits = row["visits"] + left * row["apart"]
     return AccessCounts(
@@ -221,11 +223,18 @@ def _access_counts(
         lines=row["lines"],
         missed_lines=row["missed_lines"],
         l1=Lookups(row["l1_sectors"], row["l1_hits"]),
-        l2=Lookups(row["l2_sectors"], row["l2_hits"]),
+        l2=_looked_up(row, loaded / counted if counted else 1.0),
         dram_sectors=read,
         dirtied_sectors=row["dirtied"],
         visits=visits * (read + row["dirtied"]) / seen if seen else 0.0,
     )
+
+
+def _looked_up(row: _Scaled, missed: float) -> Lookups:
+    """Of what was counted as missed in the L2 cache such a share was: the rest had been read before,
+    out of sight."""
+    sectors, hits = row["l2_sectors"], row["l2_hits"]
+    return Lookups(sectors, sectors - missed * (sectors - hits))
 
 
 def _fills(counted: float, grid: SimulatedGrid, system: MemorySystem, limits: Limits) -> float:

@@ -96,6 +96,12 @@ class MemorySystem:
         """What the L2 cache holds, in sectors of 32 B."""
         return self.partitions * self.l2.lines * (_LINE_BYTES // SECTOR_BYTES)
 
+    @property
+    def held_sectors(self) -> int:
+        """Different sectors that the L2 cache holds: the partition where a line does not belong
+        keeps a copy where one of its SMs wants it, which is every second in the mean."""
+        return 2 * self.l2_sectors // (1 + self.partitions)
+
     def part_for(self, blocks: int, of: int) -> MemorySystem:
         """As many SMs as so many blocks fill, with their share of the L2 cache among those that a
         grid of `of` blocks keeps busy."""

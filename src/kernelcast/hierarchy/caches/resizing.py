@@ -50,7 +50,7 @@ def resized(grid: SimulatedGrid, simulated: MemorySystem, system: MemorySystem) 
     return replace(
         grid,
         totals=new,
-        filled=least >= system.l2_sectors * grid.share,
+        filled=least >= system.held_sectors * grid.share,
         least_moved=least,
         left_dirty=min(left, float(new["dirtied"].sum())),
     )

@@ -112,7 +112,7 @@ def simulate(
         blocks=len(streams.blocks),
         of=streams.of,
         has_later_spans=len(moved) > 1,
-        filled=min(seen) >= system.l2_sectors,
+        filled=min(seen) >= system.held_sectors,
         spread=_spread(moved),
         left_dirty=_at_the_end(caches, more) / share,
         least_moved=min(seen),
