@@ -61,6 +61,7 @@ _PLAIN = {
     "constant_told_lines": 0,
     "constant_sets": 0,
     "constant_word_cycles": 0.0,
+    "l2_all_sms": 0.0,
 }
 
 

@@ -83,9 +83,10 @@ def test_of_lines_that_lie_together_the_last_comes_later():
 
 def test_a_load_takes_longer_while_other_sms_load(set_numbers):
     """In proportion to how many of them do."""
-    slower = set_numbers(MACHINE, {"latency.dram_all_sms": 33.0, "sm.count": 66})
+    numbers = {"latency.dram_all_sms": 33.0, "latency.l2_all_sms": 18.0, "sm.count": 66}
+    slower = set_numbers(MACHINE, numbers)
     latency = slower.number("latency.dram")
-    for busy, expected in ((66, latency + 33), (22, latency + 11)):
+    for busy, expected, from_l2 in ((66, latency + 33, 18), (22, latency + 11, 6)):
         made = hardware_record(
             SmTimings(slower),
             ChipShare(1, busy, 1 / busy),
@@ -95,6 +96,15 @@ def test_a_load_takes_longer_while_other_sms_load(set_numbers):
             has_l1=True,
         )
         assert made[0]["dram_latency"] == pytest.approx(expected)
+        assert made[0]["l2_all_sms"] == pytest.approx(from_l2)
+
+
+def test_a_load_from_l2_takes_longer_while_other_sms_load():
+    kept = {"dram": 0.0, "dram_cycles": 0.0}
+    alone, all_load = (
+        round_cycles(apart(1), setting({"l2_all_sms": more}, kept)) for more in (0.0, 18.0)
+    )
+    assert all_load - alone == pytest.approx(18, abs=0.1)
 
 
 def test_latencies_of_l2_are_spread_over_lines_about_their_mean():

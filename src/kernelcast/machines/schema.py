@@ -263,6 +263,7 @@ _LATENCY = {
     "latency.l2_spread": _latency("standard deviation over lines of loads that hit the L2 cache"),
     "latency.dram_spread": _latency("standard deviation over lines of loads from the DRAM"),
     "latency.dram_line_spread": _latency("the same over the lines of 4 KiB, which differ less"),
+    "latency.l2_all_sms": _latency("what a load from the L2 cache takes longer while all SMs load"),
     "latency.dram_all_sms": _latency("what a load from the DRAM takes longer while all SMs load"),
     "latency.tlb_miss": _latency("what a load takes longer whose page the TLB does not hold"),
     "latency.atomic": _latency("atomic on global memory, of one lane for each address"),

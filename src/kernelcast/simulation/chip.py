@@ -297,6 +297,8 @@ def fetch_line(line, missing, row_number, sm, at, is_change, stages, clock, hard
     far = 1.0 if is_change else stages.rows[np.uint64(row_number)].far
     arrives = begins + _l2_latency(line, far, sm, hardware)
     from_dram = move_owed(row_number, line, begins, False, stages, clock, hardware)
+    if not is_change:
+        arrives += hardware.l2_all_sms
     if from_dram >= 0.0:
         arrives = from_dram + _contended(from_dram, line, sm, clock, hardware)
         arrives += _dram_latency(line, sm, hardware)

@@ -407,6 +407,7 @@ def _set_latencies(one: np.void, machine: Machine, busy: int) -> None:
     one["dram_line_spread"] = get("latency.dram_line_spread") or 0.0
     loading = min(1.0, busy / machine.number("sm.count", _NEEDED_BY))
     one["dram_latency"] += loading * (get("latency.dram_all_sms") or 0.0)
+    one["l2_all_sms"] = loading * (get("latency.l2_all_sms") or 0.0)
     waited_s = get("dram.write_wait") or 0.0
     one["dram_write_wait"] = waited_s * machine.number("clock.sm", _NEEDED_BY)
 

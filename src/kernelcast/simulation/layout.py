@@ -188,6 +188,7 @@ HARDWARE = np.dtype(
         ("l1_latency", np.float64),
         ("l2_latency", np.float64),
         ("l2_far_latency", np.float64),
+        ("l2_all_sms", np.float64),  # what a load from it takes longer, as many SMs as do load
         ("dram_latency", np.float64),
         ("l2_spread", np.float64),  # standard deviations of the two over lines
         ("dram_spread", np.float64),

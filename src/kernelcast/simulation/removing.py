@@ -280,7 +280,9 @@ _CHANGES: Mapping[Removal, Callable[[SimulationInput], SimulationInput]] = {
     ),
     Removal.SHARED_MEMORY_LATENCY: _change_hardware(shared_latency=0.0, atomic_shared_latency=0.0),
     Removal.L1_LATENCY: _sooner("l1", "l2", "l2_far", "dram"),
-    Removal.L2_LATENCY: _sooner("l2", "l2_far", "dram"),
+    Removal.L2_LATENCY: lambda g: _sooner("l2", "l2_far", "dram")(
+        _change_hardware(l2_all_sms=0.0)(g)
+    ),
     Removal.DRAM_LATENCY: lambda g: _sooner("dram")(
         _change_hardware(dram_contention=0.0, dram_write_wait=0.0)(g)
     ),
