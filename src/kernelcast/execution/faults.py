@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.errors import MemoryFaultError, MisalignedError
 from kernelcast.execution.address_map import (
     LOCAL_WINDOW,
@@ -69,6 +70,9 @@ def memory_fault(
     if space is Space.SHARED and offset < kernel.cluster_blocks * WINDOW_BYTES:
         offset %= WINDOW_BYTES
     what, hint = _reason(memory, instruction, space, offset, size)
+    if what.startswith("is outside") and reads_arrays(kernel, needed_for_trace(kernel)):
+        hint += "; it may follow from what arrays hold, which a launch says as in "
+        hint += "'a=s32[n] randint(0, 9, 1)'"
     whole = kernel.instructions[instruction.index : instruction.index + 1]
     if any(is_by_coordinates(i.opcode) for i in whole):
         what = "is outside of every texture and surface"

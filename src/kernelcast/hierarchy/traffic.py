@@ -7,9 +7,9 @@ none of them fitted:
 - The L1 cache merges all that a block asks for more than once; stores pass through it.
 - A block finds in the L2 cache what blocks that run at the same time have read, and what its
   neighbours in the grid have, unless too much was touched in between (`hierarchy.reuse`).
-- The L2 cache keeps an array that blocks share where it holds all that is touched in between. Of two
-  partitions, that where a line does not belong keeps a copy for its SMs, so that a line takes a
-  place and a half in the mean.
+- The L2 cache keeps an array that blocks share where it holds all that is touched in between. Of
+  two partitions, that where a line does not belong keeps a copy for its SMs, so that a line takes
+  a place and a half in the mean.
 """
 
 from __future__ import annotations

@@ -49,7 +49,12 @@ _MEMORY_RATES = (
     *("dram.scattered_rate", "volkov.latency_capacity", "volkov.latency_capacity_2"),
 )
 _BEYOND_L1 = ("latency.l2", "latency.l2_far", "latency.atomic", "fetch.l2_latency")
-_L2_CYCLES = ("latency.l2_spread", "latency.l2_all_sms", "latency.atomic_conflict", "atomics.same_address_cycles")
+_L2_CYCLES = (
+    "latency.l2_spread",
+    "latency.l2_all_sms",
+    "latency.atomic_conflict",
+    "atomics.same_address_cycles",
+)
 _DRAM_LATENCIES = ("latency.dram", "volkov.latency_base", "mwp_cwp.mem_ld")
 _MEMORY_CYCLES = (
     *("volkov.latency_slope", "volkov.latency_slope_2", "latency.dram_contention"),

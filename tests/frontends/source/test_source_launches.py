@@ -96,6 +96,92 @@ def test_what_a_loop_before_has_changed_is_open() -> None:
     assert (found.grid, found.block) == (("n",), ("sizes_0",))
 
 
+@pytest.mark.parametrize(
+    ("containers", "x", "y"),
+    [
+        (
+            "thrust::device_vector<float> a(n); thrust::device_vector<double> b(2 * n, 1.0);",
+            "thrust::raw_pointer_cast(a.data())",
+            "thrust::raw_pointer_cast(&b[0])",
+        ),
+        (
+            "std::vector<float> h(n), *none; thrust::device_vector<float> a = h;"
+            "thrust::host_vector<double> g; g.resize(2 * n); thrust::device_vector<double> b(g);",
+            "a.data().get()",
+            "b.data().get()",
+        ),
+        (
+            "std::vector<float> h{1, 2, 3}; h.assign(n, 0); thrust::device_vector<double> b(2 * n);"
+            "thrust::device_vector<float> a(h.begin(), h.end());"
+            "float* p = thrust::raw_pointer_cast(a.data()) + 7;",
+            "p",
+            "b.data().get()",
+        ),
+        (
+            "std::vector<float> h(n); std::vector<std::pair<int, int>> pairs(3);"
+            "float* p; cudaMalloc(&p, h.size() * sizeof(float));"
+            "double* q; cudaMalloc(&q, 2 * h.size() * sizeof(double));",
+            "p",
+            "q",
+        ),
+    ],
+)
+def test_arrays_are_as_long_as_containers(containers: str, x: str, y: str) -> None:
+    found = launch(f"""
+    int main() {{
+        const int n = 1000;
+        {containers}
+        k<<<1, 128>>>(n, 1.0f, {x}, {y});
+    }}""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1000]", "f64[2000]")
+    assert not found.opened
+
+
+def test_a_container_tells_its_size_where_it_is_handed_to() -> None:
+    found = launch("""
+    void go(const std::vector<float>& h, thrust::device_vector<double>& y) {
+        k<<<h.size() / 64, 64>>>(h.size(), 1.0f, nullptr, y.data().get());
+    }
+    int main() {
+        std::vector<float> values = {1, 2, 3, 4}; values.resize(4096);
+        thrust::device_vector<double> results(values.size());
+        go(values, results);
+    }""")
+    assert (found.grid, found.arguments["n"]) == (("64",), "4096")
+    assert found.arguments["y"] == "f64[4096]"
+
+
+@pytest.mark.parametrize("change", ["push_back(1)", "insert(h.end(), 1)", "clear()"])
+def test_how_long_a_container_is_that_grows_is_open(change: str) -> None:
+    found = launch(f"""
+    int main() {{
+        std::vector<float> h(8);
+        for (int i = 0; i < 100; i++) h.{change};
+        k<<<1, 128>>>(h.size(), 1.0f, nullptr, nullptr);
+    }}""")
+    assert found.arguments["n"] == "h_size"
+
+
+def test_names_between_brackets_are_not_declared_behind_a_comma() -> None:
+    """What `CHECK` makes is a declaration, whose value has commas; a global is used in it."""
+    found = launch("""
+    #define CHECK(call) do { cudaError_t code = call; if (code) exit(1); } while (0)
+    const int N = 1000;
+    const int BYTES = N * sizeof(float);
+    int main() {
+        float *h, *x;
+        CHECK(cudaMalloc(&x, BYTES));
+        CHECK(cudaMemcpy(x, h, BYTES, cudaMemcpyHostToDevice));
+        k<<<1, 128>>>(N, 1.0f, x, nullptr);
+    }""")
+    assert (found.arguments["n"], found.arguments["x"]) == ("1000", "f32[1000]")
+
+
+def test_a_launch_as_formatters_write_it_that_know_no_cuda() -> None:
+    found = launch("void go() { k << <8, 64 >> > (512, 1.0f, nullptr, nullptr); }")
+    assert (found.grid, found.block, found.arguments["n"]) == (("8",), ("64",), "512")
+
+
 def test_a_call_may_leave_arguments_out() -> None:
     found = launch("""
     void go(int n, float a = 2.5f, int blocks = 8) { k<<<blocks, n>>>(n, a, nullptr, nullptr); }

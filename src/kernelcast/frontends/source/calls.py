@@ -24,13 +24,13 @@ from kernelcast.frontends.source.parameters import (
     spelled,
     template_parameters,
 )
-from kernelcast.frontends.source.tokens import TokenKind, tokens
+from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import DeclarationKind, SourceDeclaration, walk
-from kernelcast.frontends.source.words import Lexeme, Lexemes
+from kernelcast.frontends.source.words import Lexeme, Lexemes, as_words
 
 _MAX_CALLERS = 8
 """Calls of one function that are told apart."""
-_MAX_ALIAS = 8
+_MAX_ALIAS = 16
 """Words of a pointer's value from which it is no other pointer, cast or moved."""
 _ELEMENT = re.compile(r"\* ?(?P<pointed>\w+)|(?P<indexed>\w+) \[ \w+ \]")
 """An element of what a variable points to, as the words of a `sizeof`."""
@@ -218,7 +218,7 @@ class CallGraph:
         begin = function.body[0] if function is not None and function.body is not None else at
         of_program = self._of_program(function)
         if of_program:
-            given = {of_program[0]: _as_words("1")}
+            given = {of_program[0]: as_words("1")}
         held = definitions(self.words, begin, at, {*of_program[1:], _OPTION})
         types: dict[str, str] = {}
         if function is not None:
@@ -308,14 +308,8 @@ def deduced(
         stars = parameter.type[len(bare) :]
         named = type_[: len(type_) - len(stars)] if type_.endswith(stars) else ""
         if named not in ("", "auto") and not named.endswith("*"):
-            found[bare] = _as_words(named)
+            found[bare] = as_words(named)
     return found
-
-
-def _as_words(text: str) -> Lexemes:
-    return tuple(
-        Lexeme(t.kind, t.text, 0, 0, 0) for t in tokens(text) if t.kind is not TokenKind.SPACE
-    )
 
 
 def constants(words: Sequence[Lexeme], found: Sequence[SourceDeclaration]) -> dict[str, Lexemes]:
@@ -339,9 +333,9 @@ def _enumerators(words: Sequence[Lexeme]) -> dict[str, Lexemes]:
         if len(part) > 2 and part[1].text == "=":
             last, following = part[2:], 1
         elif last:
-            last, following = (*last, *_as_words("+ 1")), following + 1
+            last, following = (*last, *as_words("+ 1")), following + 1
         else:
-            last = _as_words("0")
+            last = as_words("0")
         values[part[0].text] = last
     return values
 

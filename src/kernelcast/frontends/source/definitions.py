@@ -12,6 +12,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
+from kernelcast.frontends.source.containers import (
+    CHANGES,
+    CONTAINERS,
+    bytes_of_elements,
+    count_changed,
+    declared_containers,
+)
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
@@ -29,6 +36,7 @@ _STARTS = frozenset({";", "{", "}", "("})
 """What may stand before a declaration."""
 _ENDS = frozenset({";", "{", "}"})
 """What stands between statements."""
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _QUALIFIERS = frozenset({"const", "static", "constexpr", "volatile", "register", "struct"})
 _NOT_TYPES = frozenset({"return", "else", "case", "new", "delete", "throw", "goto", "sizeof"})
 
@@ -55,7 +63,27 @@ class _Gathered:
     types: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, Lexemes] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
-    declared: str = ""
+    elements: dict[str, Lexemes] = field(default_factory=dict)
+    brackets: int = 0
+    _declared: tuple[str, int] = ("", 0)
+
+    def hold(self, container: str, count: Lexemes) -> None:
+        """Of a container, how many elements it has: the words of `c.size()`, and its bytes."""
+        self.give(f"{container}.size", count)
+        self.bytes_of[container] = bytes_of_elements(count, self.elements[container])
+
+    def declare(self, name: str, type_: str) -> None:
+        """Of the type that further names behind commas have, too, in the same brackets."""
+        self.types[name] = type_
+        self._declared = type_.rstrip("*"), self.brackets
+
+    @property
+    def declared(self) -> str:
+        type_, brackets = self._declared
+        return type_ if brackets == self.brackets else ""
+
+    def end_declaration(self) -> None:
+        self._declared = "", 0
 
     def give(self, name: str, value: Lexemes) -> None:
         self.values[name] = value
@@ -74,13 +102,16 @@ def definitions(
         if at in later:
             continue
         found.depth += (word.text == "{") - (word.text == "}")
+        found.brackets += (word.text in _OPENING) - (word.text in _CLOSING)
         if word.text == ";":
-            found.declared = ""
+            found.end_declaration()
         if word.kind is TokenKind.NAME:
             if word.text in ("using", "typedef"):
                 _alias(words, at, end, found)
             elif word.text in _ALLOCATIONS and at + 1 < end and words[at + 1].text == "(":
                 _allocation(words, at, found)
+            elif word.text in CONTAINERS and at + 1 < end and words[at + 1].text == "<":
+                _containers(words, at + 1, found)
             else:
                 _name(words, at, begin, end, found)
     opened = frozenset(found.opened)
@@ -118,6 +149,8 @@ def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gather
         member = f"{words[at - 2].text}.{name}"
         if after == "=":
             found.give(member, _value(words, at + 2))
+        elif after == "(" and words[at - 2].text in found.elements:
+            _change_container(words, at, found)
         return
     if after in _DECLARED:
         _declare(words, at, begin, found)
@@ -171,7 +204,7 @@ def _construct(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -
     if not type_ and words[at - 1].text == ",":
         type_ = found.declared
     if type_:
-        found.declared = found.types[words[at].text] = type_
+        found.declare(words[at].text, type_)
         made = words[at]._replace(text=type_)
         found.give(words[at].text, (made, *words[at + 1 : closing + 1]))
 
@@ -212,8 +245,7 @@ def _declare(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> 
     if before >= begin and words[before].text == "," and found.declared:
         found.types[words[at].text] = found.declared + "*" * stars
     elif type_ := _type_before(words, at, begin):
-        found.types[words[at].text] = type_
-        found.declared = type_.rstrip("*")
+        found.declare(words[at].text, type_)
 
 
 def _type_before(words: Sequence[Lexeme], at: int, begin: int) -> str:
@@ -270,6 +302,24 @@ def _template_end(words: Sequence[Lexeme], opening: int) -> int:
     closing = template_end(words, opening)
     following = words[closing + 1].text if 0 <= closing < len(words) - 1 else ""
     return closing if following in (",", ";", ")", "}", "]", "(", "{", "::") else -1
+
+
+def _containers(words: Sequence[Lexeme], opening: int, found: _Gathered) -> None:
+    """`std::vector<T> a(n), b = a`, from the `<` on."""
+    for name, element, count in declared_containers(words, opening, found.elements):
+        found.elements[name] = element
+        found.types[name] = " ".join(word.text for word in element) + "*"
+        if count:
+            found.hold(name, count)
+
+
+def _change_container(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
+    """`c.resize(n)` and its like, at the name of what it does."""
+    container = words[at - 2].text
+    if count := count_changed(words, at, found.elements):
+        found.hold(container, count)
+    elif words[at].text in CHANGES:
+        found.opened.add(f"{container}.size")
 
 
 def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:

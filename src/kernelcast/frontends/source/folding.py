@@ -282,6 +282,8 @@ def _fold(tree: Tree, scope: NameScope, depth: int) -> Folded:
             return _fold_size(words, scope)
         case Call(function=Name(text=text), arguments=arguments):
             return _fold_call(text, arguments, scope, below)
+        case Call(function=Binary(operator=".", left=Name(text=owner), right=Name("size"))):
+            return _fold_count(owner, scope, below)
     raise _OpenError
 
 
@@ -342,6 +344,17 @@ def _fold_member(tree: Binary, scope: NameScope, depth: int) -> Folded:
             return Folded("1", 1, False, {})
         return _fold(found.arguments[axis], inside, depth)
     return open_name(f"{owner}_{member}", "")
+
+
+def _fold_count(container: str, scope: NameScope, depth: int) -> Folded:
+    """`c.size()`, of a container here or one that was handed here."""
+    held = scope.value_of(f"{container}.size")
+    if held is not None and held[0]:
+        return _fold(read_expression(held[0]), held[1], depth)
+    handed = scope.value_of(container)
+    if depth < _MAX_DEPTH and handed is not None and handed[0] and len(handed[0]) == 1:
+        return _fold_count(handed[0][0].text, handed[1], depth + 1)
+    raise _OpenError
 
 
 def _fold_element(tree: Binary, scope: NameScope, depth: int) -> Folded:

@@ -34,7 +34,10 @@ def launch_sites(words: Sequence[Lexeme]) -> Iterator[LaunchSite]:
     """All launches of a source, in order."""
     for at, word in enumerate(words):
         if word.text == "<<<":
-            site = _chevrons(words, at)
+            site = _chevrons(words, at, at + 1)
+        elif word.text == "<<" and at + 1 < len(words) and words[at + 1].text == "<":
+            # As formatters write it that know no CUDA: `k << <1, 32 >> > (x)`.
+            site = _chevrons(words, at, at + 2)
         elif word.text in _CALLS and at + 1 < len(words) and words[at + 1].text == "(":
             site = _call(words, at)
         else:
@@ -51,12 +54,13 @@ def called_kernel(words: Sequence[Lexeme]) -> tuple[str, Lexemes] | None:
     return _callee(words, end - 1) if end else None
 
 
-def _chevrons(words: Sequence[Lexeme], at: int) -> LaunchSite | None:
-    closing = _closing(words, at)
+def _chevrons(words: Sequence[Lexeme], at: int, begin: int) -> LaunchSite | None:
+    """The launch whose kernel ends before a word, and whose shape begins at another."""
+    closing = _closing(words, begin)
     callee = called_kernel(words[max(0, at - 200) : at])
     if closing < 0 or callee is None:
         return None
-    parts = split_words(words[at + 1 : closing])
+    parts = split_words(words[begin:closing])
     opening = closing + 3
     if len(parts) < 2 or opening >= len(words) or words[opening].text != "(":
         return None
@@ -66,9 +70,9 @@ def _chevrons(words: Sequence[Lexeme], at: int) -> LaunchSite | None:
     return LaunchSite(at, *callee, parts[0], parts[1], smem, arguments)
 
 
-def _closing(words: Sequence[Lexeme], opening: int) -> int:
-    """The first `>` of the `>>>` that ends the shape opened by a `<<<`; -1 without one."""
-    at = opening + 1
+def _closing(words: Sequence[Lexeme], begin: int) -> int:
+    """The first `>` of the `>>>` that ends the shape that begins at a word; -1 without one."""
+    at = begin
     while at + 2 < len(words):
         text = words[at].text
         if text in ("(", "[", "{"):

@@ -19,9 +19,9 @@ from kernelcast.frontends.source.declarators import Declarator, alignment_of, re
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES
 from kernelcast.frontends.source.folding import NameScope, fold
 from kernelcast.frontends.source.parameters import spelled, template_parameters
-from kernelcast.frontends.source.tokens import TokenKind, tokens
+from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import DeclarationKind, SourceDeclaration, walk
-from kernelcast.frontends.source.words import Lexeme, Lexemes
+from kernelcast.frontends.source.words import Lexeme, Lexemes, as_words
 from kernelcast.ir import (
     PointerType,
     ScalarType,
@@ -177,7 +177,7 @@ class _Reading:
             return dict(self.given)
         names = template_parameters(self.types.words, found)
         inner = arguments.rpartition(">")[0] if arguments else ""
-        given = [spelled(part) for part in split_words(_as_words(inner))]
+        given = [spelled(part) for part in split_words(as_words(inner))]
         values = dict(zip(names, (self.given.get(g, g) for g in given), strict=False))
         defaults = split_words(self.types.words[slice(*found.template)])
         for parameter, part in zip(names, defaults, strict=True):
@@ -276,7 +276,7 @@ class _Reading:
             yield "", inner, 1
         for part in split_words(behind):
             stars = sum(word.text == "*" for word in part)
-            (declared,) = read_declarators([*_as_words("int"), *part])
+            (declared,) = read_declarators([*as_words("int"), *part])
             kind: ValueType = PointerType(inner) if stars else inner
             yield declared.name, self._of_bounds(kind, declared.bounds), 1
 
@@ -296,7 +296,7 @@ class _Reading:
     def _scope(self) -> NameScope:
         def value_of(name: str) -> tuple[Sequence[Lexeme] | None, NameScope] | None:
             if name in self.given:
-                return _as_words(self.given[name]), scope
+                return as_words(self.given[name]), scope
             held = self.types.constants.get(name.rpartition("::")[2])
             return None if held is None else (held, scope)
 
@@ -334,12 +334,3 @@ def _vector(name: str, of: ScalarType, count: int) -> StructType:
 
 def _aligned(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
-
-
-def _as_words(text: str) -> Lexemes:
-    kinds = (TokenKind.SPACE, TokenKind.COMMENT, TokenKind.NEWLINE)
-    return tuple(
-        Lexeme(token.kind, token.text, 0, token.at, token.end)
-        for token in tokens(text)
-        if token.kind not in kinds
-    )

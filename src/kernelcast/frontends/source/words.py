@@ -29,6 +29,12 @@ Lexemes = tuple[Lexeme, ...]
 """Words that belong together, such as those of an argument."""
 
 
+def as_words(text: str) -> Lexemes:
+    """The words of a text that stands in no file."""
+    skipped = {*_SKIPPED, TokenKind.NEWLINE}
+    return tuple(Lexeme(t.kind, t.text, 0, 0, 0) for t in tokens(text) if t.kind not in skipped)
+
+
 @dataclass(frozen=True, slots=True)
 class Directive:
     """A line that begins with `#`: its name, such as `define`, and what follows.

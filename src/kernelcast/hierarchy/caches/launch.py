@@ -231,8 +231,8 @@ def _access_counts(
 
 
 def _looked_up(row: _Scaled, missed: float) -> Lookups:
-    """Of what was counted as missed in the L2 cache such a share was: the rest had been read before,
-    out of sight."""
+    """Of what was counted as missed in the L2 cache such a share was; the rest had been read before
+    its span, out of sight."""
     sectors, hits = row["l2_sectors"], row["l2_hits"]
     return Lookups(sectors, sectors - missed * (sectors - hits))
 
