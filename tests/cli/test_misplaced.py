@@ -49,6 +49,21 @@ def test_another_source_may_be_part_of_the_program(
         run(["app.cu", "other.cu"], fails=True)
 
 
+def test_where_functions_are_missing_the_sources_beside_may_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("force.cu", ""), ("of memory.cu", ""), ("other.cu", "int main() {}")):
+        Path(name).write_text(text)
+    output = Output(as_json=False, quiet=False, debug=False)
+    hint = "these sources are part of the program, put --nvcc force.cu --nvcc 'of memory.cu' before"
+    with (
+        pytest.raises(CompileError, match=re.escape(hint)),
+        options_come_first(click.Context(command), ["main.cu", "8"], output),
+    ):
+        raise CompileError("undefined reference to `force()'", where="main.o", hint="")
+
+
 def test_an_option_of_ours_behind_a_program_gets_a_remark(capsys) -> None:
     run(["app.cu", "--size", "7"], fails=False)
     assert capsys.readouterr().err == ""

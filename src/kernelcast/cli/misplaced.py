@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,10 @@ import click
 
 from kernelcast.cli.options import Output
 from kernelcast.errors import CompileError
+from kernelcast.frontends.source.callers import has_main, sources_beside
 
+_UNDEFINED = "undefined reference"
+"""What a linker says of a function that none of its sources has."""
 _SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 
 
@@ -29,16 +33,28 @@ def options_come_first(ctx: click.Context, call: Sequence[str], output: Output) 
     try:
         yield
     except CompileError as error:
-        hints = (_hint(argument, program, options) for argument in arguments)
-        if hint := next(filter(None, hints), None):
+        if hint := _hint(program, arguments, options, is_unlinked=_UNDEFINED in error.what):
             raise error.with_hint(hint) from error
         raise
 
 
-def _hint(argument: str, program: str, options: set[str]) -> str | None:
-    is_joined = argument[:2] in options and not argument.startswith("--")
-    if argument.split("=")[0] in options or is_joined:
-        return f"put {argument} before {program}: what follows a program is its own"
-    if argument.endswith(_SOURCES) and Path(argument).is_file():
-        return f"if {argument} is part of the program, put --nvcc {argument} before {program}"
-    return None
+def _hint(
+    program: str, arguments: Sequence[str], options: set[str], *, is_unlinked: bool
+) -> str | None:
+    for argument in arguments:
+        is_joined = argument[:2] in options and not argument.startswith("--")
+        if argument.split("=")[0] in options or is_joined:
+            return f"put {argument} before {program}: what follows a program is its own"
+    given = [a for a in arguments if a.endswith(_SOURCES) and Path(a).is_file()]
+    sources = (_beside(program) if is_unlinked else []) or given
+    if not sources:
+        return None
+    which = f"{sources[0]} is" if len(sources) == 1 else "these sources are"
+    meant = " ".join(f"--nvcc {shlex.quote(source)}" for source in sources)
+    return f"if {which} part of the program, put {meant} before {program}"
+
+
+def _beside(program: str) -> list[str]:
+    """The sources in a program's folder that begin no program of their own."""
+    folder, beside = Path(program).parent, sources_beside(Path(program))
+    return [str(folder / name) for name, text in beside.items() if not has_main(text)]

@@ -30,10 +30,10 @@ def launches_of_program(
     program's `main` stands in another file of its folder, as that has them called."""
     defines = tuple(defines)
     own = launches_of(text, path, folders, defines)
-    if not own or _MAIN.search(text) or not all(launch.opened for launch in own):
+    if not own or has_main(text) or not all(launch.opened for launch in own):
         return own
-    others = _beside(Path(path))
-    if sum(bool(_MAIN.search(other)) for other in others.values()) != 1:
+    others = sources_beside(Path(path))
+    if sum(map(has_main, others.values())) != 1:
         return own
     included = "".join(f'\n#include "{name}"' for name in others)
     try:
@@ -44,7 +44,12 @@ def launches_of_program(
     return tuple(launch for launch in found if launch.place in places) or own
 
 
-def _beside(path: Path) -> dict[str, str]:
+def has_main(text: str) -> bool:
+    """Whether a source begins a program."""
+    return bool(_MAIN.search(text))
+
+
+def sources_beside(path: Path) -> dict[str, str]:
     """The texts of the other sources in a source's folder, by name; none where there are many."""
     try:
         files = [f for f in sorted(path.parent.iterdir()) if f.suffix in _SOURCES and f != path]
