@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,7 @@ from kernelcast.frontends.launches import (
 )
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
-from kernelcast.frontends.source.callers import launches_of_program
+from kernelcast.frontends.source.callers import begins_program, launches_of_program
 from kernelcast.frontends.source.device_source import HeaderFolders
 from kernelcast.frontends.source.skeleton import launch_tables, ready_command
 from kernelcast.frontends.source.source_launches import SourceLaunch
@@ -509,14 +510,27 @@ def _no_launch(
     """That no launch is written, or what is left open in the one of `own` that leaves least."""
     if not own:
         hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
+        hint += _or_run(source)
         return NoLaunchError("the file says no launch", where=str(source), hint=hint)
     nearest = min(own, key=lambda each: len(each.opened.keys() - set(given)))
     missing = [name for name in nearest.opened if name not in given]
     values = " ".join(f"--arg {name}=VALUE" for name in missing)
+    all_of_them = f"see them all with kernelcast launches {_quoted(source)}"
     return NoLaunchError(
         f"its launches leave numbers open, that of line {nearest.line} {', '.join(missing)}",
         where=str(source),
-        hint=f"give {values}, or see them all with kernelcast launches {source}",
+        hint=f"give {values}, or {all_of_them}{_or_run(source)}",
+    )
+
+
+def _quoted(source: Path) -> str:
+    return shlex.quote(str(source))
+
+
+def _or_run(source: Path) -> str:
+    """That a program shows its launches, those of libraries too, where it runs."""
+    return (
+        f", or run the program: kernelcast run {_quoted(source)}" if begins_program(source) else ""
     )
 
 

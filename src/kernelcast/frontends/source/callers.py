@@ -49,6 +49,14 @@ def has_main(text: str) -> bool:
     return bool(_MAIN.search(text))
 
 
+def begins_program(path: Path) -> bool:
+    """Whether a file is a source with a `main`."""
+    try:
+        return path.suffix in _SOURCES and has_main(path.read_text("utf-8", "replace"))
+    except OSError:
+        return False
+
+
 def sources_beside(path: Path) -> dict[str, str]:
     """The texts of the other sources in a source's folder, by name; none where there are many."""
     try:
