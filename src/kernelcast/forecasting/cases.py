@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
 from kernelcast.errors import KernelcastError
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.trace import Progress
@@ -232,7 +233,10 @@ class _Study:
 
 
 def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
-    """The kernel with a warning where it takes arrays that earlier launches wrote in part only."""
+    """The kernel with a warning where it goes by what arrays hold that earlier launches wrote in
+    part only."""
+    if not reads_arrays(kernel, needed_for_trace(kernel)):
+        return kernel
     partial = {
         array.label
         for case in earlier

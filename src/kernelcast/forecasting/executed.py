@@ -146,12 +146,11 @@ class LaunchesInOrder:
         found: list[ExecutedLaunch] = []
         memory: Memory | None = None
         for number, (kernel, launch) in enumerate(self.runs):
+            if not self._is_read and (earlier := self.runs.index((kernel, launch))) < number:
+                found.append(found[earlier])
+                continue
             memory = Memory.build(
-                kernel,
-                launch,
-                base_dir=self.base_dir,
-                earlier=memory,
-                is_read=self._is_read(number),
+                kernel, launch, base_dir=self.base_dir, earlier=memory, is_read=self._is_read
             )
             alone = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
             run, sampling = with_residents(alone, self.sampling, self.machines)
@@ -163,7 +162,7 @@ class LaunchesInOrder:
                 sampling_beside(streams, self.machines, sampling),
                 self.cache,
                 progress,
-                keeps_memory=number + 1 < len(self.runs),
+                keeps_memory=self._is_read and number + 1 < len(self.runs),
                 rules=self.rules,
             )
             again = partial(self._run_of, number)
@@ -177,14 +176,15 @@ class LaunchesInOrder:
             sampling=self.sampling,
             base_dir=self.base_dir,
             cache=self.cache,
-            is_read=self._is_read(number),
+            is_read=self._is_read,
         )
         return with_residents(alone, self.sampling, self.machines)[0]
 
-    def _is_read(self, number: int) -> bool:
-        """Whether a launch takes what arrays hold, or others before or after it do."""
-        kernel, _ = self.runs[number]
-        return len(self.runs) > 1 or reads_arrays(kernel, needed_for_trace(kernel))
+    @cached_property
+    def _is_read(self) -> bool:
+        """Whether any launch goes by what arrays hold: else one that is launched again does the
+        same again, and none need see what those before it left."""
+        return any(reads_arrays(kernel, needed_for_trace(kernel)) for kernel, _ in self.runs)
 
 
 def run_of_memory(

@@ -40,16 +40,17 @@ def run_of_last(
 
     Only what a trace needs will be computed. `blocks` says which blocks of the last launch run;
     else `sampling` does, and where it names no number, as few are chosen as a profile ever takes: a
-    trace is long. `is_read` is as in `Memory.build`. Raises LaunchError where the arguments of a
-    launch do not fit, UnsupportedError for code that cannot be executed, and ExecutionError where
-    an earlier launch goes wrong.
+    trace is long. Where nobody asks what arrays hold (`is_read` is false, as in `Memory.build`),
+    those before it need not be executed. Raises LaunchError where the arguments of a launch do not
+    fit, UnsupportedError for code that cannot be executed, and ExecutionError where an earlier
+    launch goes wrong.
     """
     from kernelcast.execution.reference import check_defined  # loads all definitions
 
     memory: Memory | None = None
     run: Run | None = None
     for at, (kernel, launch) in enumerate(launches, 1):
-        if run is not None:
+        if run is not None and is_read:
             # One thread, so that what an earlier launch leaves is the same every time.
             replace(run, threads=1).execute()
         memory = Memory.build(kernel, launch, base_dir=base_dir, earlier=memory, is_read=is_read)

@@ -8,8 +8,10 @@ import pytest
 from tests.isas.sass.listings import control, listing
 
 from kernelcast.analysis.loops import natural_loops
+from kernelcast.ir import Kernel
 from kernelcast.isas.sass import parse_sass
 from kernelcast.isas.sass.flow import flow_graph
+from kernelcast.isas.sass.kernel import sass_kernel
 from kernelcast.isas.sass.scoreboards import waits
 
 
@@ -74,6 +76,33 @@ def test_a_call_returns_and_its_target_is_an_entry():
     found = graph("CALL.REL.NOINC `(f)", "EXIT", "f:", "RET.REL.NODEC R20 `(k)")
     assert [b.successors for b in found.blocks] == [(1,), (), ()]
     assert found.entries == (0, 2)
+
+
+def test_a_call_of_a_label_is_a_jump_from_which_nothing_returns():
+    assert shape("@P4 CALL.REL.NOINC `(.L_x_1)", "NOP", "EXIT", ".L_x_1:", "EXIT") == [
+        (0, 1, (1, 2)),
+        (1, 3, ()),
+        (3, 4, ()),
+    ]
+    assert graph("CALL.REL.NOINC `(.L_x_1)", "NOP", ".L_x_1:", "EXIT").blocks[0].successors == (2,)
+
+
+def test_a_function_returns_behind_its_own_calls():
+    """Of three calls two are of f, and g jumps to what is left of it."""
+    lines = [
+        "CALL.REL.NOINC `(f)", "NOP", "CALL.REL.NOINC `(g)", "NOP",
+        "@P0 CALL.REL.NOINC `(.L_x_1)", "CALL.REL.NOINC `(f)", ".L_x_1:", "EXIT",
+        "f:", "RET.REL.NODEC R20 `(k)", "g:", "BRA `(.L_x_2)", ".L_x_2:", "RET.REL.NODEC R20 `(k)",
+    ]  # fmt: skip
+    kernel = sass_kernel(function(*lines), Kernel("k", "sass", "sm_90", (), (), ()))
+    after = {
+        kernel.instructions[b.start].code_offset: {
+            kernel.instructions[kernel.blocks[s].start].code_offset for s in b.successors
+        }
+        for b in kernel.blocks
+        if kernel.instructions[b.end - 1].opcode == "RET"
+    }
+    assert after == {0x70: {0x10, 0x60}, 0x90: {0x30}}
 
 
 def test_padding_is_not_reachable():

@@ -34,7 +34,7 @@ _BRANCH_TARGETS = re.compile(r"BRANCH_TARGETS\s+(.*)")
 class FlowGraph:
     """Blocks in the order of their addresses; `entries` are the first blocks of functions.
 
-    A call goes on behind itself; what it calls is an entry of its own.
+    A call goes on behind itself; what it calls is an entry of its own, but a label is gone to.
     `unresolved` lists indirect branches whose targets the listing does not name.
     """
 
@@ -73,7 +73,8 @@ def flow_graph(
     targets: dict[int, tuple[int, ...]] = {}
     unresolved: list[int] = []
     for instruction in instructions:
-        if instruction.opcode in _BRANCHES | _INDIRECT_BRANCHES:
+        is_branch = instruction.opcode in _BRANCHES | _INDIRECT_BRANCHES
+        if is_branch or is_far_jump(instruction, function):
             addresses = list(branch_targets(instruction, function))
             targets[instruction.index] = tuple(index_at[a] for a in addresses if a in index_at)
             if instruction.opcode in _INDIRECT_BRANCHES and not addresses:
@@ -86,7 +87,7 @@ def flow_graph(
     for number, (start, end) in enumerate(pairwise(cuts)):
         last = instructions[end - 1]
         next_blocks = [block_at[t] for t in targets.get(last.index, ())]
-        if end < len(instructions) and _may_go_on(last):
+        if end < len(instructions) and _may_go_on(last, function):
             next_blocks.insert(0, number + 1)
         blocks.append(BasicBlock(number, start, end, tuple(dict.fromkeys(next_blocks))))
     return FlowGraph(tuple(blocks), tuple(sorted(block_at[e] for e in entries)), tuple(unresolved))
@@ -114,8 +115,22 @@ def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ..
     return tuple(sorted(a for n, a in function.functions.items() if n != function.name))
 
 
-def _may_go_on(last: SassInstruction) -> bool:
-    return last.opcode not in _ENDS or last.opcode in CALLS or _is_conditional(last)
+def is_call(instruction: SassInstruction, function: SassFunction) -> bool:
+    """Whether an instruction calls a function, behind which that returns."""
+    return instruction.opcode in CALLS and not is_far_jump(instruction, function)
+
+
+def is_far_jump(instruction: SassInstruction, function: SassFunction) -> bool:
+    """Whether an instruction calls a label of the code around it: nothing returns from there, where
+    a branch would not reach."""
+    return instruction.opcode in CALLS and any(
+        isinstance(o, LabelOperand) and o.name in function.labels.keys() - function.functions.keys()
+        for o in instruction.operands
+    )
+
+
+def _may_go_on(last: SassInstruction, function: SassFunction) -> bool:
+    return last.opcode not in _ENDS or is_call(last, function) or _is_conditional(last)
 
 
 def branch_targets(instruction: SassInstruction, function: SassFunction) -> Iterator[int]:

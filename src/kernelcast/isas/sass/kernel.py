@@ -10,9 +10,9 @@ code that calls them, so that no lane runs ahead of those in a function.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kernelcast.analysis.cfg import layout_order
+from kernelcast.analysis.cfg import layout_order, reachable
 from kernelcast.analysis.spin_loops import cut_at_reconvergence
 from kernelcast.ir import (
     Address,
@@ -28,7 +28,7 @@ from kernelcast.ir import (
 from kernelcast.isas.assembly import MACHINE_CODE
 from kernelcast.isas.ptx.parts import address_reads, outer, parts
 from kernelcast.isas.sass.dataflow import effects
-from kernelcast.isas.sass.flow import CALLS, FlowGraph, call_targets, flow_graph
+from kernelcast.isas.sass.flow import FlowGraph, call_targets, flow_graph, is_call
 from kernelcast.isas.sass.instruction import INSTRUCTION_BYTES, SassFunction, SassInstruction
 from kernelcast.isas.sass.issue import issue_control
 from kernelcast.isas.sass.launch_state import NO_BANKS, CodeBanks, parameter_block
@@ -63,9 +63,11 @@ def sass_kernel(function: SassFunction, shell: Kernel, banks: CodeBanks = NO_BAN
     block = parameter_block(architecture, shell.parameters, banks, shell.cluster)
     # Basic blocks as the machine code has them, then in the order in which lanes reconverge.
     graph = flow_graph(function, cut_after=_waits)
-    returns = _return_addresses(function, graph)
     starts = {function.instructions[b.start].address: b.index for b in graph.blocks}
-    successors = [_successors(b, function, starts, returns) for b in graph.blocks]
+    calls = _calls(function, graph, starts)
+    returns = tuple(sorted({address for call in calls for address in call.after}))
+    back = _returned_to(function, graph, calls)
+    successors = [_successors(b, function, starts, back.get(b.index, ())) for b in graph.blocks]
     order = _order(function, graph, starts)
     place = {old: new for new, old in enumerate(order)}
     code = LiftContext(
@@ -123,22 +125,51 @@ def meaning_of(native: SassInstruction, index: int, code: LiftContext) -> tuple[
         return (_unknown(native, index, str(unknown)),)
 
 
-def _return_addresses(function: SassFunction, graph: FlowGraph) -> tuple[int, ...]:
-    """Where functions return to: behind their calls, or where a move before the call says."""
-    starts = {function.instructions[b.start].address for b in graph.blocks}
-    found: set[int] = set()
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The blocks that a call may lead to, and the addresses that functions then return to."""
+
+    entries: tuple[int, ...]
+    after: frozenset[int]
+
+
+def _calls(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> list[_Call]:
+    """All calls; they return behind them, or to where a move before the call says.
+
+    `at` says which block begins at an address.
+    """
+    found = []
     for block in graph.blocks:
         body = function.instructions[block.start : block.end]
-        if body[-1].opcode in CALLS:
-            found.add(body[-1].address + INSTRUCTION_BYTES)
-            found |= {
-                operand.value
-                for instruction in body
-                if instruction.opcode in ("MOV", "IMAD", "UMOV")
-                for operand in instruction.operands
-                if isinstance(operand, IntegerOperand)
-            }
-    return tuple(sorted(found & starts))
+        if not is_call(body[-1], function):
+            continue
+        said = {
+            operand.value
+            for instruction in body
+            if instruction.opcode in ("MOV", "IMAD", "UMOV")
+            for operand in instruction.operands
+            if isinstance(operand, IntegerOperand)
+        }
+        after = {body[-1].address + INSTRUCTION_BYTES, *said} & at.keys()
+        entries = tuple(at[a] for a in call_targets(body[-1], function) if a in at)
+        found.append(_Call(entries, frozenset(after)))
+    return found
+
+
+def _returned_to(
+    function: SassFunction, graph: FlowGraph, calls: Sequence[_Call]
+) -> dict[int, list[int]]:
+    """The addresses that the return at the end of a block may lead to: behind the calls of what it
+    belongs to."""
+    own = [_within_function(b, function) for b in graph.blocks]
+    bodies = {entry: reachable(own, entry) for call in calls for entry in call.entries}
+    found: dict[int, list[int]] = {}
+    for block in graph.blocks:
+        if function.instructions[block.end - 1].opcode != "RET":
+            continue
+        of = [c for c in calls if any(block.index in bodies[entry] for entry in c.entries)]
+        found[block.index] = sorted({a for call in of or calls for a in call.after})
+    return found
 
 
 def _order(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> list[int]:
@@ -154,7 +185,7 @@ def _order(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> l
         order = layout_order(own, entry)
         for index in order:
             last = function.instructions[graph.blocks[index].end - 1]
-            if last.opcode in CALLS:
+            if is_call(last, function):
                 for callee in (at[a] for a in call_targets(last, function) if a in at):
                     if callee not in called and callee != entry:
                         called[callee] = None
@@ -190,7 +221,7 @@ def _successors(
     """Blocks that control may go to, calls and returns included."""
     last = function.instructions[block.end - 1]
     after = list(block.successors)
-    if last.opcode in CALLS:
+    if is_call(last, function):
         targets = [at[a] for a in call_targets(last, function) if a in at]
         goes_on = last.guard is not None
         after = [*(after[:1] if goes_on else []), *targets]
