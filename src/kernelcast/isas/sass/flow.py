@@ -74,7 +74,7 @@ def flow_graph(
     unresolved: list[int] = []
     for instruction in instructions:
         is_branch = instruction.opcode in _BRANCHES | _INDIRECT_BRANCHES
-        if is_branch or is_far_jump(instruction, function):
+        if is_branch or _is_far_jump(instruction, function):
             addresses = list(branch_targets(instruction, function))
             targets[instruction.index] = tuple(index_at[a] for a in addresses if a in index_at)
             if instruction.opcode in _INDIRECT_BRANCHES and not addresses:
@@ -117,10 +117,10 @@ def call_targets(call: SassInstruction, function: SassFunction) -> tuple[int, ..
 
 def is_call(instruction: SassInstruction, function: SassFunction) -> bool:
     """Whether an instruction calls a function, behind which that returns."""
-    return instruction.opcode in CALLS and not is_far_jump(instruction, function)
+    return instruction.opcode in CALLS and not _is_far_jump(instruction, function)
 
 
-def is_far_jump(instruction: SassInstruction, function: SassFunction) -> bool:
+def _is_far_jump(instruction: SassInstruction, function: SassFunction) -> bool:
     """Whether an instruction calls a label of the code around it: nothing returns from there, where
     a branch would not reach."""
     return instruction.opcode in CALLS and any(

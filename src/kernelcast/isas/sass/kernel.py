@@ -126,14 +126,14 @@ def meaning_of(native: SassInstruction, index: int, code: LiftContext) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _CallSite:
     """The blocks that a call may lead to, and the addresses that functions then return to."""
 
     entries: tuple[int, ...]
     after: frozenset[int]
 
 
-def _calls(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> list[_Call]:
+def _calls(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> list[_CallSite]:
     """All calls; they return behind them, or to where a move before the call says.
 
     `at` says which block begins at an address.
@@ -152,12 +152,12 @@ def _calls(function: SassFunction, graph: FlowGraph, at: Mapping[int, int]) -> l
         }
         after = {body[-1].address + INSTRUCTION_BYTES, *said} & at.keys()
         entries = tuple(at[a] for a in call_targets(body[-1], function) if a in at)
-        found.append(_Call(entries, frozenset(after)))
+        found.append(_CallSite(entries, frozenset(after)))
     return found
 
 
 def _returned_to(
-    function: SassFunction, graph: FlowGraph, calls: Sequence[_Call]
+    function: SassFunction, graph: FlowGraph, calls: Sequence[_CallSite]
 ) -> dict[int, list[int]]:
     """The addresses that the return at the end of a block may lead to: behind the calls of what it
     belongs to."""
