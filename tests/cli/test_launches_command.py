@@ -132,6 +132,25 @@ def test_a_program_that_looks_at_its_arguments_is_called_without(run, tmp_path: 
     ("blocks", "threads", "reason"),
     [("n / (1 << 17)", "128", "grid: 0 is less than 1"), ("8", "2048", "block: x is 2048")],
 )
+def test_only_launches_that_the_program_comes_to_are_forecast(run, tmp_path: Path) -> None:
+    program = tmp_path / "app.cu"
+    program.write_text(
+        "template <int N> __global__ void tile(float* x) { x[threadIdx.x % N] = 0; }\n"
+        "int main() { int block = 32; float* x; cudaMalloc(&x, 4096);\n"
+        "  if (block == 16) tile<16><<<4, block>>>(x);\n"
+        "  else tile<32><<<8, block>>>(x); }\n"
+    )
+    assert run("predict", program, "--isa", "ptx").out.startswith("tile<32><<<8, 32>>> on")
+    listed = run("launches", program).out
+    assert "line 3, not reached" in listed and "line 4\n" in listed
+
+
+def test_a_program_says_that_it_can_be_run(run, tmp_path: Path) -> None:
+    program = tmp_path / "my app.cu"
+    program.write_text("__global__ void k() {}\nint main() { launch_elsewhere(); }\n")
+    assert f"or run the program: kernelcast run '{program}'" in refusal(run, "predict", program)
+
+
 def test_a_launch_that_cannot_be_is_refused_with_its_reason(
     run, tmp_path: Path, blocks: str, threads: str, reason: str
 ) -> None:

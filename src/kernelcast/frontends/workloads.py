@@ -442,7 +442,8 @@ def _of_bare_source(source: Path, flags: LaunchFlags) -> Workload:
     open numbers, if any, they give."""
     if flags.grid is not None or flags.block is not None:
         return _from_flags(source, {}, flags)
-    own = _own_launches(source, flags)
+    every = _own_launches(source, flags)
+    own = [each for each in every if each.is_reached] or every
     given = split_assignments(flags.args).keys()
     closed = _alike([each for each in own if each.opened.keys() <= given])
     if not closed:

@@ -177,6 +177,67 @@ def test_names_between_brackets_are_not_declared_behind_a_comma() -> None:
     assert (found.arguments["n"], found.arguments["x"]) == ("1000", "f32[1000]")
 
 
+@pytest.mark.parametrize(
+    ("around", "is_reached"),
+    [
+        ("if (block == 32) { @ }", True),
+        ("if (block == 16) { @ }", False),
+        ("if (block == 16) { go(); } else { @ }", True),
+        ("if (block == 32) go(); else @", False),
+        ("if (block == 16) { go(); } else if (block == 32) { @ } else { go(); }", True),
+        ("if (block == 32) { go(); } else if (block == 16) { @ }", False),
+        ("if (block == 16) { go(); } else if (block == 32) { go(); } else { @ }", False),
+        ("if (block == 16) for (int i = 0; i < 2; i++) { @ }", False),
+        ("if constexpr (block == 16) { if (n > 0) { @ } }", False),
+        ("if (block == 16) { go(); } @", True),
+        ("if (argc > 1) { @ }", False),
+        ("if (n > 0) { @ }", True),
+    ],
+)
+def test_a_launch_under_a_condition_that_does_not_hold_is_not_reached(
+    around: str, is_reached: bool
+) -> None:
+    """`n` is what nobody knows."""
+    inside = around.replace("@", "k<<<1, block>>>(n, 1.0f, nullptr, nullptr);")
+    found = launch(f"""
+    int main(int argc, char** argv) {{
+        const int block = 32;
+        int n = read_it();
+        {inside}
+    }}""")
+    assert found.is_reached is is_reached
+
+
+def test_a_kernel_may_have_default_arguments() -> None:
+    found = launch(
+        "void go() { spin<<<1, 32>>>(7); }", "__global__ void spin(int n, long cycles = 1000) {}\n"
+    )
+    assert found.arguments == {"n": "7", "cycles": "1000"}
+
+
+def test_a_template_that_nobody_calls_is_made_as_its_instances_say() -> None:
+    found = launch(
+        """
+    template <typename T> void go(int n, const T* x) { scale<T><<<n / 64, 64>>>(n, x); }
+    template void go<double>(int n, const double* x);""",
+        "template <typename T> __global__ void scale(int n, const T* x) {}\n",
+    )
+    assert (found.kernel, found.is_known) == ("scale<double>", True)
+    assert (found.grid, found.arguments["x"]) == (("n // 64",), "f64[x_length]")
+
+
+def test_of_an_array_of_pointers_each_is_what_was_allocated_for_it() -> None:
+    found = launch("""
+    int main() {
+        float* x[4]; double* y[4];
+        for (int i = 0; i < 4; i++) {
+            cudaMalloc(&x[i], 4096); cudaMalloc((void**)&(y[i]), 64 * sizeof(double));
+            k<<<1, 128>>>(128, 1.0f, x[i], y[i]);
+        }
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024]", "f64[64]")
+
+
 def test_a_launch_as_formatters_write_it_that_know_no_cuda() -> None:
     found = launch("void go() { k << <8, 64 >> > (512, 1.0f, nullptr, nullptr); }")
     assert (found.grid, found.block, found.arguments["n"]) == (("8",), ("64",), "512")

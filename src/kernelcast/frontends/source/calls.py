@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from kernelcast.frontends.source.branches import conditions_around
 from kernelcast.frontends.source.c_expressions import (
     Tree,
     Unknown,
@@ -135,6 +136,7 @@ class CallGraph:
         for function in self.functions:
             self._by_name.setdefault(function.names[0], []).append(function)
         self._calls = self._find_calls()
+        self._instances = [d for d in found if d.kind is DeclarationKind.INSTANCE]
 
     def enclosing(self, at: int) -> SourceDeclaration | None:
         """The function in whose body a word stands."""
@@ -148,6 +150,13 @@ class CallGraph:
             place -= 1
         return None
 
+    def conditions(self, at: int) -> tuple[tuple[Lexemes, bool], ...]:
+        """Every condition around a word in its function, and whether it has to hold."""
+        function = self.enclosing(at)
+        if function is None or function.body is None:
+            return ()
+        return tuple(conditions_around(self.words, function.body[0], at))
+
     def settings(self, at: int, depth: int = 0) -> list[Setting]:
         """What names mean at a word, once for every way the program gets there."""
         function = self.enclosing(at)
@@ -160,7 +169,20 @@ class CallGraph:
             if self.enclosing(call) is not function
             for caller in self.settings(call, depth + 1)[:1]
         ]
-        return found or [self._setting(at, function, None, ())]
+        made = [] if found else self._made(function)
+        return found or [self._setting(at, function, None, (template, {})) for template in made]
+
+    def _made(self, function: SourceDeclaration) -> list[dict[str, Lexemes]]:
+        """The template arguments that a function is made with where nobody calls it: those of
+        `template void f<float>(...);`, or none."""
+        found = []
+        for instance in self._instances:
+            for at in range(instance.begin, instance.end - 1):
+                is_made = self.words[at].text == function.names[0]
+                if is_made and self.words[at + 1].text == "<":
+                    bindings = self._bindings(function, at)
+                    found += [bindings[0]] if bindings else []
+        return found[:_MAX_CALLERS] or [{}]
 
     def inlined(self, name: str) -> tuple[tuple[str, ...], Tree] | None:
         """Parameters and value of a function whose body is one `return`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from kernelcast.frontends.source.branches import end_of_statement
 from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
 from kernelcast.frontends.source.containers import (
     CHANGES,
@@ -126,19 +127,9 @@ def _later_turns(words: Sequence[Lexeme], begin: int, end: int) -> Set[int]:
             continue
         closing = matching(words, at + 1)
         parts = split_words(words[at + 2 : closing], ";")
-        if closing < end < _end_of_body(words, closing + 1) and len(parts) == 3:
+        if closing < end < end_of_statement(words, closing + 1) and len(parts) == 3:
             later.update(range(closing - len(parts[2]), closing))
     return later
-
-
-def _end_of_body(words: Sequence[Lexeme], at: int) -> int:
-    """Where a statement that begins at a word, a block or another, ends."""
-    while at < len(words) and words[at].text != ";":
-        closing = matching(words, at) if words[at].text in ("(", "[", "{") else at
-        if closing < 0 or words[at].text == "{":
-            return closing
-        at = closing + 1
-    return at
 
 
 def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gathered) -> None:
@@ -329,10 +320,12 @@ def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
     comma = _first_comma(inside)
     if comma < 0:
         return
-    names = [w.text for w in inside[:comma] if w.kind is TokenKind.NAME]
+    pointer = inside[:comma]
+    # Of `&p[i]` the array is `p`.
+    indexed = next((at for at, word in enumerate(pointer) if word.text == "["), comma)
+    names = [word.text for word in pointer[:indexed] if word.kind is TokenKind.NAME]
     if names:
-        size = _value(inside, comma + 1)
-        found.bytes_of[names[-1]] = size
+        found.bytes_of[names[-1]] = _value(inside, comma + 1)
 
 
 def _first_comma(words: Sequence[Lexeme]) -> int:

@@ -70,7 +70,7 @@ def _open_names(launches: Sequence[SourceLaunch]) -> Iterator[str]:
 
 
 def _launch(launch: SourceLaunch) -> Iterator[str]:
-    place = f"line {launch.line}"
+    place = f"line {launch.line}{'' if launch.is_reached else ', not reached'}"
     if not launch.is_known:
         yield f"# {place} launches {launch.kernel}, whose template arguments or code are elsewhere"
         return

@@ -60,6 +60,7 @@ class SourceLaunch:
     line: int
     names: frozenset[str] = field(default=frozenset(), repr=False)
     is_without_arguments: bool = False
+    is_reached: bool = True
 
 
 def source_launches(
@@ -78,8 +79,9 @@ def source_launches(
     found = dict.fromkeys(
         _Key(launch)
         for site in sites
+        for conditions in [program.conditions(site.at)]
         for setting in program.settings(site.at)
-        for launch in [_SiteReader(view, kernels, types, site, setting).read()]
+        for launch in [_SiteReader(view, kernels, types, site, setting, conditions).read()]
     )
     return tuple(key.launch for key in found)
 
@@ -127,6 +129,7 @@ class _SiteReader:
     types: SourceTypes
     site: LaunchSite
     setting: Setting
+    conditions: Sequence[tuple[Lexemes, bool]] = ()
     opened: dict[str, str] = field(default_factory=dict)
     body: tuple[int, int] = (0, 0)
 
@@ -135,6 +138,7 @@ class _SiteReader:
         given = self._arguments()
         declared = self._declared(name, given)
         parameters = read_parameters(self.view.words, declared) if declared else ()
+        given += tuple(p.default for p in parameters[len(given) :] if p.default)
         self.body = declared.body if declared is not None and declared.body else (0, 0)
         bound, is_bound = self._template(declared, template, parameters, given)
         name = declared.name if declared is not None else name
@@ -156,7 +160,16 @@ class _SiteReader:
             line=self.view.line(word),
             names=frozenset(names),
             is_without_arguments=self.setting.is_without_arguments,
+            is_reached=self._is_reached(),
         )
+
+    def _is_reached(self) -> bool:
+        """Whether no condition around the launch is known to have another value than it needs."""
+        for condition, wanted in self.conditions:
+            value = fold(condition, self.setting.scope).value
+            if value is not None and bool(value) != wanted:
+                return False
+        return True
 
     def _callee(self) -> tuple[str, Lexemes]:
         """The kernel's name; one that a variable or a parameter holds is followed."""
