@@ -128,10 +128,6 @@ def test_a_program_that_looks_at_its_arguments_is_called_without(run, tmp_path: 
     assert "as in the host code called without arguments (1 more left out" in done.err
 
 
-@pytest.mark.parametrize(
-    ("blocks", "threads", "reason"),
-    [("n / (1 << 17)", "128", "grid: 0 is less than 1"), ("8", "2048", "block: x is 2048")],
-)
 def test_only_launches_that_the_program_comes_to_are_forecast(run, tmp_path: Path) -> None:
     program = tmp_path / "app.cu"
     program.write_text(
@@ -151,6 +147,10 @@ def test_a_program_says_that_it_can_be_run(run, tmp_path: Path) -> None:
     assert f"or run the program: kernelcast run '{program}'" in refusal(run, "predict", program)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "threads", "reason"),
+    [("n / (1 << 17)", "128", "grid: 0 is less than 1"), ("8", "2048", "block: x is 2048")],
+)
 def test_a_launch_that_cannot_be_is_refused_with_its_reason(
     run, tmp_path: Path, blocks: str, threads: str, reason: str
 ) -> None:
