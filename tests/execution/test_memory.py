@@ -156,6 +156,15 @@ def test_an_array_that_changes_its_size_between_launches_is_refused() -> None:
         build(kernel, Array("f32", (8,)), names="x", earlier=first)
 
 
+def test_a_pointer_points_to_an_element_of_its_array() -> None:
+    args = {"p0": Array("f64", (8,)), "p1": Array("f64", (8,), of="p0", start=3)}
+    kernel = kernel_of("f64*", "f64*")
+    memory = Memory.build(kernel, Launch(1, 32, args))
+    first, second = memory.parameters.view(np.uint64)[:2]
+    assert (second - first, len(memory.regions)) == (24, 1)
+    assert set(memory.pointers(kernel).values()) == {"p0"}
+
+
 def test_an_array_given_twice_is_one_region() -> None:
     kernel = kernel_of("f32*")
     first = build(kernel, Array("f32", (4,)), names="x")

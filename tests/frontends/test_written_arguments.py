@@ -36,6 +36,22 @@ def test_every_fill_is_understood(text: str, fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["f32[n] + 3", "f32[n]+n//2", "f32[n] random(1) + 3", "f32[n] file('a+b.npy') of x + m - 1"],
+)
+def test_a_pointer_may_point_into_its_array(text: str) -> None:
+    array = parse_array(text, NAMES, where="x")
+    assert (array.start, array.shape) == (3, (6,))
+    assert parse_array(str(array), {}, where="x") == array
+
+
+@pytest.mark.parametrize("start", ["-1", "7", "1.5"])
+def test_a_pointer_beyond_its_array_is_refused(start: str) -> None:
+    with pytest.raises(InputError, match=r"elements into"):
+        parse_array(f"f32[n] + {start}", NAMES, where="x")
+
+
+@pytest.mark.parametrize(
     ("text", "what"),
     [
         ("f32[]", "expected a value"),
@@ -60,7 +76,7 @@ def test_every_fill_is_understood(text: str, fill: Fill) -> None:
         ("f32[n] random(1.5)", "seed of random is 1.5"),
         ("f32[n] random(-1)", "seed of random is -1"),
         ("f32[n] file(a.npy)", "file needs a path"),
-        ("f32[n] random(1) + 1", "not a fill"),
+        ("f32[n] random(1) * 2", "not a fill"),
     ],
 )
 def test_a_wrong_array_is_named(text: str, what: str) -> None:

@@ -37,6 +37,7 @@ from kernelcast.execution.packing import packed
 from kernelcast.execution.pieces import PiecedArrays
 from kernelcast.execution.symbols import chosen_symbols, packed_symbol
 from kernelcast.ir import (
+    ELEMENT_BYTES,
     Argument,
     ArgumentList,
     Array,
@@ -291,7 +292,7 @@ class Memory:
             for start in range(first, end - _POINTER_BYTES + 1, _POINTER_BYTES):
                 address = int(self.parameters[start : start + _POINTER_BYTES].view(np.uint64)[0])
                 region = self.region_at(address)
-                if region is not None and region.address == address and region.is_argument:
+                if region is not None and region.is_argument:
                     found[start] = region.label
         return found
 
@@ -520,12 +521,13 @@ class _PlacedArguments:
     descriptors: dict[int, bytes] = field(default_factory=dict)
 
     def array(self, label: str, array: Array, multiple_bytes: int = 1) -> int:
-        """The address of an array, which starts filled and is as long as a multiple of bytes."""
+        """Where a pointer to an array points, which starts filled and is as long as a multiple of
+        bytes."""
         region = self.reservation.place_array(
             label, array, self.base_dir, self.is_read, multiple_bytes
         )
         self.regions.append(region)
-        return region.address
+        return region.address + array.start * ELEMENT_BYTES[array.type]
 
     def data(self, label: str, data: bytes) -> int:
         """The address of bytes."""

@@ -198,7 +198,8 @@ def parse_array(text: str, names: Mapping[str, Number], *, where: str) -> Array:
     match = _ARRAY.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is not an array", where=where, hint=_EXAMPLE)
-    type_, dims, fill = match.groups()
+    type_, dims, rest = match.groups()
+    fill, start = _split_start(rest)
     of = _OF.search(fill)
     fill = fill[: of.start()] if of else fill
     if type_ not in ELEMENT_BYTES:
@@ -208,12 +209,38 @@ def parse_array(text: str, names: Mapping[str, Number], *, where: str) -> Array:
         shape=tuple(_length(dim, names, where) for dim in split_expressions(dims)),
         fill=_fill(fill, names, where) if fill.strip() else Fill(),
         of=of[1] if of else "",
+        start=_start(start, names, where) if start else 0,
     )
+    if array.start > array.elements:
+        raise InputError(
+            f"the pointer is {array.start} elements into {array.elements}",
+            where=where,
+            hint="let it point into the array, or right behind it",
+        )
     if array.size_bytes > _MAX_ARRAY_BYTES:
         raise InputError(
             f"the array would take {array.size_bytes} bytes", where=where, hint="make it smaller"
         )
     return array
+
+
+def _split_start(text: str) -> tuple[str, str]:
+    """How an array starts, and what a `+` behind it says of where a pointer points into it."""
+    depth, quote = 0, ""
+    for at, character in enumerate(text):
+        quote, depth = _after(character, quote, depth)
+        if character == "+" and not depth and not quote:
+            return text[:at], text[at + 1 :]
+    return text, ""
+
+
+def _start(text: str, names: Mapping[str, Number], where: str) -> int:
+    start = evaluate(text, names, where=where)
+    if not isinstance(start, int) or start < 0:
+        raise InputError(
+            f"a pointer is {start!r} elements into its array", where=where, hint="give 0 or more"
+        )
+    return start
 
 
 def _length(text: str, names: Mapping[str, Number], where: str) -> int:

@@ -486,7 +486,8 @@ def _alike(launches: Sequence[SourceLaunch]) -> list[SourceLaunch]:
     arrays: dict[str, str] = {}
     chosen = []
     for launch in launches:
-        own = {name: text for name, text in launch.arguments.items() if "[" in text}
+        # Where pointers point into them may differ.
+        own = {n: text.rpartition("]")[0] for n, text in launch.arguments.items() if "[" in text}
         if all(arrays.get(name, text) == text for name, text in own.items()):
             arrays |= own
             chosen.append(launch)

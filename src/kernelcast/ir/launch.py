@@ -45,13 +45,15 @@ class Fill:
 class Array:
     """A device array: element type, shape and how it starts. Its values are made at execution.
 
-    Where it is an argument that another one shares, it is `of` that other one's name.
+    Where it is an argument that another one shares, it is `of` that other one's name. A pointer to
+    it points to the element `start`.
     """
 
     type: str
     shape: tuple[int, ...]
     fill: Fill = Fill()
     of: str = ""
+    start: int = 0
 
     @property
     def elements(self) -> int:
@@ -65,7 +67,8 @@ class Array:
 
     def __str__(self) -> str:
         text = f"{self.type}[{','.join(map(str, self.shape))}] {self.fill}"
-        return f"{text} of {self.of}" if self.of else text
+        text = f"{text} of {self.of}" if self.of else text
+        return f"{text} + {self.start}" if self.start else text
 
 
 @dataclass(frozen=True, slots=True)

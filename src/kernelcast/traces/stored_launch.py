@@ -42,6 +42,7 @@ class StoredArray(Struct, omit_defaults=True):
     of: str = ""
     names: tuple[str, ...] = ()
     items: tuple[int | float | StoredArray, ...] = ()
+    start: int = 0
 
 
 class StoredLaunch(Struct):
@@ -106,7 +107,7 @@ def _stored(value: Argument) -> int | float | StoredArray:
         words = tuple(str(getattr(value, name)) for name in _OF_TEXTURE)
         return StoredArray(array.type, array.shape, array.fill, of=array.of, names=words)
     if isinstance(value, Array):
-        return StoredArray(value.type, value.shape, value.fill, of=value.of)
+        return StoredArray(value.type, value.shape, value.fill, of=value.of, start=value.start)
     if isinstance(value, Structure):
         names = tuple(name for name, _ in value.fields)
         items = tuple(_stored(field) for _, field in value.fields)
@@ -124,7 +125,8 @@ def _argument(value: int | float | StoredArray) -> Argument:
         return Structure(tuple(zip(value.names, items, strict=True)))
     if value.type == _LIST:
         return ArgumentList(items)
-    array = Array(value.type, value.shape, value.fill, "" if value.box else value.of)
+    of = "" if value.box else value.of
+    array = Array(value.type, value.shape, value.fill, of, value.start)
     if value.names:
         return Texture(array, **dict(zip(_OF_TEXTURE, map(_word, value.names), strict=False)))
     if not value.box:

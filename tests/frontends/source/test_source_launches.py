@@ -280,7 +280,19 @@ def test_a_pointer_that_a_function_is_given_may_point_into_an_array() -> None:
         double* z = y + 128;
         go(&x[128], z);
     }""")
-    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024]", "f64[512]")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024] + 128", "f64[512] + 128")
+
+
+def test_how_far_a_pointer_points_into_an_array_is_left_where_nobody_says() -> None:
+    found = launch("""
+    int main() {
+        const int halo = 3;
+        float* x; double* y;
+        cudaMalloc(&x, 4096); cudaMalloc(&y, 4096);
+        double* inner = y + halo;
+        k<<<1, 128>>>(128, 1.0f, x + read_it(), inner + 2);
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1024]", "f64[512] + 5")
 
 
 def test_a_variable_may_hold_an_instance_of_a_template() -> None:

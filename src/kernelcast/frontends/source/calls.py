@@ -18,7 +18,7 @@ from kernelcast.frontends.source.c_expressions import (
     template_end,
 )
 from kernelcast.frontends.source.definitions import LocalDefinitions, definitions
-from kernelcast.frontends.source.folding import SIZES, NameScope
+from kernelcast.frontends.source.folding import SIZES, NameScope, fold
 from kernelcast.frontends.source.parameters import (
     WrittenParameter,
     read_parameters,
@@ -104,11 +104,43 @@ class Setting:
             return self.caller.bytes_behind(given, depth + 1)
         return None
 
+    def start_behind(self, words: Lexemes, depth: int = 0) -> int:
+        """How many elements into what was allocated a value such as `p + n` or `&p[n]` points, as
+        far as that is known: those of a pointer that it is made of, too."""
+        if depth > _MAX_DEPTH or not words:
+            return 0
+        pointer, more = _split_pointer(words)
+        folded = fold(more, self.scope) if more else None
+        start = folded.value if folded is not None else 0
+        own = int(start) if isinstance(start, int) and start > 0 else 0
+        if len(pointer) != 1:
+            return own
+        name = pointer[0].text
+        if name in self.definitions.bytes_of:
+            return own
+        held = self.definitions.values.get(name, ())
+        if 0 < len(held) < _MAX_ALIAS:
+            return own + self.start_behind(held, depth + 1)
+        given = self.arguments.get(name)
+        if given and self.caller is not None:
+            return own + self.caller.start_behind(given, depth + 1)
+        return own
+
     def bytes_behind(self, words: Lexemes, depth: int = 0) -> tuple[Lexemes, Setting] | None:
         """How many bytes were allocated where a value such as `p`, `p + n` or `&p[n]` points."""
         names = (word.text for word in words if word.kind is TokenKind.NAME)
         found = (self.bytes_of(name, depth) for name in names)
         return next((bytes_ for bytes_ in found if bytes_ is not None), None)
+
+
+def _split_pointer(words: Lexemes) -> tuple[Lexemes, Lexemes]:
+    """Of `p + n` and `&p[n]` the words of `p` and those of `n`; all words where it is neither."""
+    texts = [word.text for word in words]
+    if len(words) > 2 and words[0].kind is TokenKind.NAME and texts[1] == "+":
+        return words[:1], words[2:]
+    if len(words) > 4 and texts[0] == "&" and texts[2] == "[" and texts[-1] == "]":
+        return words[1:2], words[3:-1]
+    return words, ()
 
 
 class CallGraph:

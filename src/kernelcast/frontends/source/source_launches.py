@@ -289,7 +289,8 @@ class _SiteReader:
         known = type_ or self.setting.type_of(words)
         allocated = self.setting.bytes_behind(words)
         if known.endswith("*") or (not type_ and allocated is not None):
-            return self._array(label, known.removesuffix("*"), allocated)
+            start = self.setting.start_behind(words) if allocated is not None else 0
+            return self._array(label, known.removesuffix("*"), allocated, start)
         skeleton = self._skeleton(label, known)
         if skeleton is not None:
             self.opened |= skeleton.opened
@@ -306,16 +307,18 @@ class _SiteReader:
         layout = self.types.type_of(type_)
         return struct_skeleton(label, layout) if isinstance(layout, StructType) else None
 
-    def _array(self, label: str, pointee: str, allocated: tuple[Lexemes, Setting] | None) -> str:
+    def _array(
+        self, label: str, pointee: str, allocated: tuple[Lexemes, Setting] | None, start: int = 0
+    ) -> str:
         """An array of as many elements as were allocated; where that is not said, of an open
-        number."""
+        number. The pointer points `start` elements into it."""
         element, size = self._element(pointee)
         if allocated is None:
             length = open_name(f"{label}_length", f"elements of {label}")
         else:
             length = _elements(allocated[0], size, allocated[1])
         self.opened |= length.opened
-        return f"{element}[{length.text}]"
+        return f"{element}[{length.text}]{f' + {start}' if start else ''}"
 
     def _element(self, type_: str) -> tuple[str, int]:
         """The element type of arrays of a C++ type, and its bytes; bytes for what is no number."""
