@@ -69,7 +69,7 @@ def test_a_number_that_is_open_is_asked_for(run, source: Path) -> None:
 
 def test_of_several_that_are_open_those_given_are_not_asked_for(run, tmp_path: Path) -> None:
     file = tmp_path / "two.cu"
-    file.write_text(SOURCE.replace("256>>>(x, 2.0f, n)", "atoi(argv[2])>>>(x, scan(), n)"))
+    file.write_text(SOURCE.replace("256>>>(x, 2.0f, n)", "atoi(argv[2])>>>(x, 2.0f, scan())"))
     said = refusal(run, "predict", file, "--arg", "n=4096")
     assert "that of line 10 atoi_argv_2, scan" in said
     assert "give --arg atoi_argv_2=VALUE --arg scan=VALUE, or" in said
@@ -139,6 +139,21 @@ def test_only_launches_that_the_program_comes_to_are_forecast(run, tmp_path: Pat
     assert run("predict", program, "--isa", "ptx").out.startswith("tile<32><<<8, 32>>> on")
     listed = run("launches", program).out
     assert "line 3, not reached" in listed and "line 4\n" in listed
+
+
+def test_factors_that_nobody_says_are_one(run, tmp_path: Path) -> None:
+    program = tmp_path / "app.cu"
+    program.write_text(
+        "__global__ void scale(float* x, float a, int n) { if (threadIdx.x < n) x[0] *= a; }\n"
+        "int main() { float a, *x; int n = 64; init(&a); cudaMalloc(&x, 4096);\n"
+        "  scale<<<4, 32>>>(x, a, n); }\n"
+    )
+    found = run("predict", program, "--isa", "ptx")
+    assert found.out.startswith("scale<<<4, 32>>> on")
+    assert "with a taken to be 1" in found.err
+    given = run("predict", program, "--isa", "ptx", "--arg", "a=0.5")
+    assert given.out == found.out
+    assert "taken to be" not in given.err
 
 
 def test_a_program_says_that_it_can_be_run(run, tmp_path: Path) -> None:

@@ -445,7 +445,7 @@ def _of_bare_source(source: Path, flags: LaunchFlags) -> Workload:
     every = _own_launches(source, flags)
     own = [each for each in every if each.is_reached] or every
     given = split_assignments(flags.args).keys()
-    closed = _alike([each for each in own if each.opened.keys() <= given])
+    closed = _alike([each for each in own if given >= set(each.asked)])
     if not closed:
         raise _no_launch(source, own, given)
     return _from_host_code(source, closed, len(own) - len(closed), flags)
@@ -466,6 +466,9 @@ def _from_host_code(
         source=source,
     )
     opened = {name for each in closed for name in each.opened}
+    given = split_assignments(flags.args)
+    assumed = sorted({name for each in closed for name in each.real} - given.keys())
+    flags = replace(flags, args=(*flags.args, *(f"{name}=1" for name in assumed)))
     values = tuple(f"{n}={v}" for n, v in split_assignments(flags.args).items() if n in opened)
     try:
         read(flags=LaunchFlags(args=values))
@@ -477,7 +480,7 @@ def _from_host_code(
             where=str(source),
             hint=f"complete {ready_command(str(source), closed[0])}",
         ) from None
-    remark = _as_read(source, closed, others)
+    remark = _as_read(source, closed, others, assumed)
     return replace(read(flags=flags), is_read=True, remarks=(remark,))
 
 
@@ -494,16 +497,19 @@ def _alike(launches: Sequence[SourceLaunch]) -> list[SourceLaunch]:
     return chosen
 
 
-def _as_read(source: Path, closed: Sequence[SourceLaunch], others: int) -> str:
+def _as_read(
+    source: Path, closed: Sequence[SourceLaunch], others: int, assumed: Sequence[str]
+) -> str:
     """What to say of launches that nobody wrote down, beside `others` that are left out: they have
-    a number open, or another array of the same name."""
+    a number open, or another array of the same name. The factors `assumed` are 1."""
     lines = ", ".join(dict.fromkeys(str(each.line) for each in closed))
     those = f"the launches of lines {lines}" if "," in lines else f"the launch of line {lines}"
     more = f" ({others} more left out: kernelcast launches {source})" if others else ""
     known = f"arrays hold zeros, and what the program puts there with kernelcast run {source}"
-    is_bare = any(each.is_without_arguments and not each.opened for each in closed)
+    is_bare = any(each.is_without_arguments and not each.asked for each in closed)
     called = " called without arguments" if is_bare else ""
-    return f"{those} as in the host code{called}{more}; {known}"
+    factors = f", with {' and '.join(assumed)} taken to be 1" if assumed else ""
+    return f"{those} as in the host code{called}{factors}{more}; {known}"
 
 
 def _no_launch(
@@ -514,8 +520,8 @@ def _no_launch(
         hint = "give --grid and --block, or put a /* kernelcast ... */ block at its top"
         hint += _or_run(source)
         return NoLaunchError("the file says no launch", where=str(source), hint=hint)
-    nearest = min(own, key=lambda each: len(each.opened.keys() - set(given)))
-    missing = [name for name in nearest.opened if name not in given]
+    nearest = min(own, key=lambda each: len(set(each.asked) - set(given)))
+    missing = [name for name in nearest.asked if name not in given]
     values = " ".join(f"--arg {name}=VALUE" for name in missing)
     all_of_them = f"see them all with kernelcast launches {_quoted(source)}"
     return NoLaunchError(

@@ -46,7 +46,9 @@ class SourceLaunch:
     `kernel` is its name with template arguments, `is_known` whether the source declares it and all
     of its template arguments are said; `opened` are the names whose values the source does not
     say, with the words it has in their place. `is_without_arguments` says that the program looks at
-    its arguments before; it is taken to be called without any.
+    its arguments before; it is taken to be called without any. No condition around it is known not
+    to hold if it `is_reached`. Of the names `opened`, those are `real` that a kernel is only given
+    as floating-point numbers: they hardly decide where it goes.
     """
 
     kernel: str
@@ -61,6 +63,12 @@ class SourceLaunch:
     names: frozenset[str] = field(default=frozenset(), repr=False)
     is_without_arguments: bool = False
     is_reached: bool = True
+    real: frozenset[str] = frozenset()
+
+    @property
+    def asked(self) -> list[str]:
+        """The names of `opened` that have to be given."""
+        return [name for name in self.opened if name not in self.real]
 
 
 def source_launches(
@@ -120,6 +128,9 @@ class _Key:
         return isinstance(other, _Key) and self._parts() == other._parts()
 
 
+_REAL = frozenset({"float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"})
+
+
 @dataclass
 class _SiteReader:
     """One launch being read."""
@@ -131,6 +142,8 @@ class _SiteReader:
     setting: Setting
     conditions: Sequence[tuple[Lexemes, bool]] = ()
     opened: dict[str, str] = field(default_factory=dict)
+    real: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
     body: tuple[int, int] = (0, 0)
 
     def read(self) -> SourceLaunch:
@@ -161,6 +174,7 @@ class _SiteReader:
             names=frozenset(names),
             is_without_arguments=self.setting.is_without_arguments,
             is_reached=self._is_reached(),
+            real=frozenset(self.real - self.whole),
         )
 
     def _is_reached(self) -> bool:
@@ -258,7 +272,7 @@ class _SiteReader:
     def _extent(self, words: Lexemes) -> tuple[str, ...]:
         sizes = fold_extent(words, self.setting.scope)
         for size in sizes:
-            self.opened |= size.opened
+            self._open(size)
         texts = [size.text for size in sizes]
         while len(texts) > 1 and texts[-1] == "1":
             texts.pop()
@@ -266,8 +280,13 @@ class _SiteReader:
 
     def _one(self, words: Lexemes) -> Folded:
         folded = fold(words, self.setting.scope)
-        self.opened |= folded.opened
+        self._open(folded)
         return folded
+
+    def _open(self, folded: Folded, *, is_real: bool = False) -> None:
+        """Note the names in an expression whose values nobody says."""
+        self.opened |= folded.opened
+        (self.real if is_real else self.whole).update(folded.opened)
 
     def _labelled(
         self,
@@ -293,9 +312,13 @@ class _SiteReader:
             return self._array(label, known.removesuffix("*"), allocated, start)
         skeleton = self._skeleton(label, known)
         if skeleton is not None:
-            self.opened |= skeleton.opened
+            self._open(skeleton)
             return skeleton.text
-        return self._one(words).text if words else "0"
+        if not words:
+            return "0"
+        folded = fold(words, self.setting.scope)
+        self._open(folded, is_real=known in _REAL)
+        return folded.text
 
     def _skeleton(self, label: str, type_: str) -> Folded | None:
         """Of a struct or a texture, whose values are never constants of the source."""
@@ -317,7 +340,7 @@ class _SiteReader:
             length = open_name(f"{label}_length", f"elements of {label}")
         else:
             length = _elements(allocated[0], size, allocated[1])
-        self.opened |= length.opened
+        self._open(length)
         return f"{element}[{length.text}]{f' + {start}' if start else ''}"
 
     def _element(self, type_: str) -> tuple[str, int]:
