@@ -138,7 +138,8 @@ def test_only_launches_that_the_program_comes_to_are_forecast(run, tmp_path: Pat
     )
     assert run("predict", program, "--isa", "ptx").out.startswith("tile<32><<<8, 32>>> on")
     listed = run("launches", program).out
-    assert "line 3, not reached" in listed and "line 4\n" in listed
+    assert "# line 3 launches tile<16> under a condition that does not hold" in listed
+    assert [each["kernel"] for each in tomllib.loads(listed)["launch"]] == ["tile<32>"]
 
 
 def test_factors_that_nobody_says_are_one(run, tmp_path: Path) -> None:

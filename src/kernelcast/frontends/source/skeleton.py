@@ -12,14 +12,19 @@ _COMMENT_COLUMN = 40
 
 
 def workload_text(source: str, launches: Sequence[SourceLaunch]) -> str:
-    """A workload file of launches; a launch that cannot be made is a comment that says why."""
+    """A workload file of launches; one that cannot be made, or that the program does not come to
+    though it does to others, is a comment that says why."""
+    reached = [launch for launch in launches if launch.is_reached] or launches
     lines = [
         f"# The launches of {source}. {BLANK!r} stands for a number that the source leaves open.",
         f"source = {_quoted(source)}",
-        *_open_names(launches),
+        *_open_names(reached),
     ]
     for launch in launches:
-        lines += ["", *_launch(launch)]
+        passed_by = (
+            f"# line {launch.line} launches {launch.kernel} under a condition that does not hold"
+        )
+        lines += ["", *(_launch(launch) if launch in reached else [passed_by])]
     return "\n".join(lines) + "\n"
 
 
@@ -70,7 +75,7 @@ def _open_names(launches: Sequence[SourceLaunch]) -> Iterator[str]:
 
 
 def _launch(launch: SourceLaunch) -> Iterator[str]:
-    place = f"line {launch.line}{'' if launch.is_reached else ', not reached'}"
+    place = f"line {launch.line}"
     if not launch.is_known:
         yield f"# {place} launches {launch.kernel}, whose template arguments or code are elsewhere"
         return
