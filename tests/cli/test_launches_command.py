@@ -234,3 +234,20 @@ def test_a_launch_whose_template_arguments_are_open_is_a_comment(run, tmp_path: 
     said = run("launches", file).out
     assert "# line 2 launches k, whose template arguments or code are elsewhere" in said
     assert "launch" not in tomllib.loads(said)
+
+
+@pytest.mark.parametrize(
+    ("index", "follows"), [("x[threadIdx.x] - 97", True), ("threadIdx.x - 97", False)]
+)
+def test_an_access_outside_may_follow_from_what_arrays_hold(
+    run, tmp_path: Path, index: str, follows: bool
+) -> None:
+    program = tmp_path / "app.cu"
+    program.write_text(
+        f"__global__ void count(const char* x, int* y) {{ atomicAdd(&y[{index}], 1); }}\n"
+        "int main() { char* x; int* y; cudaMalloc(&x, 32); cudaMalloc(&y, 4 * 26);\n"
+        "  count<<<1, 32>>>(x, y); }\n"
+    )
+    said = refusal(run, "predict", program, "--isa", "ptx")
+    assert "is outside every array" in said
+    assert ("it may follow from what arrays hold" in said) is follows

@@ -11,7 +11,7 @@ from kernelcast.execution.address_map import (
     WINDOW_BYTES,
 )
 from kernelcast.execution.memory import Memory
-from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space
+from kernelcast.ir import Instruction, Kernel, Launch, OpClass, Space, arrays_in
 from kernelcast.isas.coordinates import is_by_coordinates
 
 _MISALIGNED = "is not aligned to"
@@ -70,7 +70,7 @@ def memory_fault(
     if space is Space.SHARED and offset < kernel.cluster_blocks * WINDOW_BYTES:
         offset %= WINDOW_BYTES
     what, hint = _reason(memory, instruction, space, offset, size)
-    if what.startswith("is outside") and reads_arrays(kernel, needed_for_trace(kernel)):
+    if what.startswith("is outside") and _goes_by_fills(kernel, launch):
         hint += "; it may follow from what arrays hold, which a launch says as in "
         hint += "'a=s32[n] randint(0, 9, 1)'"
     whole = kernel.instructions[instruction.index : instruction.index + 1]
@@ -84,6 +84,12 @@ def memory_fault(
         hint=hint,
         at=(instruction.index, block, thread),
     )
+
+
+def _goes_by_fills(kernel: Kernel, launch: Launch) -> bool:
+    """Whether a kernel goes by what arrays hold that the launch says, and not a program."""
+    arrays = [a for label, value in launch.args.items() for a in arrays_in(label, value)]
+    return bool(arrays) and reads_arrays(kernel, needed_for_trace(kernel))
 
 
 def _reason(
