@@ -235,8 +235,6 @@ class _Study:
 def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) -> Kernel:
     """The kernel with a warning where it goes by what arrays hold that earlier launches wrote in
     part only."""
-    if not reads_arrays(kernel, needed_for_trace(kernel)):
-        return kernel
     partial = {
         array.label
         for case in earlier
@@ -247,7 +245,8 @@ def _warned_of_samples(kernel: Kernel, launch: Launch, earlier: Sequence[Case]) 
     named = dict.fromkeys(
         name for label, value in given.items() for name, _ in arrays_in(label, value)
     )
-    if not (stale := [label for label in named if label in partial]):
+    stale = [label for label in named if label in partial]
+    if not stale or not reads_arrays(kernel, needed_for_trace(kernel)):
         return kernel
     return warned(
         kernel,
