@@ -64,3 +64,9 @@ def access_rules(machine: Machine) -> AccessRules:
         )
     half_warps = serves_half_warps(machine) or merges_half_warps(machine)
     return AccessRules(tuple(int(mask) for mask in bits), half_warps)
+
+
+def places_of_line(partitions: float) -> float:
+    """Places that a line takes in the mean in an L2 cache of one or two partitions: that where it
+    does not belong keeps a copy for its own SMs, which every second one is."""
+    return (1 + partitions) / 2

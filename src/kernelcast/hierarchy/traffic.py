@@ -27,6 +27,7 @@ from kernelcast.hierarchy.rules import (
     caches_local_in_l1,
     caches_memory,
     merges_in_order,
+    places_of_line,
     writes_through_l1,
 )
 from kernelcast.ir import OpClass, Space
@@ -225,8 +226,8 @@ def _dram(
     least = SECTOR_BYTES * (written + sum(f.distinct_sectors for f in arrays if f.read))
     most = l2.high
     least = min(least, most)
-    copies = (machine.get("l2.partitions") or 1) - 1
-    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES / (1 + copies / 2)
+    places = places_of_line(machine.get("l2.partitions") or 1)
+    capacity = (machine.get("l2.size") or 0.0) / SECTOR_BYTES / places
     shared = shared_reads(arrays, profile.launch, capacity, resident_blocks)
     again = sum(reads.sectors - reads.array.distinct_sectors for reads in shared)
     central = min(least + SECTOR_BYTES * again, most)

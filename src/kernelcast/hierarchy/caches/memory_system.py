@@ -13,6 +13,7 @@ from kernelcast.hierarchy.caches.layout import MOST_ENTRIES
 from kernelcast.hierarchy.rules import (
     caches_loads_in_l1,
     caches_local_in_l1,
+    places_of_line,
     writes_through_l1,
 )
 from kernelcast.ir.sizes import SECTOR_BYTES
@@ -97,10 +98,9 @@ class MemorySystem:
         return self.partitions * self.l2.lines * (_LINE_BYTES // SECTOR_BYTES)
 
     @property
-    def held_sectors(self) -> int:
-        """Different sectors that the L2 cache holds: the partition where a line does not belong
-        keeps a copy where one of its SMs wants it, which is every second in the mean."""
-        return 2 * self.l2_sectors // (1 + self.partitions)
+    def held_sectors(self) -> float:
+        """Different sectors that the L2 cache holds."""
+        return self.l2_sectors / places_of_line(self.partitions)
 
     def part_for(self, blocks: int, of: int) -> MemorySystem:
         """As many SMs as so many blocks fill, with their share of the L2 cache among those that a
