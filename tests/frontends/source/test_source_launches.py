@@ -137,6 +137,18 @@ def test_arrays_are_as_long_as_containers(containers: str, x: str, y: str) -> No
     assert not found.opened
 
 
+def test_a_container_that_is_given_another_is_as_long() -> None:
+    found = launch("""
+    int main() {
+        std::vector<float> h(1000), more; thrust::device_vector<float> x;
+        thrust::device_vector<double> y(8);
+        x = h; y.push_back(1.0);
+        k<<<1, 128>>>(more.size(), 1.0f, x.data().get(), y.data().get());
+    }""")
+    assert (found.arguments["x"], found.arguments["y"]) == ("f32[1000]", "f64[y_length]")
+    assert found.arguments["n"] == "more_size"
+
+
 def test_a_container_tells_its_size_where_it_is_handed_to() -> None:
     found = launch("""
     void go(const std::vector<float>& h, thrust::device_vector<double>& y) {

@@ -13,6 +13,7 @@ from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes, as_words
 
 CONTAINERS = frozenset({"vector", "device_vector", "host_vector", "universal_vector"})
+"""Templates whose elements lie one behind the other, as many as `size()` says."""
 CHANGES = frozenset({"push_back", "emplace_back", "pop_back", "insert", "erase", "clear", "swap"})
 """What leaves another number of elements, nobody knows how many."""
 _GIVES_COUNT = frozenset({"resize", "assign"})
@@ -45,7 +46,7 @@ def count_changed(words: Sequence[Lexeme], at: int, known: Collection[str]) -> L
     if words[at].text not in _GIVES_COUNT:
         return ()
     given = split_words(words[at + 2 : matching(words, at + 1)])
-    return _count_of(given[0], known) if given else ()
+    return count_of(given[0], known) if given else ()
 
 
 def bytes_of_elements(count: Lexemes, element: Lexemes) -> Lexemes:
@@ -54,22 +55,17 @@ def bytes_of_elements(count: Lexemes, element: Lexemes) -> Lexemes:
 
 
 def _count_given(words: Sequence[Lexeme], at: int, known: Collection[str]) -> Lexemes:
-    """How many elements a container begins with, by what stands behind its name."""
+    """How many elements a container begins with, by the brackets behind its name."""
     text = words[at].text
-    end = _end_of_declarator(words, at)
-    if text in (";", ","):
-        return as_words("0")
-    if text == "=":
-        return _count_of(tuple(words[at + 1 : end]), known)
     if text not in ("(", "{"):
         return ()
     given = split_words(words[at + 1 : matching(words, at)])
     if text == "{" or not given:
         return as_words(str(len(given)))
-    return _count_of(given[0], known)
+    return count_of(given[0], known)
 
 
-def _count_of(words: Lexemes, known: Collection[str]) -> Lexemes:
+def count_of(words: Lexemes, known: Collection[str]) -> Lexemes:
     """How many elements something has that a container is made of: as many as another one, as the
     list has, or a number of them."""
     if not words:

@@ -18,6 +18,7 @@ from kernelcast.frontends.source.containers import (
     CONTAINERS,
     bytes_of_elements,
     count_changed,
+    count_of,
     declared_containers,
 )
 from kernelcast.frontends.source.tokens import TokenKind
@@ -146,8 +147,7 @@ def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gather
     if after in _DECLARED:
         _declare(words, at, begin, found)
     if after == "=":
-        if not _keeps_default(words, at, begin, found):
-            found.give(name, _value(words, at + 2))
+        _assign(words, at, begin, found)
     elif after == "[" and (bounded := _behind_bounds(words, at + 1)):
         found.give(name, _value(words, bounded))
     elif after == "[" and _is_given_element(words, at + 1):
@@ -157,6 +157,15 @@ def _name(words: Sequence[Lexeme], at: int, begin: int, end: int, found: _Gather
             found.opened.add(name)
     elif after in ("(", "{"):
         _construct(words, at, begin, found)
+
+
+def _assign(words: Sequence[Lexeme], at: int, begin: int, found: _Gathered) -> None:
+    """`name = value`; a container then has as many elements as what it is given."""
+    name, value = words[at].text, _value(words, at + 2)
+    if name in found.elements:
+        found.hold(name, count_of(value, found.elements))
+    elif not _keeps_default(words, at, begin, found):
+        found.give(name, value)
 
 
 def _is_changed(words: Sequence[Lexeme], at: int, begin: int, after: str) -> bool:
@@ -279,7 +288,7 @@ def _value(words: Sequence[Lexeme], begin: int) -> Lexemes:
     while at < len(words) and words[at].text not in (",", ";", ")", "}", "]"):
         if words[at].text == "<" and words[at - 1].kind is TokenKind.NAME:
             at = max(at, _template_end(words, at))
-        elif words[at].text in ("(", "[", "{"):
+        elif words[at].text in _OPENING:
             closing = matching(words, at)
             if closing < 0:
                 break
@@ -311,6 +320,7 @@ def _change_container(words: Sequence[Lexeme], at: int, found: _Gathered) -> Non
         found.hold(container, count)
     elif words[at].text in CHANGES:
         found.opened.add(f"{container}.size")
+        found.bytes_of.pop(container, None)
 
 
 def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
@@ -331,7 +341,7 @@ def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
 def _first_comma(words: Sequence[Lexeme]) -> int:
     depth = 0
     for at, word in enumerate(words):
-        depth += (word.text in ("(", "[", "{")) - (word.text in (")", "]", "}"))
+        depth += (word.text in _OPENING) - (word.text in _CLOSING)
         if word.text == "," and depth == 0:
             return at
     return -1

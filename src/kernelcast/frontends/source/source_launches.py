@@ -142,7 +142,6 @@ class _SiteReader:
     setting: Setting
     conditions: Sequence[tuple[Lexemes, bool]] = ()
     opened: dict[str, str] = field(default_factory=dict)
-    real: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
     body: tuple[int, int] = (0, 0)
 
@@ -174,7 +173,7 @@ class _SiteReader:
             names=frozenset(names),
             is_without_arguments=self.setting.is_without_arguments,
             is_reached=self._is_reached(),
-            real=frozenset(self.real - self.whole),
+            real=frozenset(self.opened.keys() - self.whole),
         )
 
     def _is_reached(self) -> bool:
@@ -286,7 +285,8 @@ class _SiteReader:
     def _open(self, folded: Folded, *, is_real: bool = False) -> None:
         """Note the names in an expression whose values nobody says."""
         self.opened |= folded.opened
-        (self.real if is_real else self.whole).update(folded.opened)
+        if not is_real:
+            self.whole.update(folded.opened)
 
     def _labelled(
         self,
