@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernelcast.frontends.source.c_expressions import matching
+from kernelcast.frontends.source.brackets import first_outside, matching
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
 
@@ -40,12 +40,8 @@ def conditions_around(
 
 def end_of_statement(words: Sequence[Lexeme], at: int) -> int:
     """Where a statement that begins at a word, a block or another, ends; -1 where it does not."""
-    while at < len(words) and words[at].text != ";":
-        closing = matching(words, at) if words[at].text in ("(", "[", "{") else at
-        if closing < 0 or words[at].text == "{":
-            return closing
-        at = closing + 1
-    return at
+    at = first_outside(words, at, ";{")
+    return matching(words, at) if at < len(words) and words[at].text == "{" else at
 
 
 def _opening(words: Sequence[Lexeme], at: int) -> int:

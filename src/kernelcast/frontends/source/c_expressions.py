@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernelcast.frontends.source.brackets import matching, split_words, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme
 
@@ -134,7 +135,6 @@ _TYPE_WORDS = frozenset(
     ]
 )
 _NAMED_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
-_OPENING = {"(": ")", "[": "]", "{": "}"}
 _MAX_DEPTH = 120
 _SUFFIX = "uUlLfFzZ"
 
@@ -153,65 +153,6 @@ def read_expression(words: Sequence[Lexeme]) -> Tree:
     except (_UnreadError, RecursionError):
         return Unknown(tuple(words))
     return tree
-
-
-def split_words(words: Sequence[Lexeme], separator: str = ",") -> list[tuple[Lexeme, ...]]:
-    """Words split at the separators outside brackets and template arguments."""
-    parts: list[list[Lexeme]] = [[]]
-    at = 0
-    while at < len(words):
-        word = words[at]
-        end = at
-        if word.text in _OPENING:
-            end = matching(words, at)
-        elif word.text == "<" and at and words[at - 1].kind is TokenKind.NAME:
-            end = template_end(words, at)
-        if end > at:
-            parts[-1] += words[at : end + 1]
-            at = end + 1
-            continue
-        if word.text == separator:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-        at += 1
-    return [tuple(part) for part in parts] if len(words) else []
-
-
-def matching(words: Sequence[Lexeme], opening: int) -> int:
-    """The place of the bracket, of any kind, that closes the one at `opening`; -1 without one."""
-    depth = 0
-    for at in range(opening, len(words)):
-        text = words[at].text
-        if text in ("(", "[", "{"):
-            depth += 1
-        elif text in (")", "]", "}"):
-            depth -= 1
-            if depth == 0:
-                return at
-    return -1
-
-
-def template_end(words: Sequence[Lexeme], opening: int) -> int:
-    """The `>` that closes the template arguments opened at a `<`; -1 where it opens none."""
-    depth = 0
-    at = opening
-    while at < len(words):
-        text = words[at].text
-        if text in _OPENING:
-            at = matching(words, at)
-            if at < 0:
-                return -1
-        elif text == "<":
-            depth += 1
-        elif text == ">":
-            depth -= 1
-            if depth == 0:
-                return at
-        elif text in (";", ")", "]", "}", "&&", "||", "<<<") or text in _ASSIGNMENTS - {"="}:
-            return -1
-        at += 1
-    return -1
 
 
 def _read_number(text: str) -> int | float | None:

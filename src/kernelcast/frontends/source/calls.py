@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from kernelcast.frontends.source.brackets import matching, split_words, template_end
 from kernelcast.frontends.source.branches import conditions_around
 from kernelcast.frontends.source.c_expressions import (
     Tree,
     Unknown,
-    matching,
     read_expression,
-    split_words,
-    template_end,
 )
 from kernelcast.frontends.source.definitions import LocalDefinitions, definitions
 from kernelcast.frontends.source.folding import SIZES, NameScope, fold

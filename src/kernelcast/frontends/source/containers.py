@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
+from kernelcast.frontends.source.brackets import (
+    first_outside,
+    matching,
+    split_words,
+    template_end,
+)
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes, as_words
 
@@ -34,7 +39,7 @@ def declared_containers(
     element = split_words(words[opening + 1 : closing])[0]
     while at + 1 < len(words) and words[at].kind is TokenKind.NAME:
         yield words[at].text, element, _count_given(words, at + 1, known)
-        at = _end_of_declarator(words, at + 1)
+        at = first_outside(words, at + 1, ",;")
         if at >= len(words) or words[at].text != ",":
             return
         at += 1
@@ -76,13 +81,3 @@ def count_of(words: Lexemes, known: Collection[str]) -> Lexemes:
     if is_begin or (len(words) == 1 and words[0].text in known):
         return (words[0], *as_words(". size ( )"))
     return words
-
-
-def _end_of_declarator(words: Sequence[Lexeme], at: int) -> int:
-    """The `,` or `;` behind what a declared name is given."""
-    while at < len(words) and words[at].text not in (",", ";"):
-        closing = matching(words, at) if words[at].text in ("(", "[", "{") else at
-        if closing < 0:
-            return len(words)
-        at = closing + 1
-    return at

@@ -11,8 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from kernelcast.frontends.source.brackets import (
+    CLOSING,
+    OPENING,
+    first_outside,
+    matching,
+    split_words,
+    template_end,
+)
 from kernelcast.frontends.source.branches import end_of_statement
-from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
 from kernelcast.frontends.source.containers import (
     CHANGES,
     CONTAINERS,
@@ -38,7 +45,8 @@ _STARTS = frozenset({";", "{", "}", "("})
 """What may stand before a declaration."""
 _ENDS = frozenset({";", "{", "}"})
 """What stands between statements."""
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_ENDS_VALUE = frozenset(",;)}]<")
+"""What ends a value, or, with a `<`, may hold a `,` that does not."""
 _QUALIFIERS = frozenset({"const", "static", "constexpr", "volatile", "register", "struct"})
 _NOT_TYPES = frozenset({"return", "else", "case", "new", "delete", "throw", "goto", "sizeof"})
 
@@ -104,7 +112,7 @@ def definitions(
         if at in later:
             continue
         found.depth += (word.text == "{") - (word.text == "}")
-        found.brackets += (word.text in _OPENING) - (word.text in _CLOSING)
+        found.brackets += (word.text in OPENING) - (word.text in CLOSING)
         if word.text == ";":
             found.end_declaration()
         if word.kind is TokenKind.NAME:
@@ -285,15 +293,9 @@ def _is_call(words: Sequence[Lexeme], at: int, begin: int) -> bool:
 def _value(words: Sequence[Lexeme], begin: int) -> Lexemes:
     """The words of a value, up to the `,` or `;` that ends it."""
     at = begin
-    while at < len(words) and words[at].text not in (",", ";", ")", "}", "]"):
-        if words[at].text == "<" and words[at - 1].kind is TokenKind.NAME:
-            at = max(at, _template_end(words, at))
-        elif words[at].text in _OPENING:
-            closing = matching(words, at)
-            if closing < 0:
-                break
-            at = closing
-        at += 1
+    while (at := first_outside(words, at, _ENDS_VALUE)) < len(words) and words[at].text == "<":
+        is_template = words[at - 1].kind is TokenKind.NAME
+        at = max(at, _template_end(words, at)) + 1 if is_template else at + 1
     return tuple(words[begin:at])
 
 
@@ -327,8 +329,8 @@ def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
     """`cudaMalloc((void**)&p, bytes)`."""
     closing = matching(words, at + 1)
     inside = words[at + 2 : closing] if closing > 0 else ()
-    comma = _first_comma(inside)
-    if comma < 0:
+    comma = first_outside(inside, 0, ",")
+    if comma == len(inside):
         return
     pointer = inside[:comma]
     # Of `&p[i]` the array is `p`.
@@ -336,12 +338,3 @@ def _allocation(words: Sequence[Lexeme], at: int, found: _Gathered) -> None:
     names = [word.text for word in pointer[:indexed] if word.kind is TokenKind.NAME]
     if names:
         found.bytes_of[names[-1]] = _value(inside, comma + 1)
-
-
-def _first_comma(words: Sequence[Lexeme]) -> int:
-    depth = 0
-    for at, word in enumerate(words):
-        depth += (word.text in _OPENING) - (word.text in _CLOSING)
-        if word.text == "," and depth == 0:
-            return at
-    return -1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelcast.frontends.source.c_expressions import matching, split_words, template_end
+from kernelcast.frontends.source.brackets import matching, split_words, template_end
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES
 from kernelcast.frontends.source.parameters import spelled
 from kernelcast.frontends.source.words import Lexeme

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernelcast.frontends.source.c_expressions import matching, split_words
+from kernelcast.frontends.source.brackets import first_outside, matching, split_words
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
 _CALLS = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
+_ENDS_SHAPE = frozenset(">;})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +74,8 @@ def _chevrons(words: Sequence[Lexeme], at: int, begin: int) -> LaunchSite | None
 def _closing(words: Sequence[Lexeme], begin: int) -> int:
     """The first `>` of the `>>>` that ends the shape that begins at a word; -1 without one."""
     at = begin
-    while at + 2 < len(words):
-        text = words[at].text
-        if text in ("(", "[", "{"):
-            at = matching(words, at)
-            if at < 0:
-                return -1
-        elif text in (";", "}", ")"):
-            return -1
-        elif text == ">" and all(word.text == ">" for word in words[at + 1 : at + 3]):
+    while (at := first_outside(words, at, _ENDS_SHAPE)) < len(words) and words[at].text == ">":
+        if [word.text for word in words[at : at + 3]] == [">"] * 3:
             return at
         at += 1
     return -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernelcast.frontends.source.c_expressions import split_words, template_end
+from kernelcast.frontends.source.brackets import split_words, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.top_level import SourceDeclaration
 from kernelcast.frontends.source.words import Lexeme, Lexemes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernelcast.frontends.source.c_expressions import split_words
+from kernelcast.frontends.source.brackets import split_words
 from kernelcast.frontends.source.calls import CallGraph, Setting, deduced
 from kernelcast.frontends.source.device_source import NO_FOLDERS, HeaderFolders, read_source
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES

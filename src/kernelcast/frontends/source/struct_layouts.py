@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from kernelcast.frontends.source.c_expressions import split_words, template_end
+from kernelcast.frontends.source.brackets import split_words, template_end
 from kernelcast.frontends.source.calls import constants
 from kernelcast.frontends.source.declarators import Declarator, alignment_of, read_declarators
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelcast.frontends.source.c_expressions import matching, template_end
+from kernelcast.frontends.source.brackets import matching, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme
 
