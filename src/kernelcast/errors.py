@@ -136,8 +136,11 @@ class ExecutionError(KernelcastError):
     """The kernel itself went wrong while it was executed.
 
     `at` is which instruction did, by its index, in which block of the grid and which thread of it;
-    None where that was no single thread.
+    None where that was no single thread. `launch` is which of several launches of a workload did,
+    counted from 0.
     """
+
+    launch = 0
 
     def __init__(
         self,

@@ -120,6 +120,22 @@ def test_a_launch_with_no_number_open_is_forecast_as_it_is(run, tmp_path: Path) 
     assert "scale<<<32, 128>>>" in run("predict", file, "--isa", "ptx", "-D", "SIZE=4096").out
 
 
+def test_a_launch_that_goes_wrong_is_left_out_beside_others(run, tmp_path: Path) -> None:
+    file = tmp_path / "app.cu"
+    file.write_text(
+        "__global__ void twice(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }\n"
+        "int main() { float* x; cudaMalloc(&x, 4096);\n"
+        "  twice<<<8, 128>>>(x); twice<<<16, 128>>>(x); twice<<<4, 128>>>(x); }\n"
+    )
+    done = run("predict", file, "--isa", "ptx")
+    assert done.status == 0
+    assert "twice<<<16, 128>>> left out" in done.err
+    assert "outside every array" in done.err
+    assert done.out.startswith("The workload of 2 launches on h100-sxm")
+    # Bounds that a forecast has to keep do not hold because there is none.
+    assert "outside every array" in refusal(run, "gate", "time < 1 s", file, "--isa", "ptx")
+
+
 def test_a_program_that_looks_at_its_arguments_is_called_without(run, tmp_path: Path) -> None:
     file = tmp_path / "app.cu"
     file.write_text(CLOSED.replace("const int n = 1 << 16;", "const int n = argc > 1 ? 9 : 256;"))

@@ -45,7 +45,14 @@ class FilesAsked:
     def explained(self, file: str) -> list[ExplainDocument]:
         """The forecasts of a file, explained."""
         cases = study(
-            file, self.gpus, self.source, self.launch, self.sampling, self.output, self.caches
+            file,
+            self.gpus,
+            self.source,
+            self.launch,
+            self.sampling,
+            self.output,
+            self.caches,
+            needs_all=True,
         )
         return [explain_document(one) for one in forecasts(cases, self.models, self.output)]
 

@@ -18,11 +18,13 @@ from kernelcast.cli.options import (
     SamplingFlags,
     SourceFlags,
 )
-from kernelcast.errors import InputError, MissingNumberError
+from kernelcast.errors import ExecutionError, InputError, MissingNumberError
 
 if TYPE_CHECKING:
     from kernelcast.api import Case, Forecast
+    from kernelcast.frontends.workloads import Workload
     from kernelcast.ir import CopyPlan
+    from kernelcast.machines.machine import Machine
     from kernelcast.models.terms.base import Prediction
     from kernelcast.reporting.documents.report import Background
 
@@ -35,13 +37,16 @@ def study(
     sampling: SamplingFlags,
     output: Output,
     caches: str | None = None,
+    *,
+    needs_all: bool = False,
 ) -> tuple[Case, ...]:
     """Cases of all launches that the file or the flags ask for, on all GPUs asked for.
 
-    A trace holds its launches: options that say how to compile or execute one are refused.
+    A trace holds its launches: options that say how to compile or execute one are refused. Of
+    several launches of host code, those that go wrong are left out with a remark, unless the
+    command `needs_all`.
     """
     from kernelcast import api
-    from kernelcast.cli.progress import progress_bar, telling
     from kernelcast.ir import CacheState
     from kernelcast.traces.recognise import is_trace
 
@@ -52,6 +57,28 @@ def study(
     work = api.workload(file, launch.flags(source))
     for remark in work.remarks:
         output.remark(remark)
+    while True:
+        try:
+            return _executed(work, machines, source, sampling, output, caches)
+        except ExecutionError as error:
+            if needs_all or not work.is_read or len(work.launches) == 1:
+                raise
+            launches = list(work.launches)
+            output.remark(f"{launches.pop(error.launch)} left out: {error}")
+            work = replace(work, launches=tuple(launches))
+
+
+def _executed(
+    work: Workload,
+    machines: Sequence[Machine],
+    source: SourceFlags,
+    sampling: SamplingFlags,
+    output: Output,
+    caches: str | None,
+) -> tuple[Case, ...]:
+    from kernelcast import api
+    from kernelcast.cli.progress import progress_bar, telling
+
     with progress_bar("executing", output.quiet) as progress:
         return api.cases(
             work,

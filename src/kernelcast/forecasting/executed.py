@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from kernelcast.analysis.slicing import needed_for_trace, reads_arrays
-from kernelcast.errors import UnsupportedError
+from kernelcast.errors import ExecutionError, UnsupportedError
 from kernelcast.execution.blocks import Wave, all_blocks
 from kernelcast.execution.memory import Memory
 from kernelcast.execution.run import Run
@@ -152,22 +152,32 @@ class LaunchesInOrder:
             memory = Memory.build(
                 kernel, launch, base_dir=self.base_dir, earlier=memory, is_read=self._is_read
             )
-            alone = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
-            run, sampling = with_residents(alone, self.sampling, self.machines)
-            streams, why = streams_by_wave(run, self.machines, sampling, len(self.runs), progress)
-            profile = profile_launch(
-                kernel,
-                launch,
-                memory,
-                sampling_beside(streams, self.machines, sampling),
-                self.cache,
-                progress,
-                keeps_memory=self._is_read and number + 1 < len(self.runs),
-                rules=self.rules,
-            )
-            again = partial(self._run_of, number)
-            found.append(ExecutedLaunch(profile, StreamsByWave(streams), why, again))
+            try:
+                found.append(self._executed_on(memory, number, progress))
+            except ExecutionError as error:
+                error.launch = number
+                raise
         return found
+
+    def _executed_on(
+        self, memory: Memory, number: int, progress: Progress | None
+    ) -> ExecutedLaunch:
+        """What a launch tells that runs on memory as those before it left it."""
+        kernel, launch = self.runs[number]
+        alone = run_of_memory(kernel, launch, memory, self.sampling, self.cache)
+        run, sampling = with_residents(alone, self.sampling, self.machines)
+        streams, why = streams_by_wave(run, self.machines, sampling, len(self.runs), progress)
+        profile = profile_launch(
+            kernel,
+            launch,
+            memory,
+            sampling_beside(streams, self.machines, sampling),
+            self.cache,
+            progress,
+            keeps_memory=self._is_read and number + 1 < len(self.runs),
+            rules=self.rules,
+        )
+        return ExecutedLaunch(profile, StreamsByWave(streams), why, partial(self._run_of, number))
 
     def _run_of(self, number: int) -> Run:
         """A launch made ready once more."""
