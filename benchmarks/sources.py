@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.measured import Measured, median_seconds
-from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source, read_source
+from kernelcast.frontends.source.device_source import device_source, read_source
+from kernelcast.frontends.source.header_folders import NO_FOLDERS
 from kernelcast.frontends.source.source_launches import source_launches
 
 LINES = 2000

@@ -329,6 +329,23 @@ def test_a_source_is_compiled_first(ended, built, tmp_path):
     assert '"name":"add"' in timeline.read_text()
 
 
+def test_headers_near_a_source_are_found(ended, built, tmp_path):
+    app, common = tmp_path / "samples/app/app.cu", tmp_path / "common"
+    app.parent.mkdir(parents=True)
+    common.mkdir()
+    (common / "answer.h").write_text('#include "value.h"\n__device__ int answer = VALUE;\n')
+    (common / "value.h").write_text("#define VALUE 42\n")
+    app.write_text(
+        "#include <answer.h>\n#include <cstdio>\n"
+        '__global__ void say() { printf("%d\\n", answer); }\n'
+        "int main() { say<<<1, 1>>>(); cudaDeviceSynchronize(); }\n"
+    )
+    done = ended(*A100, app)
+    assert f"were found nearby: -I {common}\n42\n" in done.printed
+    (common / "answer.h").unlink()
+    assert "give the directory of answer.h with -I" in ended(*A100, app).printed
+
+
 def test_a_program_is_found_as_a_shell_does(ended, built, monkeypatch):
     program = built("vector_add")
     monkeypatch.chdir(program.parent)

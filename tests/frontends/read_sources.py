@@ -18,7 +18,8 @@ from pathlib import Path
 
 from kernelcast.errors import KernelcastError
 from kernelcast.frontends.loading import launches_of_file, load
-from kernelcast.frontends.source.device_source import HeaderFolders, read_source
+from kernelcast.frontends.source.device_source import read_source
+from kernelcast.frontends.source.header_folders import HeaderFolders
 from kernelcast.frontends.source.launch_sites import launch_sites
 from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.frontends.source.tokens import TokenKind, tokens

@@ -14,7 +14,8 @@ from tests.kept import CACHE
 
 from kernelcast.errors import CompileError, InputError, ToolError
 from kernelcast.frontends.loading import LoadedModule, load, load_bytes
-from kernelcast.frontends.source.device_source import NO_FOLDERS, device_source
+from kernelcast.frontends.source.device_source import device_source
+from kernelcast.frontends.source.header_folders import NO_FOLDERS
 from kernelcast.frontends.source.top_level import read_declarations
 from kernelcast.ir import Immediate
 from kernelcast.toolchain.nvcc import find_host_compiler, find_nvcc

@@ -158,6 +158,7 @@ def _checked_program(
     budget: int | None,
     output: Output,
 ) -> CheckDocument:
+    from kernelcast.cli.program_options import with_folders_of_headers
     from kernelcast.devices.run import check_on_device
     from kernelcast.reporting.documents.check import check_document
     from kernelcast.toolchain.cache import Cache
@@ -165,10 +166,11 @@ def _checked_program(
 
     machine = gpus.machine()
     include_dirs = tuple(map(Path, source.include_dirs))
+    options = ProgramOptions(source.defines, include_dirs, source.std, (*further, *source.extra))
     done = check_on_device(
         call,
         machine,
-        options=ProgramOptions(source.defines, include_dirs, source.std, (*further, *source.extra)),
+        options=with_folders_of_headers(call[0], options, output),
         cache=source.build().cache or Cache(),
         budget=budget,
         output=sys.stderr.buffer if output.as_json else None,

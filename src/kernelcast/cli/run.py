@@ -74,6 +74,7 @@ def command(
     kernelcast run saxpy.cu 1048576
     kernelcast run --gpu h100-sxm,rtx-4090 ./app --size 100
     """
+    from kernelcast.cli.program_options import with_folders_of_headers
     from kernelcast.devices.run import run_on_device
     from kernelcast.files import write_whole
     from kernelcast.ir import CacheState
@@ -83,12 +84,13 @@ def command(
 
     model = models.one()
     call = [program, *arguments]
+    options = ProgramOptions(defines, tuple(map(Path, include_dirs)), std, further)
     with options_come_first(ctx, call, output):
         run = run_on_device(
             call,
             gpus.machines(),
             model,
-            options=ProgramOptions(defines, tuple(map(Path, include_dirs)), std, further),
+            options=with_folders_of_headers(program, options, output),
             sampling=sampling.sampling(),
             caches=CacheState(caches or CacheState.COLD),
             cache=Cache(Path(cache_dir)) if cache_dir else Cache(),

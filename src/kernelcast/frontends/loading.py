@@ -16,7 +16,7 @@ from kernelcast.frontends.machine_kernel import machine_kernel
 from kernelcast.frontends.ptx import AssembledPtx, assembled_ptx, read_ptx
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.callers import launches_of_program
-from kernelcast.frontends.source.device_source import HeaderFolders
+from kernelcast.frontends.source.header_folders import HeaderFolders
 from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.frontends.source.words import included_headers
 from kernelcast.ir import Kernel, Variable

@@ -17,12 +17,12 @@ from kernelcast.errors import CompileError, InputError, NotFoundError, ToolError
 from kernelcast.frontends.declarations import DeclaredKernel, kernels_among
 from kernelcast.frontends.source.device_source import (
     DeviceSource,
-    HeaderFolders,
     device_source,
     host_macros,
     read_source,
 )
 from kernelcast.frontends.source.dialect import has_designators
+from kernelcast.frontends.source.header_folders import HeaderFolders, folders_nearby
 from kernelcast.frontends.source.source_launches import SourceLaunch, source_launches
 from kernelcast.frontends.source.struct_layouts import SourceTypes
 from kernelcast.frontends.source.tokens import TokenKind, tokens
@@ -149,7 +149,9 @@ def _by_nvcc(source: str, attempt: _Attempt) -> Compilation:
     path, options = Path(attempt.name), attempt.options
     if not path.is_file():
         raise InputError("nvcc compiles files alone", where=attempt.name, hint="use NVRTC")
-    folders = dict.fromkeys((*options.include_dirs, *_near_folders(attempt.device)))
+    folders = dict.fromkeys(
+        (*options.include_dirs, *folders_nearby(attempt.device.view, attempt.folders))
+    )
     return compile_kernels(
         path,
         source,
@@ -158,14 +160,6 @@ def _by_nvcc(source: str, attempt: _Attempt) -> Compilation:
         version=options.nvcc or "",
         cache=attempt.cache,
     )
-
-
-def _near_folders(device: DeviceSource) -> Iterator[Path]:
-    """Where the headers lie that were found near the source."""
-    for each in device.view.includes:
-        path = "" if each.target is None else device.view.files[each.target].path
-        if path in device.nearby and path.endswith(each.header):
-            yield Path(path.removesuffix(each.header))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from kernelcast.frontends.launches import (
 from kernelcast.frontends.loading import read_file
 from kernelcast.frontends.recognise import FileKind, recognise
 from kernelcast.frontends.source.callers import begins_program, launches_of_program
-from kernelcast.frontends.source.device_source import HeaderFolders
+from kernelcast.frontends.source.header_folders import HeaderFolders
 from kernelcast.frontends.source.skeleton import launch_tables, ready_command
 from kernelcast.frontends.source.source_launches import SourceLaunch
 from kernelcast.ir import CacheState, CopyPlan, HostMemory, Launch

@@ -16,6 +16,11 @@ _AT_LINE = re.compile(r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?:catastrophic )?er
 _AT_END = re.compile(r"At end of source: (?:catastrophic )?error: (?P<what>.*)")
 _BY_TOOL = re.compile(r"(?:nvrtc|ptxas)\b[^\n]*?\s(?:error|fatal)\s*:\s*(?P<what>.*)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_NO_LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "nccl", "npp", "nvjpeg")
+"""How headers of NVIDIA's libraries begin whose kernels nobody may execute but they."""
+_MISSING_TO_HOST = re.compile(
+    r"fatal error: ([^\s:]+): No such file|fatal error: '([^']+)' file not"
+)
 _QUOTED = re.compile(r"'(_Z\w+)'")
 _HEXADECIMAL = re.compile(r"\b0x[0-9a-f]+(?= bytes| max)")
 _HOST_ONLY = re.compile(
@@ -90,6 +95,21 @@ def macros_to_give(log: str) -> str:
     """What to do about identifiers that are undefined, which may be macros; nothing without any."""
     macros = " ".join(f"-D {name}=VALUE" for name in dict.fromkeys(_UNDEFINED.findall(log)))
     return f"give what is a macro with {macros}; else correct the source" if macros else ""
+
+
+def program_hint(log: str) -> str:
+    """What to do where a program with its host code is refused; nothing where nobody knows."""
+    if _NESTED_LAUNCH.search(log):
+        return "kernels that launch kernels do not run here: leave their launches out"
+    if not (found := _MISSING_TO_HOST.search(log)):
+        return ""
+    header = found[1] or found[2]
+    if header.startswith(_NO_LIBRARIES):
+        return (
+            "the virtual GPU has no such library: where it is not called, install its header; "
+            "else forecast the kernels alone, kernelcast predict"
+        )
+    return f"give the directory of {header} with -I"
 
 
 def _first_error(log: str, name: str) -> tuple[str, str]:

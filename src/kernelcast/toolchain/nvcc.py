@@ -19,6 +19,7 @@ from kernelcast.toolchain.diagnostics import (
     asks_for_older_names,
     asks_for_one_chip,
     has_texture_reference,
+    program_hint,
 )
 from kernelcast.toolchain.includes import include_fingerprint
 from kernelcast.toolchain.nvrtc import Compilation, is_of_version, kept_compilation
@@ -342,7 +343,8 @@ def call_compiler(
         return log
     lines = [line.strip() for line in log.splitlines() if any(sign in line for sign in signs)]
     what = lines[0] if lines else f"{name} ended with status {done.returncode}"
-    raise CompileError(what, where="" if str(source) in what else str(source), log=log)
+    where = "" if str(source) in what else str(source)
+    raise CompileError(what, where=where, hint=program_hint(log), log=log)
 
 
 def _output(command: list[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from kernelcast.errors import ToolError
 from kernelcast.frontends.c.nodes import Node, Place, kind
 from kernelcast.frontends.c.refusals import RefusedLoop
-from kernelcast.frontends.source.device_source import HeaderFolders
+from kernelcast.frontends.source.header_folders import HeaderFolders
 from kernelcast.frontends.source.macros import Macro, defined_macro
 from kernelcast.frontends.source.preprocess import SourceView, source_view
 from kernelcast.frontends.source.words import Lexeme

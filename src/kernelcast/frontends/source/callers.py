@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kernelcast.errors import InputError
-from kernelcast.frontends.source.device_source import NO_FOLDERS, HeaderFolders
+from kernelcast.frontends.source.header_folders import NO_FOLDERS, HeaderFolders
 from kernelcast.frontends.source.source_launches import SourceLaunch, launches_of
 
 _SOURCES = frozenset({".c", ".cc", ".cpp", ".cu", ".cxx"})

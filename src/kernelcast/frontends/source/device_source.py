@@ -3,7 +3,6 @@ left out, all else where it was."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,12 @@ from kernelcast.frontends.source.blanking import (
 )
 from kernelcast.frontends.source.device_code import DeviceCode, device_code
 from kernelcast.frontends.source.dialect import compound_literals, constants
+from kernelcast.frontends.source.header_folders import (
+    CCCL_FOLDERS,
+    HeaderFolders,
+    found_nearby,
+    is_of_project,
+)
 from kernelcast.frontends.source.macros import Macro, defined_macro
 from kernelcast.frontends.source.preprocess import Include, SourceView, source_view
 from kernelcast.frontends.source.tokens import TokenKind
@@ -25,12 +30,7 @@ from kernelcast.frontends.source.top_level import (
     SourceDeclaration,
     read_declarations,
 )
-from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HEADER_SHIMS, HOST_HEADERS
-
-_NAMESPACES = ("cub", "thrust", "cuda")
-"""Folders of headers that are needed where device code names the namespace called like them."""
-
-_KNOWN_FOLDERS = frozenset({*_NAMESPACES, "sys", "bits", "nv", "crt"})
+from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HEADER_SHIMS
 
 _LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "nccl")
 _NARROW = {
@@ -47,9 +47,6 @@ and algorithms, which the host calls."""
 
 _ALL_OF_CUB = "cub/cub.cuh"
 
-_NVIDIA_MARK = "cuda_runtime.h"
-"""A folder that holds this file holds NVIDIA's headers, which are not read here."""
-
 
 @dataclass(frozen=True, slots=True)
 class MissingHeader:
@@ -57,65 +54,6 @@ class MissingHeader:
 
     name: str
     place: str
-
-
-@dataclass(frozen=True)
-class HeaderFolders:
-    """Where headers lie: those of the user, and NVIDIA's."""
-
-    own: tuple[Path, ...] = ()
-    nvidia: tuple[Path, ...] = ()
-
-    def find(self, header: str, is_quoted: bool, folder: Path) -> Path | None:
-        """The file of a header that is to be read, from a file in `folder`."""
-        if is_quoted and (found := _file(folder, header)) is not None:
-            return found
-        if header in HEADER_SHIMS or header in HOST_HEADERS or self.of_nvidia(header):
-            return None
-        own = [each for each in self.own if not (each / _NVIDIA_MARK).is_file()]
-        near = _near(folder) if _is_of_project(header, is_quoted) else ()
-        return next((found for each in (*own, *near) if (found := _file(each, header))), None)
-
-    def is_found_by_compilers(self, header: str, is_quoted: bool, folder: Path) -> bool:
-        """Whether a compiler finds a header, too: not where it only lies nearby."""
-        return any(_file(each, header) for each in ([folder] if is_quoted else []) + [*self.own])
-
-    def of_nvidia(self, header: str) -> bool:
-        """Whether it is one of NVIDIA's headers, and installed."""
-        own = (each for each in self.own if (each / _NVIDIA_MARK).is_file())
-        return any((each / header).is_file() for each in (*self.nvidia, *own))
-
-    def has(self, header: str) -> bool:
-        """Whether a compiler would find it."""
-        own = any((each / header).is_file() for each in self.own)
-        return header in HEADER_SHIMS or own or self.of_nvidia(header)
-
-
-NO_FOLDERS = HeaderFolders()
-
-
-_LEVELS = 4
-_NEAR = ("", "include", "inc", "Common", "common", "src", "utils")
-"""Folders of a project in which its build looks for headers, of the source's and those above."""
-
-
-def _near(folder: Path) -> Iterator[Path]:
-    """Where a header may lie that a build would find with -I."""
-    for above in [folder, *folder.absolute().parents][: _LEVELS + 1]:
-        yield from (above / name for name in _NEAR)
-
-
-def _is_of_project(header: str, is_quoted: bool) -> bool:
-    """Whether a header is neither of NVIDIA nor of a system, as far as its name says."""
-    first, slash, _ = header.partition("/")
-    if header in HOST_HEADERS or (slash and first in _KNOWN_FOLDERS):
-        return False
-    return is_quoted or "." in header
-
-
-def _file(folder: Path, header: str) -> Path | None:
-    path = folder / header
-    return Path(os.path.normpath(path)) if header and path.is_file() else None
 
 
 @dataclass(frozen=True)
@@ -207,7 +145,7 @@ def device_source(
         literals += constants(view.words, code.kept)
     text = view.files[0].text
     headers: dict[str, str] = {}
-    near = [each for each in outside if not _is_found(view, each, folders)]
+    near = found_nearby(outside, view, folders)
     if ranges or gone or literals or near:
         texts = without_ranges(
             view,
@@ -221,7 +159,7 @@ def device_source(
         )
         text = texts[0]
         headers = {view.files[number].path: each for number, each in texts.items() if number}
-    unknown = [each for each in gone if _is_of_project(each.header, each.is_quoted)]
+    unknown = [each for each in gone if is_of_project(each.header, each.is_quoted)]
     missing = tuple(_missing(view, unknown))
     has_cccl = any(_is_cccl(each) for each in outside if each not in gone)
     if any(each.header == _ALL_OF_CUB for each in outside if each not in gone):
@@ -247,14 +185,6 @@ def _in_pragmas(view: SourceView) -> Iterator[str]:
                 yield from (w.text for w in directive.words if w.kind is TokenKind.NAME)
 
 
-def _is_found(view: SourceView, include: Include, folders: HeaderFolders) -> bool:
-    """Whether a compiler finds a file that is read, as it is included."""
-    folder = Path(view.files[include.file].path).parent
-    return include.target is None or folders.is_found_by_compilers(
-        include.header, include.is_quoted, folder
-    )
-
-
 def _types(code: DeviceCode, gone: Sequence[Include]) -> tuple[str, ...]:
     """The headers of narrow types, which those of CUDA's libraries for hosts include."""
     if not any(each.header.startswith(_LIBRARIES) for each in gone):
@@ -263,7 +193,7 @@ def _types(code: DeviceCode, gone: Sequence[Include]) -> tuple[str, ...]:
 
 
 def _is_cccl(include: Include) -> bool:
-    return _folder(include) in _NAMESPACES or include.header.startswith("cooperative_groups")
+    return _folder(include) in CCCL_FOLDERS or include.header.startswith("cooperative_groups")
 
 
 def _parts_of_cub(names: Collection[str], folders: Sequence[Path]) -> str:
@@ -335,7 +265,7 @@ def _is_left_out(include: Include, code: DeviceCode, folders: HeaderFolders) -> 
     if header in HEADER_SHIMS:
         return False
     folder = _folder(include)
-    if folder in _NAMESPACES:
+    if folder in CCCL_FOLDERS:
         is_for_hosts = folder == "thrust" and not header.startswith(_THRUST)
         return is_for_hosts or folder not in code.names
     if header.startswith("curand_"):

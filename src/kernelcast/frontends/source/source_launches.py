@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kernelcast.frontends.source.brackets import split_words
 from kernelcast.frontends.source.calls import CallGraph, Setting, deduced
-from kernelcast.frontends.source.device_source import NO_FOLDERS, HeaderFolders, read_source
+from kernelcast.frontends.source.device_source import read_source
 from kernelcast.frontends.source.element_types import ELEMENT_TYPES
 from kernelcast.frontends.source.folding import (
     SIZES,
@@ -18,6 +18,7 @@ from kernelcast.frontends.source.folding import (
     product,
     quotient,
 )
+from kernelcast.frontends.source.header_folders import NO_FOLDERS, HeaderFolders
 from kernelcast.frontends.source.image_reads import image_read
 from kernelcast.frontends.source.launch_sites import (
     LaunchSite,
