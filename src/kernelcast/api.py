@@ -359,7 +359,7 @@ def explore(
 
 def _labels(cases: Sequence[Case]) -> str:
     """The names of their kernels."""
-    return ", ".join(dict.fromkeys(case.kernel.label or case.kernel.name for case in cases))
+    return ", ".join(dict.fromkeys(case.kernel.shown for case in cases))
 
 
 def dvfs(

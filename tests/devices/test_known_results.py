@@ -105,7 +105,7 @@ def check_profile(done: Ended, launches: Iterable[Prepared], *, within: float) -
     }
     for one in launches:
         forecast = api.predict(api.case(one.kernel, one.launch, GPU))
-        label = one.kernel.label or one.kernel.name
+        label = one.kernel.shown
         found = times[label, one.launch.block, one.launch.smem_bytes]
         assert found["mean_s"] == pytest.approx(forecast.time_s, rel=within), label
         if within < ELSEWHERE:

@@ -198,7 +198,7 @@ class ExecutingGpu:
         arguments: dict[str, Any] = {}
         arrays: dict[str, Any] = {}
         for at, parameter in enumerate(kernel.parameters):
-            label = parameter.label or parameter.name
+            label = parameter.shown
             data = ctypes.string_at(slots[at], parameter.size_bytes)
             if parameter.is_pointer:
                 held = self._memory[int.from_bytes(data, "little")]

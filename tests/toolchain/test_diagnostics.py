@@ -25,3 +25,10 @@ def test_a_header_that_a_compiler_of_programs_lacks_is_asked_for():
         assert program_hint(log.format("own.h")) == "give the directory of own.h with -I"
         assert "has no such library" in program_hint(log.format("cublas_v2.h"))
     assert program_hint("a.cu:3:10: error: expected ;") == ""
+
+
+def test_a_program_is_told_what_to_link():
+    log = "app.cu:(.text+0x34d): undefined reference to `{}'"
+    assert "--nvcc -Xcompiler=-fopenmp" in program_hint(log.format("omp_get_num_procs"))
+    assert "--nvcc -lcurand" in program_hint(log.format("curandCreateGenerator"))
+    assert program_hint(log.format("own_function")) == ""

@@ -41,7 +41,7 @@ def array_regions(kernel: Kernel, launch: Launch, accesses: Iterable[StaticAcces
     }
     labels = array_labels(launch)
     pointers = {
-        p.offset_bytes: labels.get(at, p.label or p.name)
+        p.offset_bytes: labels.get(at, p.shown)
         for at, p in enumerate(kernel.parameters)
         if p.is_pointer
     }

@@ -110,7 +110,7 @@ class _PathSearch:
         labels = array_labels(launch)
         for at, parameter in enumerate(kernel.parameters):
             given = values[at] if at < len(values) else None
-            label = parameter.label or parameter.name
+            label = parameter.shown
             if parameter.is_pointer or not isinstance(given, int | float | None):
                 known: MaybeValue = replace(uniform(0), array=labels.get(at, label))
             else:

@@ -45,7 +45,7 @@ def check_run(
     resident = run.resident if together else 1
     whole = replace(run, needed=None, blocks=all_blocks(blocks), resident=resident)
     checker = AccessChecker(run.kernel, run.launch, run.memory, written, together=together)
-    label = run.kernel.label or run.kernel.name
+    label = run.kernel.shown
     try:
         done = whole.execute(checker, progress=progress)
     except ExecutionError as error:

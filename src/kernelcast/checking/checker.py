@@ -177,7 +177,7 @@ class AccessChecker:
         return Misuse(kind, what, hint, self._label(), self._launch, place, other, count)
 
     def _label(self) -> str:
-        return self._kernel.label or self._kernel.name
+        return self._kernel.shown
 
     def _array(self, address: int) -> str:
         region = self._memory.region_at(address)

@@ -33,22 +33,24 @@ def options_come_first(ctx: click.Context, call: Sequence[str], output: Output) 
     try:
         yield
     except CompileError as error:
-        if hint := _hint(program, arguments, options, is_unlinked=_UNDEFINED in error.what):
-            raise error.with_hint(hint) from error
-        raise
+        given = [a for a in arguments if a.endswith(_SOURCES) and Path(a).is_file()]
+        hint = _of_options(program, arguments, options) or _of_sources(program, given) or error.hint
+        if not hint and _UNDEFINED in error.what:
+            hint = _of_sources(program, _beside(program))
+        raise error.with_hint(hint) from error
 
 
-def _hint(
-    program: str, arguments: Sequence[str], options: set[str], *, is_unlinked: bool
-) -> str | None:
+def _of_options(program: str, arguments: Sequence[str], options: set[str]) -> str:
     for argument in arguments:
         is_joined = argument[:2] in options and not argument.startswith("--")
         if argument.split("=")[0] in options or is_joined:
             return f"put {argument} before {program}: what follows a program is its own"
-    given = [a for a in arguments if a.endswith(_SOURCES) and Path(a).is_file()]
-    sources = (_beside(program) if is_unlinked else []) or given
+    return ""
+
+
+def _of_sources(program: str, sources: Sequence[str]) -> str:
     if not sources:
-        return None
+        return ""
     which = f"{sources[0]} is" if len(sources) == 1 else "these sources are"
     meant = " ".join(f"--nvcc {shlex.quote(source)}" for source in sources)
     return f"if {which} part of the program, put {meant} before {program}"

@@ -330,7 +330,7 @@ class VirtualGpu:
         begin, _ = process.clock.work(stream, forecast.times_s[0])
         self.record.launches.append(
             LaunchRecord(
-                kernel.label or kernel.name,
+                kernel.shown,
                 launch,
                 forecast,
                 stream,
@@ -416,7 +416,7 @@ class VirtualGpu:
         return Code.LAUNCH_OUT_OF_RESOURCES
 
     def _failed(self, function: _Function, error: KernelcastError) -> None:
-        text = str(error) if error.where else f"kernel {function.name}: {error}"
+        text = str(error) if error.where else f"kernel {source_name(function.name)}: {error}"
         self.record.failures.append(text)
         self.say(f"{code_of(error).title}: {text}")
 

@@ -13,7 +13,7 @@ from kernelcast.ir import Argument, Kernel, Launch, Parameter
 
 def signature(kernel: Kernel) -> str:
     """The kernel's parameter list in one line: `saxpy(u32 n, f32 a, f32* x, f32* y)`."""
-    return f"{kernel.label or kernel.name}({', '.join(described(p) for p in kernel.parameters)})"
+    return f"{kernel.shown}({', '.join(described(p) for p in kernel.parameters)})"
 
 
 def _example(parameter: Parameter, label: str) -> str:
@@ -31,7 +31,7 @@ def match_arguments(kernel: Kernel, launch: Launch) -> tuple[tuple[Parameter, st
 
     Raises `LaunchError` for a missing, extra, misplaced or mistyped argument.
     """
-    labels = [p.label or p.name for p in kernel.parameters]
+    labels = [p.shown for p in kernel.parameters]
     given = list(launch.args)
     where = signature(kernel)
     if len(given) < len(labels):

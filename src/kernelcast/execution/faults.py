@@ -33,7 +33,7 @@ def place(kernel: Kernel, launch: Launch, instruction: Instruction, block: int, 
     x, y, _ = launch.block
     coordinates = (thread % x, thread // x % y, thread // (x * y))
     return (
-        f"kernel {kernel.label or kernel.name}, {source}"
+        f"kernel {kernel.shown}, {source}"
         f"{kernel.isa.upper()} line {instruction.line} ({instruction.name}), "
         f"block {block}, thread ({','.join(map(str, coordinates))})"
     )

@@ -102,7 +102,7 @@ class Run:
         if size_bytes > MOST_SAVED_BYTES:
             raise LaunchError(
                 f"the launch writes arrays of {size_bytes >> 20} MiB, too much to put them back",
-                where=f"kernel {self.kernel.label or self.kernel.name}",
+                where=f"kernel {self.kernel.shown}",
                 hint=f"use arrays of {MOST_SAVED_BYTES >> 20} MiB or less",
             )
         return changed

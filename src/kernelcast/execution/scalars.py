@@ -47,7 +47,7 @@ _FLOAT_BYTES: dict[int, Callable[[float], bytes]] = {
 
 def described(parameter: Parameter) -> str:
     """Type and name of a parameter: `f32* x`."""
-    name = parameter.label or parameter.name
+    name = parameter.shown
     if is_by_value(parameter):
         kind = str(parameter.value_type or f"{parameter.size_bytes}-byte struct")
         return f"{kind} {name}"

@@ -101,7 +101,7 @@ def call_system(step: Instruction, values: Sequence[int], caller: Caller) -> int
             if system is None:
                 raise UnsupportedError(
                     "malloc: a launch by itself has no heap",
-                    where=f"kernel {caller.kernel.label or caller.kernel.name}",
+                    where=f"kernel {caller.kernel.shown}",
                     hint="run the whole program (kernelcast run), or give an array instead",
                 )
             return system.allocate(values[0])

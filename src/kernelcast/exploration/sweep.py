@@ -75,7 +75,7 @@ class SweepRow:
     @property
     def kernel(self) -> str:
         """The kernel's name in its source."""
-        return self.case.kernel.label or self.case.kernel.name
+        return self.case.kernel.shown
 
     @property
     def model_label(self) -> str:

@@ -22,7 +22,7 @@ def fitted(kernel: Kernel, launch: Launch, chip: Machine, *, was_traced: bool = 
     if launch.cluster not in (None, kernel.cluster):
         raise LaunchError(
             "the launch asks for clusters",
-            where=f"kernel {kernel.label or kernel.name}",
+            where=f"kernel {kernel.shown}",
             hint="declare them at the kernel: __cluster_dims__",
         )
     occupancy_of_launch(chip, kernel.resources, launch)

@@ -20,10 +20,10 @@ def check_launch(kernel: Kernel, launch: Launch) -> Launch:
         raise LaunchError(
             f"{launch.threads_per_block} threads per block, but the kernel was compiled for "
             f"at most {most}",
-            where=kernel.label or kernel.name,
+            where=kernel.shown,
             hint="make the block smaller or change __launch_bounds__",
         )
-    labels = [parameter.label or parameter.name for parameter in kernel.parameters]
+    labels = [parameter.shown for parameter in kernel.parameters]
     if set(labels) != set(launch.args):
         return launch
     return replace(launch, args={label: launch.args[label] for label in labels})

@@ -44,6 +44,11 @@ class Parameter:
     pointee: str = ""  # element type where the source shows it, for example "f32"
     value_type: ValueType | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def shown(self) -> str:
+        """What a user calls it."""
+        return self.label or self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -172,9 +177,14 @@ class Kernel:
 
     def __str__(self) -> str:
         return (
-            f"{self.label or self.name} ({self.isa}, {self.target}): "
+            f"{self.shown} ({self.isa}, {self.target}): "
             f"{len(self.instructions)} instructions in {len(self.blocks)} blocks"
         )
+
+    @property
+    def shown(self) -> str:
+        """What a user calls it."""
+        return self.label or self.name
 
     @property
     def cluster_blocks(self) -> int:

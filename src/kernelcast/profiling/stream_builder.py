@@ -224,7 +224,7 @@ def _streamed_rows(kernel: Kernel) -> tuple[tuple[AccessRow, ...], _Int64s]:
     if len(rows) > ROW_MASK + 1:
         raise UnsupportedError(
             f"{len(rows)} kinds of access are too many to tell apart",
-            where=f"kernel {kernel.label or kernel.name}",
+            where=f"kernel {kernel.shown}",
         )
     is_streamed = np.array([row.space in _STREAMED for row in every], np.bool_)
     return rows, np.where(is_streamed, is_streamed.cumsum() - 1, -1)

@@ -211,5 +211,5 @@ def _too_few(kernel: Kernel) -> UnsupportedError:
 def _no_streams(kernel: Kernel, why: str) -> UnsupportedError:
     return UnsupportedError(
         f"its waves cannot be executed on their own: {why}",
-        where=f"kernel {kernel.label or kernel.name}",
+        where=f"kernel {kernel.shown}",
     )

@@ -18,6 +18,8 @@ _BY_TOOL = re.compile(r"(?:nvrtc|ptxas)\b[^\n]*?\s(?:error|fatal)\s*:\s*(?P<what
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 _NO_LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "nccl", "npp", "nvjpeg")
 """How headers of NVIDIA's libraries begin whose kernels nobody may execute but they."""
+_NOT_LINKED = re.compile(r"undefined reference to [`'](omp_|curand)")
+_LINKED_WITH = {"omp_": "-Xcompiler=-fopenmp", "curand": "-lcurand"}
 _MISSING_TO_HOST = re.compile(
     r"fatal error: ([^\s:]+): No such file|fatal error: '([^']+)' file not"
 )
@@ -101,6 +103,8 @@ def program_hint(log: str) -> str:
     """What to do where a program with its host code is refused; nothing where nobody knows."""
     if _NESTED_LAUNCH.search(log):
         return "kernels that launch kernels do not run here: leave their launches out"
+    if unlinked := _NOT_LINKED.search(log):
+        return f"link what it uses: --nvcc {_LINKED_WITH[unlinked[1]]}"
     if not (found := _MISSING_TO_HOST.search(log)):
         return ""
     header = found[1] or found[2]

@@ -48,7 +48,7 @@ def deadlock(kernel: Kernel, block: int) -> DeadlockError:
 
 
 def _where(kernel: Kernel) -> str:
-    return f"kernel {kernel.label or kernel.name}"
+    return f"kernel {kernel.shown}"
 
 
 _REASONS = {

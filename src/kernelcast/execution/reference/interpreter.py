@@ -351,7 +351,7 @@ def _unsupported(kernel: Kernel, index: int, needed: Needed | None) -> Unsupport
         what += f", and {user.name} of {_lines(kernel, user)} depends on its result"
     return UnsupportedError(
         what,
-        where=f"kernel {kernel.label or kernel.name}, {_lines(kernel, instruction)}",
+        where=f"kernel {kernel.shown}, {_lines(kernel, instruction)}",
         hint="this version cannot execute the kernel",
     )
 

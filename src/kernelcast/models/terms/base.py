@@ -350,7 +350,7 @@ class Prediction:
 
     def __str__(self) -> str:
         return (
-            f"{self.case.kernel.label or self.case.kernel.name} on {self.case.machine.name}: "
+            f"{self.case.kernel.shown} on {self.case.machine.name}: "
             f"{self.time_s:.4g} s by {model_label(self.model)}, bound by {self.bottleneck}"
         )
 

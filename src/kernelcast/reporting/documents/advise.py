@@ -136,7 +136,7 @@ def advice_result(found: LaunchAdvice) -> AdviceResult:
     case = current.case
     rules = found.rules
     return AdviceResult(
-        kernel=case.kernel.label or case.kernel.name,
+        kernel=case.kernel.shown,
         title=launch_title(case),
         repeat=case.launch.repeat,
         gpu=case.machine.name,

@@ -101,7 +101,7 @@ def clock_result(c: ClockCurve) -> ClockResult:
     fastest_sm = max(p.sm_hz for p in c.points)
     fastest_memory = max(p.memory_hz or 0.0 for p in c.points)
     return ClockResult(
-        kernel=nominal.case.kernel.label or nominal.case.kernel.name,
+        kernel=nominal.case.kernel.shown,
         title=launch_title(nominal.case),
         gpu=machine.name,
         model=nominal.model.name,

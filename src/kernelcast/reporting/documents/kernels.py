@@ -88,7 +88,7 @@ def _kernel(kernel: Kernel, texts: dict[str, str]) -> KernelPart:
     held = kernel.resources
     described = signature(kernel)
     return KernelPart(
-        name=kernel.label or kernel.name,
+        name=kernel.shown,
         symbol=kernel.name,
         isa=kernel.isa,
         target=kernel.target,
@@ -117,7 +117,7 @@ def _least_spills(kernel: Kernel) -> LeastSpillsPart | None:
 
 
 def _parameter(p: Parameter) -> ParameterPart:
-    return _part(p.label or p.name, p.type, p.size_bytes, p.is_pointer, p.pointee or None)
+    return _part(p.shown, p.type, p.size_bytes, p.is_pointer, p.pointee or None)
 
 
 # A library's kernels have few different ones.

@@ -100,7 +100,7 @@ def curve_result(c: OccupancyCurve) -> CurveResult:
     """One curve in the published form."""
     held = c.case.occupancy
     return CurveResult(
-        kernel=c.case.kernel.label or c.case.kernel.name,
+        kernel=c.case.kernel.shown,
         gpu=c.case.machine.name,
         needed_warps=c.needed_warps,
         needed_share=c.needed_share,

@@ -168,7 +168,7 @@ def _gpu(gpu: GpuTime) -> GpuPart:
         first_limit=gpu.first_limit,
         launches=[
             OffloadedLaunch(
-                p.case.kernel.label or p.case.kernel.name,
+                p.case.kernel.shown,
                 launch_title(p.case),
                 p.case.launch.repeat,
                 p.time_s,

@@ -202,7 +202,7 @@ def result(prediction: Prediction, lines: int | None = _COSTLY_LINES) -> Result:
     low_s, high_s = _range(p)
     most = len(case.profile.lines) if lines is None else lines
     return Result(
-        kernel=case.kernel.label or case.kernel.name,
+        kernel=case.kernel.shown,
         launch=_launch(case.launch),
         gpu=case.machine.name,
         model=p.model.name,
@@ -252,7 +252,7 @@ def _range(prediction: Prediction) -> tuple[float | None, float | None]:
 
 def launch_title(case: Case) -> str:
     """The launch in CUDA's notation: `saxpy<<<262144, 256>>>`."""
-    return str(replace(case.launch, kernel=case.kernel.label or case.kernel.name))
+    return str(replace(case.launch, kernel=case.kernel.shown))
 
 
 def parameter_value(value: object) -> bool | int | float | str | None:

@@ -53,7 +53,7 @@ def trace_document(
     warp = profile.total.warp / sample.scale
     return TraceDocument(
         schema="kernelcast/trace/1",
-        kernel=kernel.label or kernel.name,
+        kernel=kernel.shown,
         isa=kernel.isa,
         target=kernel.target,
         maker=maker,

@@ -91,7 +91,7 @@ def what_if_result(found: WhatIf) -> WhatIfResult:
     """One launch in the published form."""
     base = found.base
     return WhatIfResult(
-        kernel=base.case.kernel.label or base.case.kernel.name,
+        kernel=base.case.kernel.shown,
         title=launch_title(base.case),
         gpu=base.case.machine.name,
         model=base.model.name,

@@ -12,6 +12,7 @@ from kernelcast.reporting.documents.explain import InstructionPart
 from kernelcast.reporting.documents.gpu import QuantityPart
 from kernelcast.reporting.documents.result import Result
 from kernelcast.reporting.figures import digits
+from kernelcast.reporting.kernel_names import short_name
 from kernelcast.reporting.text import view
 from kernelcast.reporting.text.gpu import value_words
 from kernelcast.reporting.text.result import access_words, answer, sample_words
@@ -126,5 +127,6 @@ FILTERS = (
     remarks,
     beside,
     shape,
+    short_name,
 )
 """Under the names that templates use."""

@@ -14,6 +14,7 @@ from kernelcast.reporting.documents.divergence import DivergencePart
 from kernelcast.reporting.documents.lines import CostlyLine
 from kernelcast.reporting.documents.result import BoundPart, Result, SampledPart, TrafficPart
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
+from kernelcast.reporting.kernel_names import short_launch
 from kernelcast.reporting.layout import bullets, columns, facts, section, spaced
 
 _BAR_COLUMNS = 24
@@ -21,7 +22,7 @@ _BAR_COLUMNS = 24
 
 def answer(result: Result) -> Text:
     """The question answered in one line: kernel, launch, GPU, time, what binds it."""
-    text = Text(f"{result.title} on {result.gpu}: ")
+    text = Text(f"{short_launch(result.title)} on {result.gpu}: ")
     text.append(seconds(result.time_s), style="bold")
     text.append(f"{_between(result)}, bound by ")
     text.append(str(result.bottleneck), style="bold yellow")

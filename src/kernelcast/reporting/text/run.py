@@ -7,6 +7,7 @@ from rich.text import Text
 
 from kernelcast.reporting.documents.run import KernelTimes, ProfiledKernel, RunDocument
 from kernelcast.reporting.figures import digits, grouped, percent, scaled, seconds, size
+from kernelcast.reporting.kernel_names import short_name
 from kernelcast.reporting.layout import bullets, columns, section, spaced
 from kernelcast.reporting.text.result import access_words
 
@@ -43,7 +44,7 @@ def _answer(document: RunDocument) -> Text:
     text.append(f", {launches}")
     if document.kernels:
         slowest = document.kernels[0]
-        text.append(f"; {percent(slowest.times[0].share)} in {slowest.kernel}")
+        text.append(f"; {percent(slowest.times[0].share)} in {short_name(slowest.kernel)}")
         if slowest.times[0].bottleneck is not None:
             text.append(f", bound by {slowest.times[0].bottleneck}")
     if document.exit_status:
@@ -91,7 +92,7 @@ def shape(kernel: ProfiledKernel) -> str:
     least, most = _extents(kernel.least_grid), _extents(kernel.most_grid)
     grid = least if least == most else f"{least}..{most}"
     smem = f", {kernel.smem}" if kernel.smem else ""
-    return f"{kernel.kernel}<<<{grid}, {_extents(kernel.block)}{smem}>>>"
+    return f"{short_name(kernel.kernel)}<<<{grid}, {_extents(kernel.block)}{smem}>>>"
 
 
 def _extents(extents: list[int]) -> str:
@@ -119,7 +120,9 @@ def _host(document: RunDocument) -> RenderableType | None:
 
 def _what_to_do(document: RunDocument) -> RenderableType | None:
     kernels = document.kernels[:_KERNELS_EXAMINED]
-    lines = [f"{kernel.kernel}: {step}" for kernel in kernels for step in kernel.what_to_do]
+    lines = [
+        f"{short_name(kernel.kernel)}: {step}" for kernel in kernels for step in kernel.what_to_do
+    ]
     return section("What to do", bullets(lines)) if lines else None
 
 
@@ -127,7 +130,7 @@ def _waste(kernel: ProfiledKernel) -> RenderableType | None:
     if not kernel.wasteful_accesses:
         return None
     lines = bullets(map(access_words, kernel.wasteful_accesses))
-    return section(f"Accesses of {kernel.kernel} that waste bandwidth", lines)
+    return section(f"Accesses of {short_name(kernel.kernel)} that waste bandwidth", lines)
 
 
 def _remarks(document: RunDocument) -> RenderableType:

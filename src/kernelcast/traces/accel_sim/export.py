@@ -48,7 +48,7 @@ def export_trace(
     if not is_machine_code(kernel):
         raise UnsupportedError(
             f"Accel-Sim takes traces of machine code, this one is of {kernel.isa.upper()}",
-            where=kernel.label or kernel.name,
+            where=kernel.shown,
             hint="write the own format: --format own",
         )
     version = binary_version(kernel.target)
