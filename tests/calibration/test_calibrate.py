@@ -79,7 +79,7 @@ def expected(truth) -> dict[str, float]:
         "dram.scattered_rate": truth.scattered_per_s,
         "l2.write_rate": truth.writes_per_s,
         "l2.request_rate": 4 * truth.scattered_per_s,
-        "l2.write_bandwidth": truth.stream["l2"] * 3 / 4,
+        "l2.write_bandwidth": truth.written_in_l2,
         "launch.block_interval": truth.block_s,
         "pcie.bandwidth": truth.copy_rate["HtoD"],
         "pcie.bandwidth_to_host": truth.copy_rate["DtoH"],

@@ -52,7 +52,8 @@ def test_a_known_chip_comes_back(tmp_path):
         "l1.bandwidth": CHIP.l1_bytes_per_cycle,
         "l2.bandwidth": CHIP.l2_rate,
         "l2.mixed_bandwidth": CHIP.l2_mixed,
-        "l2.write_bandwidth": CHIP.write,
+        # Its arrays begin anywhere, and whole lines are written faster.
+        "l2.write_bandwidth": 1.179 * CHIP.write,
         "dram.achieved_bandwidth": CHIP.read,
         "dram.write_bandwidth": CHIP.write,
         "dram.triad_bandwidth": CHIP.read,

@@ -107,6 +107,16 @@ class Truth(MoreTruth):
     replacement: float = 240.0
     launch_s: float = 2.5e-6
 
+    @property
+    def read_among_writes(self) -> float:
+        """Bytes that L2 reads in a second of those that streams write and read."""
+        return 2 * self.stream["l2"]
+
+    @property
+    def written_in_l2(self) -> float:
+        """Those that it writes: as many of both come to the mixed share of its bandwidth."""
+        return 1 / (2 / (self.mixed_share * self.stream["l2"]) - 1 / self.read_among_writes)
+
 
 @dataclass
 class FakeGpu(Kernels):

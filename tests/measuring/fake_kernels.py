@@ -202,9 +202,14 @@ class Kernels:
         ):
             raise ValueError("past the end of the array")
         level = "l2" if elements * 16 < self.truth.l2_bytes else "dram"
-        moved = (reads + writes) * elements * 16 * passes
-        share = self.truth.mixed_share if reads == writes else 1.0
-        self._time_s += self._noisy(moved / self.truth.stream[level] / share)
+        array = elements * 16 * passes
+        if level == "l2":
+            taken = writes * array / self.truth.written_in_l2
+            taken += reads * array / self.truth.read_among_writes
+        else:
+            share = self.truth.mixed_share if reads == writes else 1.0
+            taken = (reads + writes) * array / self.truth.stream[level] / share
+        self._time_s += self._noisy(taken)
 
     def _stride(self, name, grid, block, clocks, sink, source, stride, toggle, iterations):
         warps = block // 32

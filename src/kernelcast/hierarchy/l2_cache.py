@@ -1,4 +1,4 @@
-"""What requests take of the L2 cache and of the ways to it and from it."""
+"""What requests take of the slices of the L2 cache and of the way from it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kernelcast.profiling.layout import LINE_SECTORS
 
 
 class L2Times(NamedTuple):
-    """Seconds of all slices, or of the way to them or from them.
+    """Seconds of the way from all slices for a sector that is read; the others are of the slices.
 
-    For a sector that is read; for the first one of a line that is written, and for the others; for
-    a request that reads; and for one that writes. `is_shared` says whether what is written takes
-    its turn among what is read.
+    For the first sector of a line that is written, and for the others; for a request that reads;
+    and, at the least, for one that writes. `is_shared` says whether what is written takes its turn
+    among what is read, on the same way.
     """
 
     read: float

@@ -331,7 +331,7 @@ _MEMORY = {
     "l2.reach": _real("byte", "footprint up to which a chase of one SM stays in L2", 1, 1e12),
     "l2.bandwidth": _real("byte/s", "loads that hit the L2 cache", 1e6, 1e16),
     "l2.mixed_bandwidth": _real("byte/s", "in L2, as many reads as writes", 1e6, 1e16),
-    "l2.write_bandwidth": _real("byte/s", "stores to L2, among three times fewer loads", 1e6, 1e16),
+    "l2.write_bandwidth": _real("byte/s", "stores of whole lines to L2 alone", 1e6, 1e16),
     "l2.write_rate": _real("1/s", "stores to a sector anywhere in L2", 1e6, 1e15),
     "l2.request_rate": _real("1/s", "requests for a sector anywhere in L2", 1e6, 1e15),
     "l2.line": _count("byte", "line of the L2 cache", 1, 65536),

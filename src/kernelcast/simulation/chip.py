@@ -71,7 +71,7 @@ def _more_or_less(waited, line, begins, sm, hardware):
 def send(at, sectors, first, clock, hardware):
     """Sectors of a line go from the SM to the L2 cache; returns from when on.
 
-    The first of them takes the way `first` cycles.
+    The first of them keeps the slices `first` cycles, and what only reads waits as long.
     """
     if hardware.l2_write_first == 0.0:
         return cross(at, sectors, clock, hardware)
@@ -82,15 +82,12 @@ def send(at, sectors, first, clock, hardware):
         clock.l2_free = begins + moved
         clock.l2_busy += moved
         return begins
-    begins = max(_look_up(at, hardware.l2_change_cycles, clock), clock.l2_write_free)
-    clock.l2_write_free = begins + moved
-    clock.l2_write_busy += moved
-    return begins
+    return _look_up(at, max(moved, hardware.l2_change_cycles), clock)
 
 
 @inlined
 def _line_cycles(hardware):
-    """Cycles of the way to the L2 cache for a whole line."""
+    """Cycles of the slices for a whole line that is written."""
     return hardware.l2_write_first + (_LINE_SECTORS - 1.0) * hardware.l2_write_cycles
 
 

@@ -198,11 +198,11 @@ HARDWARE = np.dtype(
         ("miss_registers", np.int64),
         ("l2_rate", np.float64),  # bytes per cycle that these SMs share
         ("l2_wait_spread", np.float64),  # of a wait for it, what differs from line to line
-        ("l2_write_first", np.float64),  # cycles of the way to L2 for a line's first sector, and
+        ("l2_write_first", np.float64),  # cycles of L2's slices for a line's first sector, and
         ("l2_write_cycles", np.float64),  # for each other; 0 where they are as those from L2
-        ("l2_write_shared", np.bool_),  # whether it is the way from L2
-        ("l2_request_cycles", np.float64),  # in which the slices of L2 take a request that reads
-        ("l2_change_cycles", np.float64),  # and one that writes
+        ("l2_write_shared", np.bool_),  # whether it is the way from L2 that takes them
+        ("l2_request_cycles", np.float64),  # in which the slices take a request that reads
+        ("l2_change_cycles", np.float64),  # and, at the least, one that writes
         ("store_first", np.float64),  # cycles in which an SM sends a line's first sector, and
         ("store_further", np.float64),  # each other; 0 where nobody knows
         ("store_narrow", np.float64),  # the first one, where words are written in part
@@ -326,13 +326,11 @@ CLOCK = np.dtype(
         ("full_until", np.int64),  # when an SM first had no block for a place, 0 before
         ("issued_full", np.int64),  # instructions that were issued by then
         ("l2_free", np.float64),  # the way from the L2 cache
-        ("l2_write_free", np.float64),  # and to it
         ("l2_slices_free", np.float64),
         ("atomics_free", np.float64),
         ("shared_busy", np.float64),  # the banks of all SMs, for shared memory and shuffles
         ("l1_busy", np.float64),  # the same banks, for global and local memory
         ("l2_busy", np.float64),
-        ("l2_write_busy", np.float64),
         ("l2_slices_busy", np.float64),
         ("dram_busy", np.float64),
         ("dram_writing", np.float64),

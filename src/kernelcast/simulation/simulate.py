@@ -128,7 +128,7 @@ def simulate(
         warp_cycles=float(clock["resident_cycles"]),
         shared_busy=float(clock["shared_busy"]),
         l1_busy=float(clock["l1_busy"]),
-        l2_busy=float(max(clock[f"l2_{part}busy"] for part in ("", "write_", "slices_"))),
+        l2_busy=float(max(clock[f"l2_{part}busy"] for part in ("", "slices_"))),
         dram_busy=float(clock["dram_busy"]),
         l1_sectors=int(clock["l1_sectors"]),
         l1_hits=int(clock["l1_hits"]),

@@ -52,7 +52,7 @@ def rules() -> Iterator[Rule]:
     for level in ("dram", "l2"):
         mix = "plateau of streams that read as much as they write"
         yield Rule(f"{level}.mixed_bandwidth", "mixes", mix, partial(_mixed, level))
-    written = "what is written by streams that write three times as much as they read"
+    written = "what is written, over the time that streams would take that read nothing"
     yield Rule("l2.write_bandwidth", "mixes", written, partial(_written, "l2"))
     random = "plateau over occupancies of reads from random sectors of the largest array"
     yield Rule("dram.scattered_rate", "random", random, _random)
@@ -136,20 +136,17 @@ def _mixed(level: str, samples: Sequence[StreamMix], _: Device) -> Fitted:
 
 
 def _written(level: str, samples: Sequence[StreamMix], _: Device) -> Fitted:
-    def rate(s: StreamMix, seconds: float) -> float:
-        return s.bytes * s.writes / (s.reads + s.writes) / seconds
-
-    here = [s for s in samples if s.level == level]
-    curves = measured(
-        here, lambda s: level, lambda s: s.writes / s.reads, lambda s: rate(s, seconds(s))
-    )
-    most = max(s.writes / s.reads for s in here)
-    chosen = [s for s in here if s.writes / s.reads == most]
-    found = fits.best_plateau([rate(s, t) for s in chosen for t in s.seconds])
-    fitted = level_curve("mostly writes", found.level, curves)
-    return Fitted(
-        found.level, found.residual, Picture("writes to a read", "byte/s", (*curves, fitted))
-    )
+    """Bytes over the time that streams would take that read nothing: what they read takes its turn
+    among what they write, as long as they do not read the more of both."""
+    points = [
+        (s.reads / s.writes, t / s.bytes * (s.reads + s.writes) / s.writes)
+        for s in samples
+        if s.level == level and s.reads <= s.writes
+        for t in s.seconds
+    ]
+    fitted = straight(points, "reads to a write", "seconds for a byte written")
+    alone = fitted.line.intercept
+    return fitted.derived(1 / alone, fitted.line.intercept_error / alone**2)
 
 
 def _random(samples: Sequence[RandomReads], _: Device) -> Fitted:

@@ -1,22 +1,24 @@
 """How long the L2 cache takes for what the SMs ask of it.
 
-Every slice looks up a line in a clock, and moves two of its sectors; to the SMs and from them lead
-ways of their own. So, of the requests n_i for s_i sectors that loads (R), stores (W) and atomics
-(A) make of an L2 cache in P partitions,
+Every slice takes one request after the other. One that reads it looks up in a clock, one that
+writes it keeps for longer; what is read goes to the SMs by a way of its own. So, of the requests
+n_i for s_i sectors that loads (R), stores (W) and atomics (A) make of an L2 cache in P partitions,
 
     t = max(sum over R of max(32 s_i / B_read, n_i / r),
-            sum over W of n_i / w + (s_i - n_i) (128 / B_write - 1 / w) / 3
-                + sum over A of 32 s_i / B_write,
-            sum over R of n_i / r + sum over W and A of (1 + (P - 1) / P) n_i / r
-                + sum over A of (2 o_i + (P - 1) / P b_i) / r)
+            sum over R of n_i / r
+                + sum over W of n_i / w + (s_i - n_i) (128 / B_write - 1 / w) / 3
+                + sum over A of max(32 s_i / B_write,
+                                    ((1 + (P - 1) / P) n_i + 2 o_i + (P - 1) / P b_i) / r))
 
 - B_read is the bandwidth of streams that read (`l2.bandwidth`), and r the requests that all slices
   take in a second (`l2.request_rate`): where lanes lie apart, each with a line to itself, that
   bounds the time and not the bytes. On an H100 lanes reading anywhere in 13 MB make 137 G of them,
   as many as its slices have clocks, by the profiler's count of these.
-- B_write is what is written among streams that mostly write (`l2.write_bandwidth`), and w the
-  stores to a sector of a line each (`l2.write_rate`); every further sector of the line takes the
-  same, so that a whole line takes what it does in a stream.
+- B_write is the bandwidth of streams that only write (`l2.write_bandwidth`), and w the stores to a
+  sector of a line each (`l2.write_rate`); every further sector of the line takes the same, so that
+  a whole line takes what it does in a stream: 4 to 5.4 clocks of a slice on an A40, an A100, an
+  H100 and an H200. On both Hoppers what is written among as many reads takes 1.18 and 1.22 of
+  that, and 1 / r for each read says just so much.
 - What changes a line passes its own partition, too, where the SM is nearer to another one: on an
   H100 91 G reductions a second to a word anywhere, two for three reads.
 - So does what an atomic gives back: b_i is n_i where somebody reads it, else 0. 67 G of them a
@@ -61,12 +63,13 @@ def l2_seconds(case: Case, estimate: Estimate) -> float | None:
     stores = asked.writes * times.first_written + further * times.written
     more = _further_rounds(case)
     atomics = (asked.sectors_written + more.sectors) * times.of_line / LINE_SECTORS
-    lookups = (asked.reads + 2 * more.lines) * times.reading + asked.writes * times.writing
-    lookups += asked.writes * with_results(case.kernel) * times.returning
-    parts = (reads, np.where(is_atomic, atomics, stores), lookups)
+    changes = 2 * more.lines * times.reading + asked.writes * times.writing
+    changes += asked.writes * with_results(case.kernel) * times.returning
+    writes = np.where(is_atomic, np.maximum(atomics, changes), stores)
+    parts = (reads, writes, asked.reads * times.reading)
     of_reads, of_writes, of_lookups = (float(each @ executed) for each in parts)
-    together = of_reads + of_writes if times.is_shared else max(of_reads, of_writes, of_lookups)
-    return together * moved.at(estimate) / moved.central
+    together = of_writes + (of_reads if times.is_shared else of_lookups)
+    return max(of_reads, together) * moved.at(estimate) / moved.central
 
 
 class _FurtherRounds(NamedTuple):
