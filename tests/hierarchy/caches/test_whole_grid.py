@@ -92,6 +92,21 @@ def test_what_was_read_before_a_span_out_of_sight_hits(make_case, partitions, wa
     assert (access.l2.sectors, access.l2.misses) == pytest.approx((400, missed))
 
 
+def test_what_was_written_before_a_span_out_of_sight_is_written_once(make_case):
+    """Of 28 lines that 100 blocks write in turn, spans see each as if it were new."""
+    spans = (Span(0, 0, 2), Span(10, 11, 12), Span(98, 99, 100))
+    blocks = [b for span in spans for b in range(span.start, span.end)]
+    store = AccessRow(replace(LOAD.instruction, op_class=OpClass.STORE), Space.GLOBAL)
+    streams = replace(streaming(blocks, of=100, spans=spans), rows=(store,))
+    access = {"op_class": OpClass.STORE, "space": Space.GLOBAL}
+    profile = make_case(api.machine("h100-sxm"), [access], blocks=100, threads=32).profile
+    limits = Limits(read=0.0, written=112.0, touched=112.0, estimated=0.0)
+    system = replace(SYSTEM, l2=CacheShape(1, 32))
+    counts, _ = count_launch(StreamedLaunch(streams, frozenset(), system), profile, limits)
+    (row,) = counts.accesses
+    assert (counts.dram_written_sectors, row.dirtied_sectors) == pytest.approx((112, 112))
+
+
 @pytest.mark.parametrize(("ways", "written"), [(1, 100 * 12), (64, 100 * 4 + 4)])
 def test_what_is_written_again_after_it_left_goes_to_the_dram_again(make_case, ways, written):
     """Of 100 blocks 20 ran, each of which writes a line of its own twice, and in between one that
@@ -106,6 +121,7 @@ def test_what_is_written_again_after_it_left_goes_to_the_dram_again(make_case, w
     limits = Limits(read=0.0, written=404.0, touched=404.0, estimated=0.0)
     counts, _ = count_launch(StreamedLaunch(streams, frozenset(), small), profile, limits)
     assert counts.dram_written_sectors == written
+    assert counts.accesses[0].dirtied_sectors == pytest.approx(written)
 
 
 def test_where_warps_were_cut_sectors_tell_of_the_rest_and_what_was_not_seen_does_as_others(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,9 +191,13 @@ def _counts(
     again = total("again_reads") + fills - not_read
     spilled = total("spilled")
     more_writes = total("dirtied_again") + spilled
-    share = reads.central / total("first_reads") if total("first_reads") else 1.0
+    counted_reads = total("first_reads")
+    first = _FirstShares(
+        reads.central / counted_reads if counted_reads else 1.0,
+        writes.central / first_writes if first_writes else 1.0,
+    )
     return CacheCounts(
-        accesses=tuple(_access_counts(*one, first_share=share, filled=filled) for one in found),
+        accesses=tuple(_access_counts(*one, first=first, filled=filled) for one in found),
         dram_read_sectors=reads.central + again,
         dram_written_sectors=max(0.0, writes.central - left) + more_writes,
         least_dram_sectors=reads.low + again + max(0.0, writes.low - left) + more_writes,
@@ -205,13 +210,22 @@ def _counts(
     )
 
 
+class _FirstShares(NamedTuple):
+    """Of the sectors that a span reads or soils first, those that no block before it did."""
+
+    reads: float
+    writes: float
+
+
 def _access_counts(
-    access: AccessProfile, row: _Scaled, *, first_share: float, filled: float
+    access: AccessProfile, row: _Scaled, *, first: _FirstShares, filled: float
 ) -> AccessCounts:
     counted = row["first_reads"] + row["again_reads"]
-    loaded = first_share * row["first_reads"] + row["again_reads"]
+    loaded = first.reads * row["first_reads"] + row["again_reads"]
     read = loaded + filled * row["fills"]
     seen = counted + row["dirtied"]
+    again = row["dirtied_again"]
+    dirtied = first.writes * (row["dirtied"] - again) + again
     left = row["fills"] / row["begun"] if row["begun"] else 0.0
     visits = row["visits"] + left * row["apart"]
     return AccessCounts(
@@ -225,8 +239,8 @@ def _access_counts(
         l1=Lookups(row["l1_sectors"], row["l1_hits"]),
         l2=_looked_up(row, loaded / counted if counted else 1.0),
         dram_sectors=read,
-        dirtied_sectors=row["dirtied"],
-        visits=visits * (read + row["dirtied"]) / seen if seen else 0.0,
+        dirtied_sectors=dirtied,
+        visits=visits * (read + dirtied) / seen if seen else 0.0,
     )
 
 
