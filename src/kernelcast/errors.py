@@ -136,11 +136,11 @@ class ExecutionError(KernelcastError):
     """The kernel itself went wrong while it was executed.
 
     `at` is which instruction did, by its index, in which block of the grid and which thread of it;
-    None where that was no single thread. `launch` is which of several launches of a workload did,
-    counted from 0.
+    None where that was no single thread. `launch` is which launch of a workload did, counted from
+    0; None where it was executed by itself.
     """
 
-    launch = 0
+    launch: int | None = None
 
     def __init__(
         self,

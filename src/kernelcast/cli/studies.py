@@ -61,9 +61,9 @@ def study(
         try:
             return _executed(work, machines, source, sampling, output, caches)
         except ExecutionError as error:
-            if needs_all or not work.is_read or len(work.launches) == 1:
-                raise
             launches = list(work.launches)
+            if needs_all or error.launch is None or not work.is_read or len(launches) == 1:
+                raise
             output.remark(f"{launches.pop(error.launch)} left out: {error}")
             work = replace(work, launches=tuple(launches))
 
