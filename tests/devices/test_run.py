@@ -346,6 +346,15 @@ def test_headers_near_a_source_are_found(ended, built, tmp_path):
     assert "give the directory of answer.h with -I" in ended(*A100, app).printed
 
 
+def test_helpers_of_nvidias_samples_are_there(ended, built):
+    done = ended(*A100, PROGRAMS / "samples.cu", "--factor=2.5", "-name=it")
+    assert "GPU 0: " in done.printed
+    assert "compute capability 8.0" in done.printed
+    assert "it: right, timed 1, file gone\n" in done.printed
+    assert "cudaSetDevice(7): code 101, cudaErrorInvalidDevice" in done.printed
+    assert done.status == 1
+
+
 def test_a_program_is_found_as_a_shell_does(ended, built, monkeypatch):
     program = built("vector_add")
     monkeypatch.chdir(program.parent)

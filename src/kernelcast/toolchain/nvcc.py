@@ -41,6 +41,8 @@ _FIRST_ALONE = 90
 """The first chip with instructions that no later one has, `sm_90a`."""
 _OLDER_NAMES = Path(__file__).with_name("older_names.h")
 _OLDER_TEXTURES = Path(__file__).with_name("older_textures.h")
+_SAMPLES = Path(__file__).with_name("samples")
+"""Headers by the names of those that NVIDIA's samples bring, for programs that lack them."""
 _WANTED_BY_NVCC = ("cu*/nvvm/bin/cicc", "cuda_nvcc/nvvm/bin/cicc")
 
 
@@ -254,7 +256,7 @@ def _for_targets(targets: Sequence[int], *, alone: bool = False) -> Iterator[str
 def _of_options(nvcc: Path, options: ProgramOptions) -> list[str]:
     # From CUDA 13 on, nvcc finds its headers; those of CUDA 12 may lie beside them.
     own = find_in_wheels(*_HEADERS) if _runtime_version(nvcc) < 13 else ()
-    folders = [*options.include_dirs, *own]
+    folders = [*options.include_dirs, *own, _SAMPLES]
     return [
         *(f"-I{folder}" for folder in folders),
         *(f"-D{define}" for define in options.defines),
