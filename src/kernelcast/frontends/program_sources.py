@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelcast.errors import InputError
-from kernelcast.frontends.source.device_source import read_source
+from kernelcast.frontends.source.device_source import view_source
 from kernelcast.frontends.source.header_folders import HeaderFolders, folders_nearby
 from kernelcast.toolchain.nvcc import ProgramOptions, nvcc_version, read_sources
 from kernelcast.toolchain.nvrtc import header_folders
@@ -22,7 +22,7 @@ def with_headers_nearby(source: Path, options: ProgramOptions) -> ProgramOptions
     folders = HeaderFolders(options.include_dirs, header_folders(version[0]))
     try:
         text = read_sources([source])[source].decode("utf-8", "surrogateescape")
-        view, _ = read_source(text, str(source), folders, _ARCHITECTURE, version, options.defines)
+        view = view_source(text, str(source), folders, _ARCHITECTURE, version, options.defines)
     except InputError:
         return options
     return replace(options, include_dirs=(*options.include_dirs, *folders_nearby(view, folders)))

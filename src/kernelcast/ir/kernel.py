@@ -26,8 +26,21 @@ class BasicBlock:
     successors: tuple[int, ...]
 
 
+class _Labelled:
+    """What has a name in the code, and mostly one in the source, its `label`."""
+
+    __slots__ = ()
+    name: str
+    label: str
+
+    @property
+    def shown(self) -> str:
+        """What a user calls it."""
+        return self.label or self.name
+
+
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(_Labelled):
     """A kernel parameter.
 
     `type` is the ISA's (`u32`, `f32`, `b8` for an aggregate of `size_bytes`); `label` is the name
@@ -44,14 +57,9 @@ class Parameter:
     pointee: str = ""  # element type where the source shows it, for example "f32"
     value_type: ValueType | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def shown(self) -> str:
-        """What a user calls it."""
-        return self.label or self.name
-
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(_Labelled):
     """A variable of the module or kernel in a state space; shared ones of size 0 are dynamic.
 
     `value_type` is its type where the source shows it, else a number's where the ISA does, and
@@ -65,11 +73,6 @@ class Variable:
     initial: bytes = b""
     value_type: ValueType | None = field(default=None, repr=False, compare=False)
     label: str = ""
-
-    @property
-    def shown(self) -> str:
-        """What a user calls it."""
-        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class ConstantBanks:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(_Labelled):
     """One entry point, device functions inlined: what every later stage works on.
 
     `target` is the architecture the code was made for (`sm_90`), `label` the name in the source,
@@ -180,11 +183,6 @@ class Kernel:
             f"{self.shown} ({self.isa}, {self.target}): "
             f"{len(self.instructions)} instructions in {len(self.blocks)} blocks"
         )
-
-    @property
-    def shown(self) -> str:
-        """What a user calls it."""
-        return self.label or self.name
 
     @property
     def cluster_blocks(self) -> int:

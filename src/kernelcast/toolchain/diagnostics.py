@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 from kernelcast.errors import CompileError
-from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HOST_HEADERS, header_package
+from kernelcast.toolchain.header_shims import (
+    DEVICE_HEADERS,
+    HOST_HEADERS,
+    LIBRARY_HEADERS,
+    header_package,
+)
 from kernelcast.toolchain.mangling import source_name
 
 _HOST_CODE = (
@@ -16,7 +21,7 @@ _AT_LINE = re.compile(r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?:catastrophic )?er
 _AT_END = re.compile(r"At end of source: (?:catastrophic )?error: (?P<what>.*)")
 _BY_TOOL = re.compile(r"(?:nvrtc|ptxas)\b[^\n]*?\s(?:error|fatal)\s*:\s*(?P<what>.*)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
-_NO_LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "nccl", "npp", "nvjpeg")
+_NO_LIBRARIES = (*LIBRARY_HEADERS, "cufft", "npp", "nvjpeg")
 """How headers of NVIDIA's libraries begin whose kernels nobody may execute but they."""
 _NOT_LINKED = re.compile(r"undefined reference to [`'](omp_|curand)")
 _LINKED_WITH = {"omp_": "-Xcompiler=-fopenmp", "curand": "-lcurand"}

@@ -225,6 +225,9 @@ HOST_HEADERS = frozenset(
 )
 """Headers of host code, which NVRTC does not compile."""
 
+LIBRARY_HEADERS = ("cublas", "cudnn", "cusparse", "cusolver", "nccl")
+"""How headers of NVIDIA's libraries begin that the host calls and that include narrow types."""
+
 _HEADER_PACKAGES = {
     **dict.fromkeys(("cuda/", "cub/", "thrust/", "nv/"), "nvidia-cuda-cccl"),
     "curand": "nvidia-curand",

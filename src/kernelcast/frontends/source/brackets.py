@@ -8,10 +8,11 @@ from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme
 
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
-_NOT_IN_TEMPLATE = frozenset(
-    [";", ")", "]", "}", "&&", "||", "<<<", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="]
-)
+CHANGING = frozenset({"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="})
+"""Assignments that change what was there."""
+_NOT_IN_TEMPLATE = frozenset({";", ")", "]", "}", "&&", "||", "<<<"}) | CHANGING
 """What does not stand among template arguments: before it a `<` compares."""
+_TELLS_OF_TEMPLATE = _NOT_IN_TEMPLATE | {"<", ">"}
 
 
 def matching(words: Sequence[Lexeme], opening: int) -> int:
@@ -39,17 +40,13 @@ def first_outside(words: Sequence[Lexeme], begin: int, stops: Collection[str]) -
 
 def template_end(words: Sequence[Lexeme], opening: int) -> int:
     """The `>` that closes the template arguments opened at a `<`; -1 where it opens none."""
-    depth = 0
-    at = opening
-    while 0 <= at < len(words):
+    depth, at = 0, opening
+    while (at := first_outside(words, at, _TELLS_OF_TEMPLATE)) < len(words):
         text = words[at].text
-        if text in _NOT_IN_TEMPLATE:
-            return -1
         depth += (text == "<") - (text == ">")
-        if depth == 0:
-            return at
-        at = matching(words, at) if text in OPENING else at
-        at += at >= 0
+        if depth == 0 or text in _NOT_IN_TEMPLATE:
+            return at if text == ">" else -1
+        at += 1
     return -1
 
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelcast.frontends.source.brackets import matching, split_words, template_end
+from kernelcast.frontends.source.brackets import (
+    CHANGING,
+    matching,
+    split_words,
+    template_end,
+)
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme
 
@@ -100,7 +105,7 @@ _LEVELS = (
     ("*", "/", "%"),
 )
 _PRECEDENCE = {operator: level for level, names in enumerate(_LEVELS) for operator in names}
-_ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="})
+_ASSIGNMENTS = CHANGING | {"="}
 _TYPE_WORDS = frozenset(
     [
         "const",

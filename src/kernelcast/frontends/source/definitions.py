@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from kernelcast.frontends.source.brackets import (
+    CHANGING,
     CLOSING,
     OPENING,
     first_outside,
@@ -31,7 +32,7 @@ from kernelcast.frontends.source.containers import (
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme, Lexemes
 
-_CHANGES = frozenset({"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", "++", "--"})
+_CHANGES = CHANGING | {"++", "--"}
 _ALLOCATIONS = {
     "cudaMalloc": 1,
     "cudaMallocManaged": 1,

@@ -30,9 +30,8 @@ from kernelcast.frontends.source.top_level import (
     SourceDeclaration,
     read_declarations,
 )
-from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HEADER_SHIMS
+from kernelcast.toolchain.header_shims import DEVICE_HEADERS, HEADER_SHIMS, LIBRARY_HEADERS
 
-_LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "nccl")
 _NARROW = {
     "cuda_fp16.h": frozenset({"half", "__half", "half2", "__half2"}),
     "cuda_bf16.h": frozenset({"__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"}),
@@ -114,13 +113,26 @@ def read_source(
     version: tuple[int, int],
     defines: Iterable[str] = (),
 ) -> tuple[SourceView, tuple[SourceDeclaration, ...]]:
-    """The words and declarations of a source as a compiler of device code sees them.
+    """The words and declarations of a source as a compiler of device code sees them; the rest is as
+    of `view_source`."""
+    view = view_source(text, path, folders, architecture, version, defines)
+    return view, read_declarations(view.words)
+
+
+def view_source(
+    text: str,
+    path: str,
+    folders: HeaderFolders,
+    architecture: str,
+    version: tuple[int, int],
+    defines: Iterable[str] = (),
+) -> SourceView:
+    """The words of a source and of what it includes as a compiler of device code sees them.
 
     `architecture` is such as `sm_90`, `version` that of CUDA; `defines` are `NAME` or `NAME=VALUE`.
     """
     macros = {macro.name: macro for macro in _macros(architecture, version, defines)}
-    view = source_view(text, path, find=folders.find, has_header=folders.has, macros=macros)
-    return view, read_declarations(view.words)
+    return source_view(text, path, find=folders.find, has_header=folders.has, macros=macros)
 
 
 def device_source(
@@ -187,7 +199,7 @@ def _in_pragmas(view: SourceView) -> Iterator[str]:
 
 def _types(code: DeviceCode, gone: Sequence[Include]) -> tuple[str, ...]:
     """The headers of narrow types, which those of CUDA's libraries for hosts include."""
-    if not any(each.header.startswith(_LIBRARIES) for each in gone):
+    if not any(each.header.startswith(LIBRARY_HEADERS) for each in gone):
         return ()
     return tuple(header for header, names in _NARROW.items() if names & code.names)
 

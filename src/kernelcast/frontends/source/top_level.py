@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernelcast.frontends.source.brackets import matching, template_end
+from kernelcast.frontends.source.brackets import CLOSING, OPENING, matching, template_end
 from kernelcast.frontends.source.tokens import TokenKind
 from kernelcast.frontends.source.words import Lexeme
 
@@ -412,11 +412,8 @@ class _One:
         depth = 0
         for at in range(self._begin, self._at):
             text = words[at].text
-            if text in ("(", "[", "{"):
-                depth += 1
-            elif text in (")", "]", "}"):
-                depth -= 1
-            elif depth == 0 and _is_name(words[at]) and at + 1 < self._at:
+            depth += (text in OPENING) - (text in CLOSING)
+            if depth == 0 and _is_name(words[at]) and at + 1 < self._at:
                 if words[at + 1].text in ("=", "[", ",", ";", "{", ":"):
                     yield words[at].text
             elif depth == 1 and _is_name(words[at]) and words[at - 1].text in ("*", "&"):

@@ -16,9 +16,9 @@ n_i for s_i sectors that loads (R), stores (W) and atomics (A) make of an L2 cac
   as many as its slices have clocks, by the profiler's count of these.
 - B_write is the bandwidth of streams that only write (`l2.write_bandwidth`), and w the stores to a
   sector of a line each (`l2.write_rate`); every further sector of the line takes the same, so that
-  a whole line takes what it does in a stream: 4 to 5.4 clocks of a slice on an A40, an A100, an
-  H100 and an H200. On both Hoppers what is written among as many reads takes 1.18 and 1.22 of
-  that, and 1 / r for each read says just so much.
+  a whole line takes what it does in a stream: 4.2 to 5.5 clocks of a slice on an A40, an A100, an
+  H100 and an H200. On both Hoppers what is written among as many reads takes 1.16 and 1.23 of
+  that, and with 1 / r for each read 1.18 and 1.23.
 - What changes a line passes its own partition, too, where the SM is nearer to another one: on an
   H100 91 G reductions a second to a word anywhere, two for three reads.
 - So does what an atomic gives back: b_i is n_i where somebody reads it, else 0. 67 G of them a
